@@ -1,0 +1,136 @@
+#include "couplet/core/threads.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+namespace {
+
+int available_cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::atomic<int>& configured_count() {
+    static std::atomic<int> count{available_cores()};
+    return count;
+}
+
+thread_local bool inside_parallel_body = false;
+
+/// One parallel loop: an index counter that caller and helpers draw from.
+struct Loop {
+    std::int64_t tasks;
+    const std::function<void(std::int64_t)>& body;
+    std::atomic<std::int64_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failure_mutex;
+
+    void drain() {
+        inside_parallel_body = true;
+        for (std::int64_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) {
+            try {
+                body(i);
+            } catch (...) {
+                std::lock_guard lock(failure_mutex);
+                if (!failure) failure = std::current_exception();
+                next.store(tasks);
+            }
+        }
+        inside_parallel_body = false;
+    }
+};
+
+/// Idle helpers that wait for a loop. Loops of different callers take turns.
+class Pool {
+  public:
+    ~Pool() {
+        {
+            std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        wake_.notify_all();
+        for (auto& helper : helpers_) helper.join();
+    }
+
+    void run(Loop& loop, int helpers_wanted) {
+        std::lock_guard one_loop_at_a_time(loop_mutex_);
+        {
+            std::lock_guard lock(mutex_);
+            while (static_cast<int>(helpers_.size()) < helpers_wanted) helpers_.emplace_back([this] { serve(); });
+            loop_ = &loop;
+            open_seats_ = helpers_wanted;
+        }
+        wake_.notify_all();
+        loop.drain();
+        std::unique_lock lock(mutex_);
+        open_seats_ = 0;
+        finished_.wait(lock, [this] { return seated_ == 0; });
+        loop_ = nullptr;
+    }
+
+  private:
+    void serve() {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            wake_.wait(lock, [this] { return stopping_ || open_seats_ > 0; });
+            if (stopping_) return;
+            --open_seats_;
+            ++seated_;
+            Loop* loop = loop_;
+            lock.unlock();
+            loop->drain();
+            lock.lock();
+            if (--seated_ == 0) finished_.notify_all();
+        }
+    }
+
+    std::mutex loop_mutex_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable finished_;
+    std::vector<std::thread> helpers_;
+    Loop* loop_ = nullptr;
+    int open_seats_ = 0;
+    int seated_ = 0;
+    bool stopping_ = false;
+};
+
+}  // namespace
+
+int thread_count() noexcept { return configured_count().load(); }
+
+void set_thread_count(int count) {
+    if (count < 1 || count > 1024) {
+        throw InputError({"threads", std::to_string(count), "a number from 1 to 1024",
+                          "Leave it out to use every core."});
+    }
+    configured_count().store(count);
+}
+
+void parallel_for(std::int64_t tasks, const std::function<void(std::int64_t)>& body) {
+    const auto threads = std::min<std::int64_t>(tasks, thread_count());
+    if (threads <= 1 || inside_parallel_body) {
+        for (std::int64_t i = 0; i < tasks; ++i) body(i);
+        return;
+    }
+    static Pool pool;
+    Loop loop{tasks, body, {}, nullptr, {}};
+    pool.run(loop, static_cast<int>(threads) - 1);
+    if (loop.failure) std::rethrow_exception(loop.failure);
+}
+
+}  // namespace couplet

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "couplet/linalg/products.hpp"
+#include "couplet/tensor/matrix.hpp"
+
+namespace couplet {
+
+/// Engines of the truncated SVD.
+/// - gram: eigenvectors of the short side's Gram matrix. Fastest; blind below 1.5e-8 of the largest singular value.
+/// - qr: R factor without Q, then its SVD. Accurate to rounding; about twice the flops of gram.
+/// - random: seeded block Krylov range finder, its error measured; falls back to gram or qr when it misses.
+/// - automatic: picks by shape, wanted rank and wanted accuracy.
+enum class SvdMethod { automatic, gram, qr, random };
+
+/// "auto", "gram", "qr", "random".
+std::string_view to_string(SvdMethod method) noexcept;
+
+struct SvdOptions {
+    /// Keep the smallest rank whose discarded tail sqrt(sum sigma_i^2, i > r) is at most this...
+    double max_tail = 0;
+    /// ...but never more than this many. At least 1.
+    Index max_rank = std::numeric_limits<Index>::max();
+    SvdMethod method = SvdMethod::automatic;
+    std::uint64_t seed = 0;
+};
+
+/// Orthonormal basis of the dominant column space (Side::left, vectors of length rows) or row space (Side::right,
+/// vectors of length cols) of a matrix.
+struct Basis {
+    Matrix<double> vectors;     ///< length x rank, orthonormal columns, sign rule applied
+    std::vector<double> sigma;  ///< singular values kept, descending
+    double tail2 = 0;           ///< sum of the discarded sigma^2
+    bool rank_limited = false;  ///< max_rank cut below what max_tail asked for
+    SvdMethod method = SvdMethod::gram;  ///< the engine that did it
+};
+
+/// Basis of the best rank-r approximation of A. The rank is at least 1, also for a zero matrix.
+/// Throws InputError when A is empty; A must be finite.
+template <Real T>
+Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options);
+
+/// A ~ U diag(sigma) V^T.
+template <Real T>
+struct TruncatedSvd {
+    Matrix<T> u;
+    std::vector<double> sigma;
+    Matrix<T> v;
+    double tail2 = 0;
+    bool rank_limited = false;
+    SvdMethod method = SvdMethod::gram;
+};
+
+/// Truncated SVD; the largest-magnitude entry of each column of U is positive (the first one on a tie).
+template <Real T>
+TruncatedSvd<T> truncated_svd(MatrixView<const T> a, const SvdOptions& options);
+
+/// Flips columns so that the largest-magnitude entry of each is positive, the first one on a tie.
+template <Real T>
+void apply_sign_rule(MatrixView<T> columns);
+
+}  // namespace couplet

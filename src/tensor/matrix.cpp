@@ -1,0 +1,99 @@
+#include "couplet/tensor/matrix.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+
+template <Real T>
+Matrix<T> Matrix<T>::zeros(Index rows, Index cols) {
+    Matrix result(rows, cols);
+    std::fill_n(result.data(), result.size(), T(0));
+    return result;
+}
+
+template <Real T>
+Matrix<T> Matrix<T>::identity(Index n) {
+    Matrix result = zeros(n, n);
+    for (Index i = 0; i < n; ++i) result(i, i) = 1;
+    return result;
+}
+
+template <Real T>
+Matrix<T> Matrix<T>::copy(MatrixView<const T> source) {
+    Matrix result(source.rows, source.cols);
+    for (Index i = 0; i < source.rows; ++i) std::copy_n(source.row(i), source.cols, result.view().row(i));
+    return result;
+}
+
+template <Real T>
+Matrix<T> Matrix<T>::adopt(Buffer<T> buffer, Index rows, Index cols) {
+    if (buffer.size() < checked_product(rows, cols)) {
+        throw InputError({"matrix", "a buffer of " + std::to_string(buffer.size()) + " elements",
+                          std::to_string(rows) + "x" + std::to_string(cols), ""});
+    }
+    Matrix result;
+    result.buffer_ = std::move(buffer);
+    result.rows_ = rows;
+    result.cols_ = cols;
+    return result;
+}
+
+template <Real T>
+void Matrix<T>::reshape(Index rows, Index cols) {
+    if (checked_product(rows, cols) != size()) {
+        throw InputError({"reshape", std::to_string(rows) + "x" + std::to_string(cols),
+                          "a product of " + std::to_string(size()), ""});
+    }
+    rows_ = rows;
+    cols_ = cols;
+}
+
+template <Real T>
+Buffer<T> Matrix<T>::release() && {
+    rows_ = cols_ = 0;
+    return std::move(buffer_);
+}
+
+template <Real T>
+Matrix<T> transpose(MatrixView<const T> a) {
+    constexpr Index tile = 32;
+    Matrix<T> result(a.cols, a.rows);
+    for (Index i0 = 0; i0 < a.rows; i0 += tile) {
+        for (Index j0 = 0; j0 < a.cols; j0 += tile) {
+            for (Index i = i0; i < std::min(i0 + tile, a.rows); ++i) {
+                for (Index j = j0; j < std::min(j0 + tile, a.cols); ++j) result(j, i) = a(i, j);
+            }
+        }
+    }
+    return result;
+}
+
+template <Real To, Real From>
+Matrix<To> convert(MatrixView<const From> a) {
+    Matrix<To> result(a.rows, a.cols);
+    for (Index i = 0; i < a.rows; ++i) {
+        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i), [](From x) { return static_cast<To>(x); });
+    }
+    return result;
+}
+
+template <Real T>
+Matrix<T> leading_columns(MatrixView<const T> a, Index count) {
+    return Matrix<T>::copy(a.cols_from(0, count));
+}
+
+template class Matrix<float>;
+template class Matrix<double>;
+template Matrix<float> transpose(MatrixView<const float>);
+template Matrix<double> transpose(MatrixView<const double>);
+template Matrix<double> convert(MatrixView<const float>);
+template Matrix<float> convert(MatrixView<const double>);
+template Matrix<float> convert(MatrixView<const float>);
+template Matrix<double> convert(MatrixView<const double>);
+template Matrix<float> leading_columns(MatrixView<const float>, Index);
+template Matrix<double> leading_columns(MatrixView<const double>, Index);
+
+}  // namespace couplet

@@ -1,0 +1,104 @@
+#include "couplet/tensor/tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+
+void check_labels(const Labels& labels, const Shape& shape) {
+    if (labels.empty()) return;
+    if (static_cast<Index>(labels.size()) != shape.order()) {
+        throw InputError({"labels", std::to_string(labels.size()) + " modes named",
+                          std::to_string(shape.order()) + " for shape " + shape.to_string(), ""});
+    }
+    for (Index n = 0; n < shape.order(); ++n) {
+        const auto& entries = labels[static_cast<std::size_t>(n)].entries;
+        if (!entries.empty() && static_cast<Index>(entries.size()) != shape[n]) {
+            throw InputError({"labels", std::to_string(entries.size()) + " labels in mode " + std::to_string(n + 1),
+                              std::to_string(shape[n]) + " for shape " + shape.to_string(), ""});
+        }
+    }
+}
+
+template <class T>
+TensorView<T> TensorView<T>::rows(Index first, Index count) const {
+    if (shape_.order() == 0 || first < 0 || count < 0 || first + count > shape_[0]) {
+        throw InputError({"rows", std::to_string(first) + " to " + std::to_string(first + count),
+                          "a range inside the first mode of " + shape_.to_string(), ""});
+    }
+    std::vector<Index> sizes(shape_.sizes().begin(), shape_.sizes().end());
+    sizes[0] = count;
+    return {data_ + first * shape_.product(1, shape_.order()), Shape(std::move(sizes))};
+}
+
+template <Real T>
+Tensor<T>::Tensor(Shape shape, Buffer<T> buffer) : shape_(std::move(shape)), buffer_(std::move(buffer)) {
+    if (buffer_.size() < shape_.size()) {
+        throw InputError({"tensor", "a buffer of " + std::to_string(buffer_.size()) + " elements",
+                          std::to_string(shape_.size()) + " for shape " + shape_.to_string(), ""});
+    }
+}
+
+template <Real T>
+Tensor<T> Tensor<T>::zeros(Shape shape) {
+    Tensor result(std::move(shape));
+    std::fill_n(result.data(), result.size(), T(0));
+    return result;
+}
+
+template <Real T>
+Tensor<T> Tensor<T>::copy(TensorView<const T> source) {
+    Tensor result(source.shape());
+    std::copy_n(source.data(), source.size(), result.data());
+    return result;
+}
+
+template <Real T>
+void Tensor<T>::set_labels(Labels labels) {
+    check_labels(labels, shape_);
+    labels_ = std::move(labels);
+}
+
+template <Real T>
+std::optional<Index> find_non_finite(std::span<const T> values) {
+    constexpr std::size_t block = 4096;
+    for (std::size_t first = 0; first < values.size(); first += block) {
+        const std::size_t last = std::min(first + block, values.size());
+        // x - x is 0 for finite x and NaN otherwise, and a sum of zeros vectorises where an early exit does not.
+        T sum = 0;
+        for (std::size_t i = first; i < last; ++i) sum += values[i] - values[i];
+        if (sum == 0) continue;
+        for (std::size_t i = first; i < last; ++i) {
+            if (!std::isfinite(values[i])) return static_cast<Index>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+template <Real T>
+void require_finite(TensorView<const T> tensor, const std::string& where) {
+    const std::span<const T> values(tensor.data(), static_cast<std::size_t>(tensor.size()));
+    const auto bad = find_non_finite(values);
+    if (!bad) return;
+    std::string at;
+    for (const Index i : tensor.shape().indices(*bad)) at += (at.empty() ? "" : ", ") + std::to_string(i);
+    const T value = values[static_cast<std::size_t>(*bad)];
+    const char* name = std::isnan(value) ? "NaN" : (value > 0 ? "Inf" : "-Inf");
+    throw InputError({where, std::string(name) + " at index (" + at + "), counted from 0", "finite numbers only",
+                      "Replace or remove missing values first."});
+}
+
+template class TensorView<float>;
+template class TensorView<double>;
+template class TensorView<const float>;
+template class TensorView<const double>;
+template class Tensor<float>;
+template class Tensor<double>;
+template std::optional<Index> find_non_finite(std::span<const float>);
+template std::optional<Index> find_non_finite(std::span<const double>);
+template void require_finite(TensorView<const float>, const std::string&);
+template void require_finite(TensorView<const double>, const std::string&);
+
+}  // namespace couplet

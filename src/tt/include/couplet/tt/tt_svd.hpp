@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "couplet/core/progress.hpp"
+#include "couplet/linalg/svd.hpp"
+#include "couplet/tt/tensor_train.hpp"
+
+namespace couplet {
+
+inline constexpr Index unlimited_rank = std::numeric_limits<Index>::max();
+
+struct TtSvdOptions {
+    /// Relative error to stay within, 0 <= eps < 1: ||X - train|| <= eps ||X||, unless max_rank cuts first.
+    double eps = 0;
+    /// No rank exceeds this; at least 1.
+    Index max_rank = unlimited_rank;
+    SvdMethod method = SvdMethod::automatic;
+    std::uint64_t seed = 0;
+    ProgressSink progress;
+};
+
+template <Real T>
+struct TtSvdResult {
+    TensorTrain<T> train;
+    /// ||X - train|| / ||X||, from the discarded tails (0 for a zero tensor).
+    double rel_error = 0;
+    /// ||X||.
+    double norm = 0;
+    /// True when max_rank cut below the rank that eps asked for.
+    bool rank_limited = false;
+    /// Engine of the step that saw most data.
+    SvdMethod method = SvdMethod::automatic;
+};
+
+/// TT-SVD (Oseledets 2011) of a dense tensor: at each of the N-1 bonds the smallest rank whose discarded tail is at most
+/// eps / sqrt(N-1) ||X||. Peels modes off whichever end costs less; cores on the left of the last remaining one are
+/// left-orthonormal, those on its right right-orthonormal. Order >= 1; throws InputError for an empty tensor, a bad
+/// option, or the first NaN or infinity.
+///
+/// Cost: two reads of X; 2 m |X| flops for the Gram of the first end (m its size) and 2 r |X| for the projection.
+/// Memory beyond X: about r/m of it. Bit-identical for every thread count.
+template <Real T>
+TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options);
+
+/// Same, for a tensor whose memory may be overwritten: needs next to no memory beyond it.
+template <Real T>
+TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options);
+
+}  // namespace couplet
