@@ -75,7 +75,8 @@ template <Real To, class E>
 Matrix<To> convert(MatrixView<E> a) {
     Matrix<To> result(a.rows, a.cols);
     for (Index i = 0; i < a.rows; ++i) {
-        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i), [](E x) { return static_cast<To>(x); });
+        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i),
+                       [](E x) { return static_cast<To>(x); });
     }
     return result;
 }
@@ -88,10 +89,10 @@ Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count) {
 template class Matrix<float>;
 template class Matrix<double>;
 
-#define COUPLET_INSTANTIATE(E)                              \
-    template Matrix<Element<E>> transpose(MatrixView<E>);   \
-    template Matrix<float> convert(MatrixView<E>);          \
-    template Matrix<double> convert(MatrixView<E>);         \
+#define COUPLET_INSTANTIATE(E)                            \
+    template Matrix<Element<E>> transpose(MatrixView<E>); \
+    template Matrix<float> convert(MatrixView<E>);        \
+    template Matrix<double> convert(MatrixView<E>);       \
     template Matrix<Element<E>> leading_columns(MatrixView<E>, Index);
 COUPLET_INSTANTIATE(float)
 COUPLET_INSTANTIATE(const float)

@@ -25,11 +25,7 @@ struct MatrixView {
     MatrixView(T* d, Index r, Index c) : data(d), rows(r), cols(c), stride(c) {}
     MatrixView(T* d, Index r, Index c, Index s) : data(d), rows(r), cols(c), stride(s) {}
     /// A writable view is also a read-only one.
-    operator MatrixView<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data, rows, cols, stride};
-    }
+    operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols, stride}; }
 
     T& operator()(Index i, Index j) const { return data[i * stride + j]; }
     T* row(Index i) const { return data + i * stride; }
