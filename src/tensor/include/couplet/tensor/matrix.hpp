@@ -25,11 +25,7 @@ struct MatrixView {
     MatrixView(T* d, Index r, Index c) : data(d), rows(r), cols(c), stride(c) {}
     MatrixView(T* d, Index r, Index c, Index s) : data(d), rows(r), cols(c), stride(s) {}
     /// A writable view is also a read-only one.
-    operator MatrixView<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data, rows, cols, stride};
-    }
+    operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols, stride}; }
 
     T& operator()(Index i, Index j) const { return data[i * stride + j]; }
     T* row(Index i) const { return data + i * stride; }
@@ -47,7 +43,7 @@ class Matrix {
     static Matrix zeros(Index rows, Index cols);
     static Matrix identity(Index n);
     static Matrix copy(MatrixView<const T> source);
-    /// Takes over a buffer of rows * cols elements.
+    /// Takes over a buffer of at least rows * cols elements; throws InputError when it is smaller.
     static Matrix adopt(Buffer<T> buffer, Index rows, Index cols);
 
     Index rows() const { return rows_; }
@@ -62,10 +58,10 @@ class Matrix {
     operator MatrixView<T>() { return view(); }
     operator MatrixView<const T>() const { return view(); }
 
-    /// Same elements, other sizes with the same product; nothing moves.
+    /// Same elements, other sizes with the same product; nothing moves. Throws InputError when the product differs.
     void reshape(Index rows, Index cols);
-    /// Keeps the first `rows` rows.
-    void shrink_rows(Index rows) { rows_ = rows; }
+    /// Keeps the first `rows` rows; throws InputError when there are fewer.
+    void shrink_rows(Index rows);
     Buffer<T> release() &&;
 
   private:
@@ -81,7 +77,7 @@ Matrix<T> transpose(MatrixView<const T> a);
 template <Real To, Real From>
 Matrix<To> convert(MatrixView<const From> a);
 
-/// The leading `count` columns as a matrix of their own.
+/// The leading `count` columns as a matrix of their own; throws InputError when there are fewer.
 template <Real T>
 Matrix<T> leading_columns(MatrixView<const T> a, Index count);
 
