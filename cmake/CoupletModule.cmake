@@ -45,6 +45,10 @@ function(couplet_compile_options target visibility)
     target_compile_options(${target} ${visibility} -fsanitize=${COUPLET_SANITIZE} -fno-omit-frame-pointer
                            -fno-sanitize-recover=all)
     target_link_options(${target} ${visibility} -fsanitize=${COUPLET_SANITIZE})
+    # GCC warns of uninitialised values in code that its own instrumentation adds.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} ${own} -Wno-maybe-uninitialized)
+    endif()
   endif()
 endfunction()
 
