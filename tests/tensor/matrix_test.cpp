@@ -188,18 +188,18 @@ TEST(Matrix, ConvertRoundsToTheOtherType) {
     a(0, 1) = -2;
     a(1, 0) = 1e300;
     a(1, 1) = 1 + 0x1.0p-40;
-    const auto narrow = convert<float, double>(a.view());
+    const auto narrow = convert<float>(a.view());
     EXPECT_EQ(narrow(0, 0), 0.1F);
     EXPECT_EQ(narrow(0, 1), -2.0F);
     EXPECT_EQ(narrow(1, 0), std::numeric_limits<float>::infinity());
     EXPECT_EQ(narrow(1, 1), 1.0F);
-    const auto wide = convert<double, float>(narrow.view());
+    const auto wide = convert<double>(narrow.view());
     EXPECT_EQ(wide(0, 0), static_cast<double>(0.1F));
 }
 
 TEST(Matrix, ConvertReadsAStridedView) {
     const auto a = counting<float>(3, 4);
-    const auto wide = convert<double, float>(a.view().cols_from(1, 2));
+    const auto wide = convert<double>(a.view().cols_from(1, 2));
     ASSERT_EQ(wide.cols(), 2);
     for (Index i = 0; i < 3; ++i) {
         for (Index j = 0; j < 2; ++j) EXPECT_EQ(wide(i, j), static_cast<double>(a(i, j + 1)));

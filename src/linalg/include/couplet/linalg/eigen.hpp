@@ -15,7 +15,20 @@ struct SymmetricEigen {
 /// Cost: 4/3 n^3 + 2 n^2 count flops; only the wanted vectors are computed. Throws RunError if LAPACK does not converge.
 SymmetricEigen symmetric_eigen(MatrixView<const double> a, Index count = -1);
 
-/// All eigenvalues, descending, without vectors.
-std::vector<double> symmetric_eigenvalues(MatrixView<const double> a);
+/// Householder tridiagonal form of a symmetric matrix: all eigenvalues first, then as many vectors as they call for.
+class TridiagonalForm {
+  public:
+    explicit TridiagonalForm(MatrixView<const double> a);
+    /// All eigenvalues, descending.
+    std::vector<double> values() const;
+    /// Orthonormal eigenvectors of the `count` largest, as columns, sign rule applied.
+    Matrix<double> top_vectors(Index count) const;
+
+  private:
+    Matrix<double> reflectors_;
+    std::vector<double> diagonal_;
+    std::vector<double> off_diagonal_;
+    std::vector<double> tau_;
+};
 
 }  // namespace couplet

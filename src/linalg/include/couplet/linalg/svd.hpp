@@ -44,6 +44,22 @@ struct Basis {
 template <Real T>
 Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options);
 
+/// Relative tail below which a Gram matrix can no longer be trusted: its eigenvalues carry errors of about 1e-16 of the
+/// trace, and the certificate is off by 3% at 1e-7 already.
+inline constexpr double gram_limit = 1e-6;
+
+/// The gram engine's second half: basis from the Gram matrix of the wanted side (A^T A for right). `options.method` is
+/// ignored. Computes only the eigenvectors that are kept. Trustworthy when sqrt(tail2) >= gram_limit * norm or nothing
+/// is cut; max_tail is kept with a margin for rounding.
+Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options);
+
+/// The qr engine's second half: basis of the row space of a factor S (k x length) with S^T S = A^T A, or S^T S = A A^T
+/// for the left side. Accurate to rounding.
+Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options);
+
+/// Whether the Gram matrix was accurate enough for this cut.
+bool gram_suffices(const Basis& basis, double norm2) noexcept;
+
 /// A ~ U diag(sigma) V^T.
 template <Real T>
 struct TruncatedSvd {

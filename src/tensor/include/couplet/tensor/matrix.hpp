@@ -70,15 +70,19 @@ class Matrix {
     Index cols_ = 0;
 };
 
-template <Real T>
-Matrix<T> transpose(MatrixView<const T> a);
+/// The functions below take views of constant and of mutable elements alike.
+template <class E>
+using Element = std::remove_const_t<E>;
+
+template <class E>
+Matrix<Element<E>> transpose(MatrixView<E> a);
 
 /// Element-wise conversion, for example of a float matrix to double.
-template <Real To, Real From>
-Matrix<To> convert(MatrixView<const From> a);
+template <Real To, class E>
+Matrix<To> convert(MatrixView<E> a);
 
 /// The leading `count` columns as a matrix of their own; throws InputError when there are fewer.
-template <Real T>
-Matrix<T> leading_columns(MatrixView<const T> a, Index count);
+template <class E>
+Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count);
 
 }  // namespace couplet

@@ -72,6 +72,12 @@ class Tensor {
 
     const Labels& labels() const noexcept { return labels_; }
     void set_labels(Labels labels);
+    /// Hands the memory over; the tensor is left empty.
+    Buffer<T> release() && {
+        shape_ = Shape{0};
+        labels_.clear();
+        return std::move(buffer_);
+    }
 
   private:
     Shape shape_;
