@@ -11,7 +11,7 @@ int main() {
     auto x = couplet::Tensor<double>::zeros({5, 4, 3});
     for (couplet::Index i = 0; i < x.size(); ++i) x.data()[i] = std::sin(0.1 * static_cast<double>(i));
 
-    const auto result = couplet::tt_svd(x.view(), couplet::TtSvdOptions{.eps = 1e-10});
+    const auto result = couplet::tt_svd<double>(x, {.eps = 1e-10});
     const auto full = result.train.full();
     double difference = 0;
     for (couplet::Index i = 0; i < x.size(); ++i) difference += std::pow(full.data()[i] - x.data()[i], 2);
