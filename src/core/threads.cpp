@@ -70,7 +70,8 @@ class Pool {
         std::lock_guard one_loop_at_a_time(loop_mutex_);
         {
             std::lock_guard lock(mutex_);
-            while (static_cast<int>(helpers_.size()) < helpers_wanted) helpers_.emplace_back([this] { serve(); });
+            while (static_cast<int>(helpers_.size()) < helpers_wanted)
+                helpers_.emplace_back([this] { serve(); });
             loop_ = &loop;
             open_seats_ = helpers_wanted;
         }
@@ -115,8 +116,8 @@ int thread_count() noexcept { return configured_count().load(); }
 
 void set_thread_count(int count) {
     if (count < 1 || count > 1024) {
-        throw InputError({"threads", std::to_string(count), "a number from 1 to 1024",
-                          "Leave it out to use every core."});
+        throw InputError(
+            {"threads", std::to_string(count), "a number from 1 to 1024", "Leave it out to use every core."});
     }
     configured_count().store(count);
 }
