@@ -187,7 +187,7 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
     const bool right = side == Side::right;
     const Index n = right ? a.cols : a.rows;
     const Index k = right ? a.rows : a.cols;
-    if (k == 0) return Matrix<double>::zeros(n, n);
+    if (k == 0 || n == 0) return Matrix<double>::zeros(n, n);
     constexpr Index tiled_from = 384;
     Matrix<double> g(n, n);
     const double flops = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
