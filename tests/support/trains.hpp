@@ -22,8 +22,8 @@ Tensor<T> random_tensor(const Shape& shape, std::uint64_t seed = 1, double scale
 
 /// Random cores with these ranks R_0, ..., R_N.
 template <Real T>
-TensorTrain<T> random_train(const std::vector<Index>& sizes, const std::vector<Index>& ranks,
-                            std::uint64_t seed = 1, double scale = 1) {
+TensorTrain<T> random_train(const std::vector<Index>& sizes, const std::vector<Index>& ranks, std::uint64_t seed = 1,
+                            double scale = 1) {
     std::vector<Tensor<T>> cores;
     for (std::size_t n = 0; n < sizes.size(); ++n) {
         cores.push_back(random_tensor<T>({ranks[n], sizes[n], ranks[n + 1]}, seed + n, scale));
@@ -122,8 +122,8 @@ bool same_bits(const TensorTrain<T>& a, const TensorTrain<T>& b) {
 inline std::vector<Index> naive_tt_ranks(const Tensor<double>& x, double eps) {
     const Shape& shape = x.shape();
     const Index order = shape.order();
-    const double delta = eps / std::sqrt(std::max(1.0, static_cast<double>(order - 1))) *
-                         static_cast<double>(naive_norm_of(x));
+    const double delta =
+        eps / std::sqrt(std::max(1.0, static_cast<double>(order - 1))) * static_cast<double>(naive_norm_of(x));
     std::vector<Index> ranks{1};
     Matrix<double> rest = Matrix<double>::copy(x.view().unfold(0));
     for (Index n = 0; n + 1 < order; ++n) {
