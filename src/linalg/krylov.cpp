@@ -20,8 +20,8 @@ Matrix<double> random_columns(Index n, Index l, std::uint64_t seed) {
 }
 
 /// What remains of `block` outside the space of `basis` (orthonormal columns), projected twice.
-void project_out(const Matrix<double>& basis, Matrix<double>& block) {
-    for (int repeat = 0; repeat < 2; ++repeat) {
+void project_out(const Matrix<double>& basis, Matrix<double>& block, int times = 2) {
+    for (int repeat = 0; repeat < times; ++repeat) {
         const auto coefficients = product<double>(basis.view(), block.view(), Op::transpose);
         multiply<double>(basis.view(), Op::none, coefficients.view(), Op::none, block.view(), -1.0, 1.0);
     }
@@ -42,6 +42,17 @@ Matrix<double> significant_directions(Matrix<double> block) {
         for (std::size_t j = 0; j < kept.size(); ++j) result(i, static_cast<Index>(j)) = block(i, kept[j]);
     }
     return result;
+}
+
+/// What `block` adds to the space of `basis`, orthonormal and orthogonal to it. Normalising a direction of
+/// 1e-6 magnifies what rounding left of the basis in it a million times, hence the last projection.
+Matrix<double> new_directions(const Matrix<double>& basis, Matrix<double> block) {
+    project_out(basis, block);
+    block = significant_directions(std::move(block));
+    if (block.cols() == 0) return block;
+    project_out(basis, block, 1);
+    orthonormalise_columns(block.view());
+    return block;
 }
 
 Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
@@ -70,8 +81,7 @@ Matrix<double> krylov_space(const SymmetricOperator& apply, Index n, const Krylo
         const Index room = n - space.cols();
         if (room <= 0) break;
         auto extra = leading_columns(blocks[t].view(), std::min(room, blocks[t].cols()));
-        project_out(space, extra);
-        space = side_by_side(space, significant_directions(std::move(extra)));
+        space = side_by_side(space, new_directions(space, std::move(extra)));
     }
     return space;
 }
@@ -91,8 +101,7 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
         q = product<double>(a, q.view());
         orthonormalise_columns(q.view());
         q = product<double>(a, q.view());
-        if (space.cols() > 0) project_out(space, q);
-        q = significant_directions(std::move(q));
+        q = space.cols() > 0 ? new_directions(space, std::move(q)) : significant_directions(std::move(q));
         if (q.cols() < block) return std::nullopt;
         space = space.cols() == 0 ? Matrix<double>::copy(q.view()) : side_by_side(space, q);
         const auto image = product<double>(a, space.view());
