@@ -105,10 +105,9 @@ struct Table {
     using Sytrd = void (*)(const char*, const I*, double*, const I*, double*, double*, double*, double*,
                            const I*, I*, std::size_t);
     COUPLET_SYMBOL(Sytrd, dsytrd_);
-    using Stemr = void (*)(const char*, const char*, const I*, double*, double*, const double*, const double*,
-                           const I*, const I*, I*, double*, double*, const I*, const I*, I*, I*, double*,
-                           const I*, I*, const I*, I*, std::size_t, std::size_t);
-    COUPLET_SYMBOL(Stemr, dstemr_);
+    using Stedc = void (*)(const char*, const I*, double*, double*, double*, const I*, double*, const I*, I*,
+                           const I*, I*, std::size_t);
+    COUPLET_SYMBOL(Stedc, dstedc_);
     using Ormtr = void (*)(const char*, const char*, const char*, const I*, const I*, const double*, const I*,
                            const double*, double*, const I*, double*, const I*, I*, std::size_t, std::size_t,
                            std::size_t);
@@ -193,27 +192,14 @@ void sytrd(Index n, double* a, double* d, double* e, double* tau) {
     });
 }
 
-void stemr(Index n, double* d, double* e, Index first, Index last, double* values, double* z) {
+void stedc(Index n, double* d, double* e, double* z) {
     const I order = narrow(n);
-    const I il = narrow(first);
-    const I iu = narrow(last);
-    const double unused = 0;
-    const I columns = il == 1 && iu == order ? order : iu - il + 1;
-    I found = 0;
-    I high_accuracy = 1;
-    std::vector<I> support(2 * static_cast<std::size_t>(columns));
-    std::vector<I> iwork(10 * static_cast<std::size_t>(order));
+    std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
     const I iwork_size = static_cast<I>(iwork.size());
-    with_workspace<double>("dstemr", [&](double* work, I size) {
+    with_workspace<double>("dstedc", [&](double* work, I size) {
         I info = 0;
-        if (size == -1) {
-            *work = 18.0 * order;
-            return info;
-        }
-        table().dstemr_("V", "I", &order, d, e, &unused, &unused, &il, &iu, &found, values, z, &order,
-                        &columns, support.data(), &high_accuracy, work, &size, iwork.data(), &iwork_size,
-                        &info, 1, 1);
-        return found == iu - il + 1 ? info : I{-100};
+        table().dstedc_("I", &order, d, e, z, &order, work, &size, iwork.data(), &iwork_size, &info, 1);
+        return info;
     });
 }
 
