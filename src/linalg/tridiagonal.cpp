@@ -166,6 +166,7 @@ std::vector<double> tridiagonal_values(std::span<const double> diagonal, std::sp
     const auto& d = scaled.d;
     const auto& e = scaled.e;
     const Bounds bounds = gershgorin(d, e);
+    if (bounds.norm == 0) return std::vector<double>(static_cast<std::size_t>(count), 0.0);
     std::vector<double> e2;
     double largest = 0;
     for (std::size_t i = 0; i + 1 < d.size(); ++i) {
