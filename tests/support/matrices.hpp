@@ -113,8 +113,9 @@ double orthonormality_residual(MatrixView<E> q) {
 /// ||A - A V V^T|| for an orthonormal basis V of the row space.
 template <class E>
 double projection_error(MatrixView<E> a, const Matrix<double>& v) {
-    const auto coefficients = naive_product(a, v.view());
-    return naive_distance(naive_product(coefficients.view(), v.view(), Op::none, Op::transpose).view(), a);
+    const auto wide = convert<double>(a);
+    const auto coefficients = product<double>(wide.view(), v.view());
+    return naive_distance(product<double>(coefficients.view(), v.view(), Op::none, Op::transpose).view(), a);
 }
 
 /// Whether the largest magnitude of every column is positive, the first one on a tie.
