@@ -133,7 +133,6 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
         const Shape shape = cores[n].shape();
         const auto basis = dominant_basis<double>(cores[n].view().unfold(1), Side::right,
                                                   {.max_tail = tail, .max_rank = options.max_rank});
-        if (basis.sigma.empty() && basis.vectors.rows() > shape[0]) continue;
         const auto carried = product<double>(cores[n].view().unfold(1), basis.vectors.view());  // R_{n-1} x r
         auto before = product<double>(cores[n - 1].view().unfold(2), carried.view());
         const Shape before_shape = cores[n - 1].shape();
