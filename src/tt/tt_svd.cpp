@@ -242,7 +242,8 @@ class Decomposition {
             take(end, whole(end));
             return true;
         }
-        if (options_.method == SvdMethod::random) {
+        // A group of tiny modes has nothing for a random projection to gain and several bonds to cut.
+        if (options_.method == SvdMethod::random && end.count == 1) {
             if (!norm2_ && !establish_norm(squared_norm(matrix(end))) && zero_) return false;
             take(end, peel_random(end));
             return true;
@@ -290,21 +291,22 @@ class Decomposition {
     }
 
     PeeledEnd peel_random(const End& end) {
-        auto basis = dominant_basis(matrix(end), end.side, cut_options());
+        const auto basis = dominant_basis(matrix(end), end.side, cut_options());
         note_method(basis.method);
         PeeledEnd result;
+        result.rank = basis.vectors.cols();
         result.tail2 = basis.tail2;
         result.rank_limited = basis.rank_limited;
-        // The map is split into cores exactly as data would be, weighted by the singular values it carries.
-        auto weighted = transpose(basis.vectors.view());
-        for (std::size_t i = 0; i < basis.sigma.size(); ++i) {
-            for (Index j = 0; j < weighted.cols(); ++j) weighted(static_cast<Index>(i), j) *= basis.sigma[i];
+        result.map = Matrix<double>::copy(basis.vectors.view());
+        const Index bond = outer_bond(end);
+        const Index size = end.own / bond;
+        if (end.side == Side::left) {
+            result.cores.emplace_back(Shape{bond, size, result.rank},
+                                      Matrix<double>::copy(basis.vectors.view()).release());
+        } else {
+            result.cores.emplace_back(Shape{result.rank, size, bond}, transpose(basis.vectors.view()).release());
         }
-        auto split =
-            peel_factor(std::move(weighted), end.side, group_modes(end), outer_bond(end), cut_options());
-        split.tail2 += basis.tail2;
-        split.rank_limited = split.rank_limited || basis.rank_limited;
-        return split;
+        return result;
     }
 
     void note_method(SvdMethod method) {
