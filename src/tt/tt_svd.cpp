@@ -37,6 +37,12 @@ void check_tensor(const Shape& shape) {
     }
 }
 
+/// eps / sqrt(N - 1), N the number of modes that can have a bond to cut: those of size above 1.
+double eps_per_bond(double eps, const Shape& shape) {
+    const auto modes = std::ranges::count_if(shape.sizes(), [](Index size) { return size > 1; });
+    return eps / std::sqrt(std::max<double>(1, static_cast<double>(modes - 1)));
+}
+
 /// What is left of the tensor between the cores peeled so far: `left` x modes[first, last) x `right`,
 /// row-major.
 template <Real T>
@@ -169,7 +175,7 @@ class Decomposition {
   public:
     Decomposition(Centre<T> centre, const Shape& shape, const TtSvdOptions& options)
         : centre_(std::move(centre)), shape_(shape), options_(options) {
-        bond_eps_ = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(shape.order() - 1)));
+        bond_eps_ = eps_per_bond(options.eps, shape);
     }
 
     TtSvdResult<T> run() {
@@ -422,9 +428,8 @@ Centre<T> start(const T* data, const Shape& shape) {
 
 /// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded
 /// once.
-bool needs_double(const TtSvdOptions& options, Index order) {
-    return options.eps > 0 &&
-           options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1))) < 1e-5;
+bool needs_double(const TtSvdOptions& options, const Shape& shape) {
+    return options.eps > 0 && eps_per_bond(options.eps, shape) < 1e-5;
 }
 
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
@@ -444,10 +449,8 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
             result.rank_limited, result.method};
 }
 
-template <Real T>
-void check_method(const TtSvdOptions& options, Index order) {
-    const double bond_eps = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1)));
-    if (options.method == SvdMethod::gram && options.eps > 0 && bond_eps < gram_limit) {
+void check_method(const TtSvdOptions& options, const Shape& shape) {
+    if (options.method == SvdMethod::gram && options.eps > 0 && eps_per_bond(options.eps, shape) < gram_limit) {
         throw InputError({"method", "gram with eps " + std::to_string(options.eps),
                           "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
                           "Use method auto or qr."});
@@ -460,9 +463,9 @@ template <Real T>
 TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
     check_options(options);
     check_tensor(x.shape());
-    check_method<T>(options, x.shape().order());
+    check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
-        if (needs_double(options, x.shape().order())) return in_double(x, options);
+        if (needs_double(options, x.shape())) return in_double(x, options);
     }
     return Decomposition<T>(start(x.data(), x.shape()), x.shape(), options).run();
 }
@@ -471,9 +474,9 @@ template <Real T>
 TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options) {
     check_options(options);
     check_tensor(x.shape());
-    check_method<T>(options, x.shape().order());
+    check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
-        if (needs_double(options, x.shape().order())) return in_double(x.view(), options);
+        if (needs_double(options, x.shape())) return in_double(x.view(), options);
     }
     const Shape shape = x.shape();
     auto centre = start<T>(x.data(), shape);
