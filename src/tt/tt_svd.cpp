@@ -186,9 +186,7 @@ class Decomposition {
             const End end = choose_end(centre_, options_.max_rank);
             if (!peel(end)) return zero_train();
         }
-        if (!norm2_ && !establish_norm(squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size())))) {
-            return zero_train();
-        }
+        if (!norm2_ && !measure_norm()) return zero_train();
         report(options_.progress, "decompose", bonds, bonds);
         return assemble();
     }
@@ -212,6 +210,26 @@ class Decomposition {
         rescale(centre_, exponent_);
         norm2_ = squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size()));
         rescaled_ = true;
+        return true;
+    }
+
+    /// The norm of a tensor that nothing was cut from: its entries stay exactly as they are. Returns false when
+    /// it is zero.
+    bool measure_norm() {
+        const MatrixView<const T> all(centre_.data, 1, centre_.size());
+        double norm2 = squared_norm(all);
+        if (!squares_are_safe<T>(norm2)) {
+            if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
+            const double largest = max_magnitude(all);
+            if (largest == 0) return false;
+            norm_exponent_ = std::ilogb(largest);
+            norm2 = 0;
+            for (Index i = 0; i < all.cols; ++i) {
+                const double x = std::ldexp(static_cast<double>(centre_.data[i]), -norm_exponent_);
+                norm2 += x * x;
+            }
+        }
+        norm2_ = norm2;
         return true;
     }
 
@@ -378,7 +396,7 @@ class Decomposition {
         }
         TtSvdResult<T> result;
         result.train = TensorTrain<T>(std::move(cores), std::move(orthogonality));
-        result.norm = std::ldexp(std::sqrt(*norm2_), -exponent_);
+        result.norm = std::ldexp(std::sqrt(*norm2_), norm_exponent_ - exponent_);
         result.rel_error = std::sqrt(tail2_ / *norm2_);
         result.rank_limited = rank_limited_ && tail2_ > 0;
         result.method = method_ == SvdMethod::automatic ? SvdMethod::gram : method_;
@@ -406,7 +424,8 @@ class Decomposition {
     std::optional<double> norm2_;
     bool zero_ = false;
     bool rescaled_ = false;
-    int exponent_ = 0;
+    int exponent_ = 0;       ///< the centre is 2^exponent_ times what it stands for
+    int norm_exponent_ = 0;  ///< the norm is 2^norm_exponent_ times the root of norm2_ (times 2^-exponent_)
     double tail2_ = 0;
     bool rank_limited_ = false;
     SvdMethod method_ = SvdMethod::automatic;
