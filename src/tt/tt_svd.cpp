@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <ranges>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -18,7 +19,7 @@ namespace {
 
 void check_options(const TtSvdOptions& options) {
     if (!(options.eps >= 0 && options.eps < 1)) {
-        throw InputError({"eps", std::to_string(options.eps), "a number with 0 <= eps < 1",
+        throw InputError({"eps", (std::ostringstream() << options.eps).str(), "a number with 0 <= eps < 1",
                           "It is the relative error allowed, for example 0.01."});
     }
     if (options.max_rank < 1) {
@@ -76,8 +77,8 @@ template <Real T>
 End group_end(const Centre<T>& centre, Side side, Index max_rank) {
     constexpr Index least = 10;
     constexpr Index unknown_rank = 16;
-    const Index worth =
-        std::max(least, 2 * std::min(max_rank, max_rank == unlimited_rank ? unknown_rank : max_rank));
+    const Index worth = std::max(least, 2 * std::min(max_rank == unlimited_rank ? unknown_rank : max_rank,
+                                                     centre.size()));
     const std::size_t available = centre.last - centre.first - 1;
     const auto size_at = [&](std::size_t i) {
         return side == Side::left ? centre.modes[centre.first + i] : centre.modes[centre.last - 1 - i];
@@ -470,7 +471,7 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
 
 void check_method(const TtSvdOptions& options, const Shape& shape) {
     if (options.method == SvdMethod::gram && options.eps > 0 && eps_per_bond(options.eps, shape) < gram_limit) {
-        throw InputError({"method", "gram with eps " + std::to_string(options.eps),
+        throw InputError({"method", "gram with eps " + (std::ostringstream() << options.eps).str(),
                           "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
                           "Use method auto or qr."});
     }
