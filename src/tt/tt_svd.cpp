@@ -455,7 +455,11 @@ bool needs_double(const TtSvdOptions& options, const Shape& shape) {
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
     Tensor<double> wide(x.shape());
     std::copy_n(x.data(), x.size(), wide.data());
-    auto result = tt_svd(std::move(wide), options);
+    // Rounding the cores to float takes its share of eps; below that share no train of floats can meet it.
+    constexpr double rounding = 4e-7;
+    TtSvdOptions tightened = options;
+    tightened.eps = std::max(options.eps - rounding, 1e-3 * options.eps);
+    auto result = tt_svd(std::move(wide), tightened);
     std::vector<Tensor<float>> cores;
     std::vector<Orthogonality> kinds;
     for (Index n = 0; n < result.train.order(); ++n) {
