@@ -1,0 +1,472 @@
+#include "couplet/tt/tt_svd.hpp"
+
+#include <gtest/gtest.h>
+
+#include "trains.hpp"
+
+namespace couplet {
+namespace {
+
+using support::claimed_orthogonality_residual;
+using support::inner_ranks;
+using support::message_of;
+using support::naive_norm_of;
+using support::naive_tt_ranks;
+using support::random_tensor;
+using support::random_train;
+using support::same_bits;
+using support::true_error;
+
+constexpr SvdMethod engines[] = {SvdMethod::automatic, SvdMethod::gram, SvdMethod::qr, SvdMethod::random};
+
+/// 1 / (1 + i_1 + ... + i_N): singular values of every unfolding decay geometrically.
+template <Real T>
+Tensor<T> hilbert(const Shape& shape, double scale = 1) {
+    Tensor<T> x(shape);
+    for (Index i = 0; i < x.size(); ++i) {
+        Index sum = 1;
+        for (const Index at : shape.indices(i)) sum += at;
+        x.data()[i] = static_cast<T>(scale / static_cast<double>(sum));
+    }
+    return x;
+}
+
+template <Real T>
+Tensor<T> scaled(const Tensor<T>& x, T factor) {
+    auto result = Tensor<T>::copy(x.view());
+    for (T& e : result.elements()) e *= factor;
+    return result;
+}
+
+template <Real T>
+Tensor<T> reshaped(const Tensor<T>& x, const Shape& shape) {
+    Tensor<T> result(shape);
+    std::copy_n(x.data(), x.size(), result.data());
+    return result;
+}
+
+/// Train of these ranks plus relative noise: well separated singular values.
+Tensor<double> low_rank(const std::vector<Index>& sizes, Index rank, double noise, std::uint64_t seed = 1) {
+    auto x = random_train<double>(sizes, inner_ranks(sizes.size(), rank), seed).full();
+    const double size = static_cast<double>(naive_norm_of(x)) / std::sqrt(static_cast<double>(x.size()));
+    Random random(seed, 99);
+    for (double& e : x.elements()) e += noise * size * random.normal();
+    return x;
+}
+
+/// The promises of tt_svd():
+///   ||X - train|| <= eps ||X|| unless max_rank cut, explicitly computed (float cores: + 2e-7 at eps = 0);
+///   rel_error is that error: to 1e-10, or what a Gram matrix shows of it, 4e-15 / error; float 1e-6;
+///   norm = ||X||; flags true of the cores; no rank above max_rank or above what the shape allows.
+template <Real T>
+TtSvdResult<T> check(const Tensor<T>& x, const TtSvdOptions& options) {
+    SCOPED_TRACE(testing::Message() << x.shape().to_string() << " eps " << options.eps << " max_rank "
+                                    << options.max_rank << " " << to_string(options.method));
+    constexpr bool single = std::same_as<T, float>;
+    auto result = tt_svd<T>(x.view(), options);
+    const double error = true_error(x, result.train);
+    if (!result.rank_limited) {
+        const double exact = single ? 1e-6 : 1e-14;
+        EXPECT_LE(error, options.eps == 0 ? exact : options.eps);
+    }
+    double certificate = single ? 1e-6 : 1e-10;
+    if (result.method != SvdMethod::qr) {
+        certificate = std::max(certificate, 1e-14 / std::max(error, 1e-7));
+        if (single && result.method == SvdMethod::random) certificate = 1e-3;
+    }
+    EXPECT_NEAR(result.rel_error, error, certificate);
+    const auto norm = static_cast<double>(naive_norm_of(x));
+    EXPECT_NEAR(result.norm, norm, 1e-12 * norm + std::numeric_limits<T>::denorm_min());
+    EXPECT_LT(claimed_orthogonality_residual(result.train), 200);
+    EXPECT_EQ(result.train.shape(), x.shape());
+    Index before = 1;
+    Index after = x.size();
+    for (Index n = 1; n < x.shape().order(); ++n) {
+        before *= x.shape()[n - 1];
+        after /= x.shape()[n - 1];
+        const Index rank = result.train.ranks()[static_cast<std::size_t>(n)];
+        EXPECT_LE(rank, options.max_rank);
+        EXPECT_LE(rank, std::min(before, after));
+    }
+    return result;
+}
+
+const std::vector<Shape>& shapes() {
+    static const std::vector<Shape> all{
+        {1},
+        {7},
+        {1, 1},
+        {1, 5},
+        {5, 1},
+        {2, 2},
+        {13, 11},
+        {3, 200},
+        {200, 3},
+        {7, 5, 3},
+        {33, 2, 31},
+        {2, 67, 2},
+        {1, 4, 1, 5},
+        {5, 4, 3, 7},
+        {3, 3, 3, 3, 3},
+        {2, 3, 5, 2, 3, 2},
+        {2, 2, 3, 2, 2, 3, 2},
+        {2, 2, 2, 3, 2, 2, 2, 2},
+    };
+    return all;
+}
+
+TEST(TtSvd, MeetsItsBoundOnEveryShape) {
+    for (const auto& shape : shapes()) {
+        for (const auto& x : {random_tensor<double>(shape, 3), hilbert<double>(shape)}) {
+            for (const SvdMethod method : engines) {
+                for (const double eps : {0.0, 1e-4, 0.05, 0.5, 0.95}) {
+                    check(x, {.eps = eps, .method = method});
+                    check(x, {.eps = eps, .max_rank = 2, .method = method});
+                }
+            }
+            for (const double eps : {1e-7, 1e-10, 1e-13}) check(x, {.eps = eps});
+        }
+    }
+}
+
+TEST(TtSvd, MeetsItsBoundInFloat) {
+    for (const auto& shape : shapes()) {
+        for (const auto& x : {random_tensor<float>(shape, 3), hilbert<float>(shape)}) {
+            for (const double eps : {0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.05, 0.5}) check(x, {.eps = eps});
+            for (const SvdMethod method : engines) {
+                check(x, {.eps = 1e-2, .max_rank = 3, .method = method});
+                check(x, {.max_rank = 2, .method = method});
+            }
+        }
+    }
+}
+
+TEST(TtSvd, FloatBoundHoldsWhenTheTailFillsIt) {
+    // The discarded part is just below eps: rounding of the cores must not push the error over it.
+    for (const double eps : {1e-6, 3e-6, 1e-5, 1e-4}) {
+        for (const double fill : {0.9, 0.99, 0.995, 0.996, 0.997, 0.998, 0.9985, 0.999, 0.9995}) {
+            const auto a = support::matrix_with_spectrum(60, 70, {1, 0.5, fill * eps * std::sqrt(1.25)});
+            Tensor<float> x({60, 70});
+            std::transform(a.data(), a.data() + a.size(), x.data(), [](double v) { return static_cast<float>(v); });
+            check(x, {.eps = eps});
+        }
+    }
+}
+
+TEST(TtSvd, RanksAreThoseOfTheTextbook) {
+    const std::vector<std::vector<Index>> all{{9, 8, 7}, {4, 5, 6, 3}, {3, 4, 2, 4, 3}, {2, 2, 2, 2, 2, 2, 2, 2}};
+    for (const auto& sizes : all) {
+        for (const Index rank : {1, 2, 3}) {
+            const auto x = low_rank(sizes, rank, 1e-5);
+            const auto expected = naive_tt_ranks(x, 1e-2);
+            for (const SvdMethod method : engines) {
+                EXPECT_EQ(check(x, {.eps = 1e-2, .method = method}).train.ranks(), expected) << to_string(method);
+            }
+        }
+        const auto smooth = hilbert<double>(Shape(sizes));
+        for (const double eps : {1e-2, 1e-4, 1e-6, 1e-8}) {
+            EXPECT_EQ(check(smooth, {.eps = eps}).train.ranks(), naive_tt_ranks(smooth, eps)) << eps;
+        }
+    }
+}
+
+TEST(TtSvd, HonoursTinyEpsWhereAGramMatrixIsBlind) {
+    // Bonds graded from 1 to 1e-14; at 1e-12 a Gram matrix would miss half of them.
+    const auto sigma = support::geometric(24, 0.26);
+    const auto a = support::matrix_with_spectrum(30, 7 * 11, sigma);
+    Tensor<double> x({30, 7, 11});
+    std::copy_n(a.data(), a.size(), x.data());
+    const auto result = check(x, {.eps = 1e-12});
+    EXPECT_EQ(result.method, SvdMethod::qr);
+    EXPECT_FALSE(result.rank_limited);
+    EXPECT_LT(result.train.ranks()[1], 24);
+    EXPECT_GT(result.train.ranks()[1], 19);
+    EXPECT_EQ(check(x, {.eps = 1e-3}).method, SvdMethod::gram);
+    for (const double eps : {1e-7, 1e-9, 1e-11}) EXPECT_EQ(check(x, {.eps = eps}).method, SvdMethod::qr);
+    // A rank alone: the tail it leaves is seen to be tiny.
+    const auto ranked = check(x, {.max_rank = 20});
+    EXPECT_NEAR(ranked.rel_error, true_error(x, ranked.train), 1e-14);
+}
+
+TEST(TtSvd, GramRefusesAnEpsItCannotShow) {
+    const auto x = random_tensor<double>({3, 4, 5});
+    EXPECT_EQ(message_of([&] { tt_svd<double>(x.view(), {.eps = 1e-12, .method = SvdMethod::gram}); }),
+              "method: gram with eps 1e-12; expected an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot "
+              "show smaller tails. Use method auto or qr.");
+    EXPECT_EQ(message_of([&] { tt_svd<double>(x.view(), {.eps = 2e-6, .method = SvdMethod::gram}); }), "");
+}
+
+TEST(TtSvd, ZeroTensorHasRankOneZeroCores) {
+    for (const SvdMethod method : engines) {
+        for (const double eps : {0.0, 0.1}) {
+            const auto result = check(Tensor<double>::zeros({4, 3, 5}), {.eps = eps, .max_rank = 2, .method = method});
+            EXPECT_EQ(result.train.ranks(), (std::vector<Index>{1, 1, 1, 1}));
+            EXPECT_EQ(result.norm, 0);
+            EXPECT_EQ(result.rel_error, 0);
+            EXPECT_FALSE(result.rank_limited);
+            for (Index n = 0; n < 3; ++n) EXPECT_EQ(support::naive_norm(result.train.left_unfolding(n)), 0);
+        }
+    }
+    EXPECT_EQ(tt_svd<float>(Tensor<float>::zeros({2, 3}).view(), {.eps = 1e-6}).train.ranks(),
+              (std::vector<Index>{1, 1, 1}));
+    EXPECT_EQ(tt_svd<double>(Tensor<double>::zeros(Shape{3}).view(), {}).train.ranks(), (std::vector<Index>{1, 1}));
+}
+
+TEST(TtSvd, OrderOneAndUncutTensorsAreExact) {
+    const auto vector = random_tensor<double>(Shape{17});
+    EXPECT_TRUE(
+        std::ranges::equal(tt_svd<double>(vector.view(), {.eps = 0.5}).train.full().elements(), vector.elements()));
+    auto mixed = Tensor<double>::zeros({2, 2});
+    const double values[] = {1e200, 1e-200, -1e300, 3};
+    std::copy_n(values, 4, mixed.data());
+    for (const Shape& shape : {Shape{4}, Shape{2, 2}}) {
+        const auto x = reshaped(mixed, shape);
+        const auto result = tt_svd<double>(x.view(), {});
+        EXPECT_TRUE(std::ranges::equal(result.train.full().elements(), x.elements()));
+        EXPECT_NEAR(result.norm / 1e300, 1, 1e-15);
+        const auto in_place = tt_svd<double>(reshaped(mixed, shape), {});
+        EXPECT_TRUE(std::ranges::equal(in_place.train.full().elements(), x.elements()));
+    }
+}
+
+TEST(TtSvd, MagnitudesDoNotMatter) {
+    const auto x = hilbert<double>({6, 7, 8});
+    for (const SvdMethod method : engines) {
+        const auto plain = check(x, {.eps = 1e-3, .method = method});
+        for (const double factor : {1e-300, 1e-200, 1e-95, 1e-80, 1e80, 1e95, 1e145, 1e200, 1e300}) {
+            const auto result = check(scaled(x, factor), {.eps = 1e-3, .method = method});
+            EXPECT_EQ(result.train.ranks(), plain.train.ranks()) << factor;
+            const auto capped = check(scaled(x, factor), {.max_rank = 2, .method = method});
+            EXPECT_NEAR(capped.rel_error, check(x, {.max_rank = 2, .method = method}).rel_error, 1e-9) << factor;
+        }
+        // Denormals: 1e-310 carries 44 bits.
+        const auto denormal = scaled(x, 1e-310);
+        const auto result = tt_svd<double>(denormal.view(), {.eps = 1e-3, .method = method});
+        EXPECT_LE(true_error(denormal, result.train), 1e-3);
+        EXPECT_EQ(result.train.ranks(), plain.train.ranks());
+    }
+    const auto single = hilbert<float>({6, 7, 8});
+    for (const SvdMethod method : engines) {
+        for (const float factor : {1e-36F, 1e-25F, 1e-15F, 1e15F, 1e25F, 1e36F}) {
+            check(scaled(single, factor), {.eps = 1e-3, .method = method});
+            check(scaled(single, factor), {.max_rank = 2, .method = method});
+        }
+    }
+    check(scaled(single, 1e25F), {.eps = 1e-6});
+}
+
+TEST(TtSvd, RandomCutsEachBondOnce) {
+    // Equal small singular values, each just as large as the allowed tail: a bond cut twice would lose two.
+    for (const double fill : {0.95, 0.999}) {
+        std::vector<double> sigma(40, fill * 0.1);
+        sigma[0] = 1;
+        const double norm = std::sqrt(1 + 39 * sigma[1] * sigma[1]);
+        const auto a = support::matrix_with_spectrum(50, 45, sigma);
+        Tensor<double> x({50, 45});
+        std::copy_n(a.data(), a.size(), x.data());
+        const auto result = check(x, {.eps = 0.1 / norm, .method = SvdMethod::random});
+        EXPECT_EQ(result.train.ranks()[1], 39);
+    }
+}
+
+TEST(TtSvd, RandomIsSeededCertifiedAndFallsBack) {
+    const auto x = low_rank({80, 90}, 6, 1e-2);
+    const TtSvdOptions options{.max_rank = 6, .method = SvdMethod::random, .seed = 3};
+    const auto result = check(x, options);
+    EXPECT_EQ(result.method, SvdMethod::random);
+    EXPECT_TRUE(same_bits(result.train, tt_svd<double>(x.view(), options).train));
+    auto other = options;
+    other.seed = 4;
+    EXPECT_FALSE(same_bits(result.train, tt_svd<double>(x.view(), other).train));
+    EXPECT_EQ(check(x, {.eps = 1e-9, .method = SvdMethod::random}).method, SvdMethod::qr);
+    EXPECT_EQ(check(random_tensor<double>({5, 6, 7}), {.eps = 0.1, .method = SvdMethod::random}).method,
+              SvdMethod::gram);
+}
+
+TEST(TtSvd, MaxRankAloneCutsNothingElse) {
+    const auto x = low_rank({6, 7, 8, 5}, 2, 1e-9);
+    const auto result = check(x, {.max_rank = 4});
+    EXPECT_EQ(result.train.ranks(), (std::vector<Index>{1, 4, 4, 4, 1}));
+    const auto free = check(x, {});
+    EXPECT_EQ(free.train.ranks(), (std::vector<Index>{1, 6, 40, 5, 1}));
+    EXPECT_EQ(free.rel_error, 0);
+    EXPECT_FALSE(free.rank_limited);
+    check(x, {.max_rank = unlimited_rank - 1});
+    check(x, {.eps = 0.1, .max_rank = unlimited_rank / 2});
+}
+
+TEST(TtSvd, RankLimitedSaysWhichLimitCut) {
+    const auto x = low_rank({9, 8, 7}, 3, 1e-4);
+    const auto both = check(x, {.eps = 1e-2, .max_rank = 5});
+    EXPECT_EQ(both.train.ranks(), (std::vector<Index>{1, 3, 3, 1}));
+    EXPECT_FALSE(both.rank_limited);
+    EXPECT_LE(both.rel_error, 1e-2);
+    const auto limited = check(x, {.eps = 1e-2, .max_rank = 2});
+    EXPECT_EQ(limited.train.ranks(), (std::vector<Index>{1, 2, 2, 1}));
+    EXPECT_TRUE(limited.rank_limited);
+    EXPECT_GT(limited.rel_error, 1e-2);
+}
+
+TEST(TtSvd, TinyModesAreMergedAndSplitAgain) {
+    const Shape twos(std::vector<Index>(12, 2));
+    for (const auto& x : {hilbert<double>(twos), random_tensor<double>(twos, 5)}) {
+        for (const SvdMethod method : engines) {
+            for (const double eps : {1e-4, 1e-2, 0.3}) check(x, {.eps = eps, .method = method});
+            for (const Index rank : {1, 3, 6}) check(x, {.max_rank = rank, .method = method});
+        }
+    }
+    const auto low = low_rank(std::vector<Index>(12, 2), 2, 1e-5);
+    EXPECT_EQ(check(low, {.eps = 1e-2}).train.ranks(), naive_tt_ranks(low, 1e-2));
+    EXPECT_EQ(check(low, {.eps = 1e-8}).train.ranks(), naive_tt_ranks(low, 1e-8));
+}
+
+TEST(TtSvd, ModesOfSizeOneChangeNothing) {
+    const auto squeezed = hilbert<double>({5, 6, 4});
+    for (const double eps : {1e-8, 1e-3, 0.1}) {
+        const auto plain = check(squeezed, {.eps = eps});
+        for (std::size_t position = 0; position <= 3; ++position) {
+            for (std::size_t count : {1, 3}) {
+                std::vector<Index> sizes{5, 6, 4};
+                sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(position), count, 1);
+                const auto result = check(reshaped(squeezed, Shape(sizes)), {.eps = eps});
+                auto expected = plain.train.ranks();
+                expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(position), count, expected[position]);
+                EXPECT_EQ(result.train.ranks(), expected);
+                EXPECT_EQ(result.rel_error, plain.rel_error);
+                EXPECT_TRUE(std::ranges::equal(result.train.full().elements(), plain.train.full().elements()));
+            }
+        }
+    }
+    check(random_tensor<double>({1, 1, 1, 1}), {.eps = 0.1});
+    check(random_tensor<double>({1, 9, 1, 1}), {.eps = 0.1});
+}
+
+TEST(TtSvd, InPlaceAgreesWithTheView) {
+    for (const auto& shape : shapes()) {
+        for (const auto& options : {TtSvdOptions{.eps = 0.1}, TtSvdOptions{.max_rank = 2}, TtSvdOptions{.eps = 1e-9},
+                                    TtSvdOptions{.max_rank = 3, .method = SvdMethod::random}}) {
+            const auto x = hilbert<double>(shape);
+            const auto viewed = tt_svd<double>(x.view(), options);
+            const auto in_place = tt_svd<double>(Tensor<double>::copy(x.view()), options);
+            EXPECT_EQ(in_place.train.ranks(), viewed.train.ranks()) << shape.to_string();
+            EXPECT_NEAR(in_place.rel_error, viewed.rel_error, 1e-12);
+            EXPECT_NEAR(true_error(x, in_place.train), true_error(x, viewed.train), 1e-12);
+            EXPECT_EQ(in_place.norm, viewed.norm);
+        }
+    }
+    // Large enough for several parts and blocks of the in-place projection, from either end.
+    for (const Shape& shape : {Shape{11, 60, 31}, Shape{31, 60, 11}}) {
+        const auto x = hilbert<double>(shape);
+        const auto result = tt_svd<double>(Tensor<double>::copy(x.view()), {.eps = 1e-3});
+        EXPECT_LE(true_error(x, result.train), 1e-3);
+        EXPECT_NEAR(true_error(x, result.train), result.rel_error, 1e-10);
+        const auto single = hilbert<float>(shape);
+        EXPECT_LE(true_error(single, tt_svd<float>(Tensor<float>::copy(single.view()), {.eps = 1e-3}).train), 1e-3);
+    }
+}
+
+TEST(TtSvd, BitsDoNotDependOnTheThreadCount) {
+    const support::ThreadCountGuard guard;
+    const auto x = random_tensor<double>({70, 61, 50});
+    const auto single = random_tensor<float>({70, 61, 50});
+    for (const auto& options :
+         {TtSvdOptions{.max_rank = 8}, TtSvdOptions{.eps = 0.9}, TtSvdOptions{.max_rank = 8, .method = SvdMethod::qr},
+          TtSvdOptions{.max_rank = 8, .method = SvdMethod::random}}) {
+        std::vector<TensorTrain<double>> results;
+        std::vector<TensorTrain<double>> in_place;
+        std::vector<TensorTrain<float>> singles;
+        for (const int threads : {1, 2, 3, 7}) {
+            set_thread_count(threads);
+            results.push_back(tt_svd<double>(x.view(), options).train);
+            in_place.push_back(tt_svd<double>(Tensor<double>::copy(x.view()), options).train);
+            singles.push_back(tt_svd<float>(single.view(), options).train);
+            EXPECT_TRUE(same_bits(results.front(), results.back())) << threads;
+            EXPECT_TRUE(same_bits(in_place.front(), in_place.back())) << threads;
+            EXPECT_TRUE(same_bits(singles.front(), singles.back())) << threads;
+        }
+    }
+}
+
+TEST(TtSvd, OrthogonalityFlagsSurroundTheCentre) {
+    const auto train = check(random_tensor<double>({5, 6, 7, 4}), {.eps = 0.4}).train;
+    Index centres = 0;
+    for (Index n = 0; n < 4; ++n) {
+        if (train.orthogonality(n) == Orthogonality::none) ++centres;
+        if (n > 0 && train.orthogonality(n) == Orthogonality::left) {
+            EXPECT_EQ(train.orthogonality(n - 1), Orthogonality::left);
+        }
+    }
+    EXPECT_EQ(centres, 1);
+}
+
+TEST(TtSvd, FollowsTheSignRule) {
+    const auto train = check(random_tensor<double>({9, 30}), {.eps = 0.5}).train;
+    ASSERT_EQ(train.orthogonality(0), Orthogonality::left);
+    EXPECT_TRUE(support::obeys_sign_rule(train.left_unfolding(0)));
+}
+
+TEST(TtSvd, ReportsProgress) {
+    std::vector<std::int64_t> done;
+    std::int64_t total = 0;
+    tt_svd<double>(random_tensor<double>({12, 13, 14}).view(),
+                   {.eps = 0.3, .progress = [&](const ProgressEvent& event) {
+                        done.push_back(event.done);
+                        total = event.total;
+                    }});
+    EXPECT_EQ(total, 2);
+    EXPECT_EQ(done.back(), 2);
+    EXPECT_TRUE(std::ranges::is_sorted(done));
+}
+
+TEST(TtSvd, NamesTheFirstNonFiniteEntry) {
+    auto x = random_tensor<double>({3, 4, 5});
+    x.data()[47] = std::numeric_limits<double>::infinity();
+    const auto message = [&](const TtSvdOptions& options) {
+        return message_of([&] { tt_svd<double>(x.view(), options); });
+    };
+    const std::string infinite =
+        "tensor: Inf at index (2, 1, 2), counted from 0; expected finite numbers only. Replace or remove missing "
+        "values first.";
+    for (const SvdMethod method : engines) {
+        EXPECT_EQ(message({.eps = 0.1, .method = method}), infinite);
+        EXPECT_EQ(message({.max_rank = 2, .method = method}), infinite);
+    }
+    EXPECT_EQ(message({}), infinite);
+    EXPECT_EQ(message({.eps = 1e-12}), infinite);
+    x.data()[21] = std::nan("");
+    EXPECT_EQ(message({.eps = 0.1}),
+              "tensor: NaN at index (1, 0, 1), counted from 0; expected finite numbers only. Replace or remove missing "
+              "values first.");
+    auto single = random_tensor<float>({3, 4});
+    single.data()[5] = -std::numeric_limits<float>::infinity();
+    for (const double eps : {1e-6, 0.1}) {
+        EXPECT_EQ(message_of([&] { tt_svd<float>(single.view(), {.eps = eps}); }),
+                  "tensor: -Inf at index (1, 1), counted from 0; expected finite numbers only. Replace or remove "
+                  "missing values first.");
+    }
+}
+
+TEST(TtSvd, RefusesEmptyTensorsAndBadOptions) {
+    const auto x = random_tensor<double>({3, 4});
+    const auto message = [&](const TtSvdOptions& options) {
+        return message_of([&] { tt_svd<double>(x.view(), options); });
+    };
+    const std::string rest =
+        "; expected a number with 0 <= eps < 1. It is the relative error allowed, for example 0.01.";
+    EXPECT_EQ(message({.eps = -1e-9}), "eps: -1e-09" + rest);
+    EXPECT_EQ(message({.eps = 1}), "eps: 1" + rest);
+    EXPECT_EQ(message({.eps = std::nan("")}), "eps: nan" + rest);
+    EXPECT_EQ(message({.max_rank = 0}), "max_rank: 0; expected at least 1");
+    EXPECT_EQ(message({.max_rank = -3}), "max_rank: -3; expected at least 1");
+    EXPECT_EQ(message_of([] { tt_svd<double>(Tensor<double>(Shape(std::vector<Index>{})), {}); }),
+              "tensor: order 0; expected at least one mode");
+    EXPECT_EQ(message_of([] {
+                  tt_svd<double>(Tensor<double>({3, 0, 4}), {});
+              }),
+              "tensor: mode 2 of 3x0x4 has size 0; expected at least one entry in every mode");
+    EXPECT_EQ(message_of([] { tt_svd<float>(Tensor<float>(), {}); }),
+              "tensor: mode 1 of 0 has size 0; expected at least one entry in every mode");
+}
+
+}  // namespace
+}  // namespace couplet
