@@ -37,10 +37,7 @@ std::string name_component(const std::vector<Index>& component) {
 }  // namespace
 
 Graph::Graph(Index nodes, std::vector<Edge> edges) : edges_(std::move(edges)) {
-    if (nodes < 1 || nodes > max_nodes) {
-        throw InputError(
-            {"graph", std::to_string(nodes) + " nodes", "1 to " + std::to_string(max_nodes), ""});
-    }
+    require_size(nodes);
     for (Edge& edge : edges_) {
         if (edge.a > edge.b) std::swap(edge.a, edge.b);
         if (edge.a < 0 || edge.b >= nodes || edge.a == edge.b) {
@@ -55,6 +52,13 @@ Graph::Graph(Index nodes, std::vector<Edge> edges) : edges_(std::move(edges)) {
     // Ascending links reach a node first from its lower, then from its higher neighbours, both in order.
     for (const Edge& edge : edges_) neighbours_[edge.b].push_back(edge.a);
     for (const Edge& edge : edges_) neighbours_[edge.a].push_back(edge.b);
+}
+
+void Graph::require_size(Index nodes) {
+    if (nodes < 1 || nodes > max_nodes) {
+        throw InputError(
+            {"graph", std::to_string(nodes) + " nodes", "1 to " + std::to_string(max_nodes), ""});
+    }
 }
 
 bool Graph::has_edge(Index a, Index b) const {

@@ -41,37 +41,42 @@ Index parse_node(const std::string& path, const TextLine& line, const std::strin
 }  // namespace
 
 Graph complete_graph(Index nodes) {
+    Graph::require_size(nodes);
     std::vector<Edge> edges;
-    for (Index a = 0; a < std::min(nodes, Graph::max_nodes); ++a) {
-        for (Index b = a + 1; b < std::min(nodes, Graph::max_nodes); ++b) edges.push_back({a, b});
+    for (Index a = 0; a < nodes; ++a) {
+        for (Index b = a + 1; b < nodes; ++b) edges.push_back({a, b});
     }
     return {nodes, std::move(edges)};
 }
 
 Graph ring_graph(Index nodes) {
+    Graph::require_size(nodes);
     std::vector<Edge> edges;
-    for (Index a = 0; a + 1 < std::min(nodes, Graph::max_nodes); ++a) edges.push_back({a, a + 1});
+    for (Index a = 0; a + 1 < nodes; ++a) edges.push_back({a, a + 1});
     if (nodes > 2) edges.push_back({0, nodes - 1});
     return {nodes, std::move(edges)};
 }
 
 Graph star_graph(Index nodes) {
+    Graph::require_size(nodes);
     std::vector<Edge> edges;
-    for (Index b = 1; b < std::min(nodes, Graph::max_nodes); ++b) edges.push_back({0, b});
+    for (Index b = 1; b < nodes; ++b) edges.push_back({0, b});
     return {nodes, std::move(edges)};
 }
 
 Graph path_graph(Index nodes) {
+    Graph::require_size(nodes);
     std::vector<Edge> edges;
-    for (Index a = 0; a + 1 < std::min(nodes, Graph::max_nodes); ++a) edges.push_back({a, a + 1});
+    for (Index a = 0; a + 1 < nodes; ++a) edges.push_back({a, a + 1});
     return {nodes, std::move(edges)};
 }
 
 Graph grid_graph(Index nodes) {
+    Graph::require_size(nodes);
     Index columns = 1;
-    while (columns * columns < std::min(nodes, Graph::max_nodes)) ++columns;
+    while (columns * columns < nodes) ++columns;
     std::vector<Edge> edges;
-    for (Index a = 0; a < std::min(nodes, Graph::max_nodes); ++a) {
+    for (Index a = 0; a < nodes; ++a) {
         if ((a + 1) % columns != 0 && a + 1 < nodes) edges.push_back({a, a + 1});
         if (a + columns < nodes) edges.push_back({a, a + columns});
     }
@@ -82,7 +87,8 @@ Graph random_graph(Index nodes, double density, std::uint64_t seed) {
     if (!(density > 0 && density <= 1)) {
         throw InputError({"graph random:S", "S = " + std::to_string(density), "0 < S <= 1", ""});
     }
-    if (nodes < 2 || nodes > Graph::max_nodes) return {nodes, {}};
+    Graph::require_size(nodes);
+    if (nodes == 1) return {};
     Random random(seed);
     const std::vector<Edge> tree = random_tree(nodes, random);
     const Index pairs = nodes * (nodes - 1) / 2;
@@ -110,6 +116,7 @@ Graph random_graph(Index nodes, double density, std::uint64_t seed) {
 Graph paper8_graph() { return {8, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {5, 7}, {6, 7}}}; }
 
 Graph read_graph(const std::string& path, Index nodes) {
+    Graph::require_size(nodes);
     std::vector<Edge> edges;
     for (const TextLine& line : read_text_lines(path)) {
         if (line.words.size() != 2) {

@@ -35,6 +35,9 @@ class Graph {
     /// hostile.
     static constexpr Index max_nodes = 10'000;
 
+    /// Throws InputError unless 1 <= nodes <= max_nodes.
+    static void require_size(Index nodes);
+
     /// One node, no links.
     Graph() : Graph(1, {}) {}
     /// Links may come in any order and direction; a repeated link counts once. Throws InputError for a node
