@@ -55,21 +55,21 @@ double error_from(const std::vector<Squares>& parts) {
     return total.initial == 0 ? 0 : std::sqrt(total.deviation / total.initial);
 }
 
-/// Iterates on `own`, with `previous` and `sum` (one row) as workspace; returns which of the two holds the
-/// result.
-MatrixView<double> gossip(const ConsensusPlan& plan, MatrixView<double> own, MatrixView<double> previous,
-                          std::vector<double>& sum) {
-    sum.resize(static_cast<std::size_t>(own.cols));
+/// Iterates on `own`, with `previous` as workspace; returns which of the two holds the result.
+MatrixView<double> gossip(const ConsensusPlan& plan, MatrixView<double> own, MatrixView<double> previous) {
+    std::vector<const double*> others;
+    std::vector<double> weights;
     for (Index t = 0; t < plan.iterations; ++t) {
         const ConsensusStep step = plan.step(t);
         for (Index k = 0; k < own.rows; ++k) {
-            std::fill(sum.begin(), sum.end(), 0.0);
-            const auto neighbours = plan.graph.neighbours(k);
-            for (std::size_t i = 0; i < neighbours.size(); ++i) {
-                add_difference(sum.data(), own.row(k), own.row(neighbours[i]),
-                               plan.weight(k, static_cast<Index>(i)), own.cols);
+            others.clear();
+            weights.clear();
+            for (const Index j : plan.graph.neighbours(k)) {
+                weights.push_back(plan.weight(k, static_cast<Index>(others.size())));
+                others.push_back(own.row(j));
             }
-            step_state(previous.row(k), own.row(k), sum.data(), step.gain, step.momentum, own.cols);
+            mix_states(previous.row(k), own.row(k), others.data(), weights.data(), plan.graph.degree(k),
+                       step.gain, step.momentum, own.cols);
         }
         std::swap(own, previous);
     }
@@ -113,7 +113,7 @@ ConsensusRun run_consensus(const ConsensusPlan& plan, MatrixView<double> states)
     parallel_for(workers, [&](Index worker) {
         Matrix<double> first(states.rows, width);
         Matrix<double> second(states.rows, width);
-        std::vector<double> row;
+        std::vector<double> mean;
         for (Index b = worker; b < blocks; b += workers) {
             const MatrixView<double> block =
                 states.cols_from(b * width, std::min(width, states.cols - b * width));
@@ -124,9 +124,9 @@ ConsensusRun run_consensus(const ConsensusPlan& plan, MatrixView<double> states)
             if (plan.engine == ConsensusEngine::tree) {
                 sum_over_tree(plan, own);
             } else {
-                own = gossip(plan, own, previous, row);
+                own = gossip(plan, own, previous);
             }
-            parts[b] = squares_of(block, own, row);
+            parts[b] = squares_of(block, own, mean);
             copy_block(own, block);
         }
     });

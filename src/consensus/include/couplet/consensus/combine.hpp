@@ -16,6 +16,11 @@ void add_difference(double* sum, const double* own, const double* other, double 
 void step_state(double* previous, const double* own, const double* sum, double gain, double momentum,
                 Index count);
 
+/// add_difference() from zero over all `degree` neighbours in order, then step_state(), in one pass with the sums in
+/// registers.
+void mix_states(double* previous, const double* own, const double* const* others, const double* weights, Index degree,
+                double gain, double momentum, Index count);
+
 /// sum += other.
 void add_state(double* sum, const double* other, Index count);
 

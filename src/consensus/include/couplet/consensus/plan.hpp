@@ -29,9 +29,9 @@ inline constexpr Index max_consensus_iterations = 1'000'000;
 
 struct ConsensusOptions {
     ConsensusEngine engine = ConsensusEngine::automatic;
-    std::string weights = "paper";    ///< see make_weights(); mixes in the plain engine, gives lambda2 in all
-    std::optional<Index> iterations;  ///< exactly this many; nothing: as many as the target needs
-    double target = 1e-10;            ///< wanted consensus error, in (0, 1)
+    std::string weights = "paper";  ///< see make_weights(); mixes in the plain engine, gives lambda2 in all
+    std::optional<Index> iterations = {};  ///< exactly this many; nothing: as many as the target needs
+    double target = 1e-10;                 ///< wanted consensus error, in (0, 1)
 };
 
 /// x <- x + gain y + momentum (x - x_before), y_k = sum over neighbours j of w_kj (x_j - x_k).
