@@ -52,15 +52,23 @@ void Matrix<T>::reshape(Index rows, Index cols) {
 }
 
 template <Real T>
+void Matrix<T>::shrink_rows(Index rows) {
+    if (rows < 0 || rows > rows_) {
+        throw InputError({"rows to keep", std::to_string(rows), "0 to " + std::to_string(rows_), ""});
+    }
+    rows_ = rows;
+}
+
+template <Real T>
 Buffer<T> Matrix<T>::release() && {
     rows_ = cols_ = 0;
     return std::move(buffer_);
 }
 
-template <Real T>
-Matrix<T> transpose(MatrixView<const T> a) {
+template <class E>
+Matrix<Element<E>> transpose(MatrixView<E> a) {
     constexpr Index tile = 32;
-    Matrix<T> result(a.cols, a.rows);
+    Matrix<Element<E>> result(a.cols, a.rows);
     for (Index i0 = 0; i0 < a.rows; i0 += tile) {
         for (Index j0 = 0; j0 < a.cols; j0 += tile) {
             for (Index i = i0; i < std::min(i0 + tile, a.rows); ++i) {
@@ -71,29 +79,36 @@ Matrix<T> transpose(MatrixView<const T> a) {
     return result;
 }
 
-template <Real To, Real From>
-Matrix<To> convert(MatrixView<const From> a) {
+template <Real To, class E>
+Matrix<To> convert(MatrixView<E> a) {
     Matrix<To> result(a.rows, a.cols);
     for (Index i = 0; i < a.rows; ++i) {
-        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i), [](From x) { return static_cast<To>(x); });
+        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i),
+                       [](E x) { return static_cast<To>(x); });
     }
     return result;
 }
 
-template <Real T>
-Matrix<T> leading_columns(MatrixView<const T> a, Index count) {
-    return Matrix<T>::copy(a.cols_from(0, count));
+template <class E>
+Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count) {
+    if (count < 0 || count > a.cols) {
+        throw InputError({"columns to keep", std::to_string(count), "0 to " + std::to_string(a.cols), ""});
+    }
+    return Matrix<Element<E>>::copy(a.cols_from(0, count));
 }
 
 template class Matrix<float>;
 template class Matrix<double>;
-template Matrix<float> transpose(MatrixView<const float>);
-template Matrix<double> transpose(MatrixView<const double>);
-template Matrix<double> convert(MatrixView<const float>);
-template Matrix<float> convert(MatrixView<const double>);
-template Matrix<float> convert(MatrixView<const float>);
-template Matrix<double> convert(MatrixView<const double>);
-template Matrix<float> leading_columns(MatrixView<const float>, Index);
-template Matrix<double> leading_columns(MatrixView<const double>, Index);
+
+#define COUPLET_INSTANTIATE(E)                            \
+    template Matrix<Element<E>> transpose(MatrixView<E>); \
+    template Matrix<float> convert(MatrixView<E>);        \
+    template Matrix<double> convert(MatrixView<E>);       \
+    template Matrix<Element<E>> leading_columns(MatrixView<E>, Index);
+COUPLET_INSTANTIATE(float)
+COUPLET_INSTANTIATE(const float)
+COUPLET_INSTANTIATE(double)
+COUPLET_INSTANTIATE(const double)
+#undef COUPLET_INSTANTIATE
 
 }  // namespace couplet

@@ -25,11 +25,7 @@ struct MatrixView {
     MatrixView(T* d, Index r, Index c) : data(d), rows(r), cols(c), stride(c) {}
     MatrixView(T* d, Index r, Index c, Index s) : data(d), rows(r), cols(c), stride(s) {}
     /// A writable view is also a read-only one.
-    operator MatrixView<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data, rows, cols, stride};
-    }
+    operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols, stride}; }
 
     T& operator()(Index i, Index j) const { return data[i * stride + j]; }
     T* row(Index i) const { return data + i * stride; }
@@ -47,7 +43,7 @@ class Matrix {
     static Matrix zeros(Index rows, Index cols);
     static Matrix identity(Index n);
     static Matrix copy(MatrixView<const T> source);
-    /// Takes over a buffer of rows * cols elements.
+    /// Takes over a buffer of at least rows * cols elements; throws InputError when it is smaller.
     static Matrix adopt(Buffer<T> buffer, Index rows, Index cols);
 
     Index rows() const { return rows_; }
@@ -62,10 +58,10 @@ class Matrix {
     operator MatrixView<T>() { return view(); }
     operator MatrixView<const T>() const { return view(); }
 
-    /// Same elements, other sizes with the same product; nothing moves.
+    /// Same elements, other sizes with the same product; nothing moves. Throws InputError when the product differs.
     void reshape(Index rows, Index cols);
-    /// Keeps the first `rows` rows.
-    void shrink_rows(Index rows) { rows_ = rows; }
+    /// Keeps the first `rows` rows; throws InputError when there are fewer.
+    void shrink_rows(Index rows);
     Buffer<T> release() &&;
 
   private:
@@ -74,15 +70,19 @@ class Matrix {
     Index cols_ = 0;
 };
 
-template <Real T>
-Matrix<T> transpose(MatrixView<const T> a);
+/// The functions below take views of constant and of mutable elements alike.
+template <class E>
+using Element = std::remove_const_t<E>;
+
+template <class E>
+Matrix<Element<E>> transpose(MatrixView<E> a);
 
 /// Element-wise conversion, for example of a float matrix to double.
-template <Real To, Real From>
-Matrix<To> convert(MatrixView<const From> a);
+template <Real To, class E>
+Matrix<To> convert(MatrixView<E> a);
 
-/// The leading `count` columns as a matrix of their own.
-template <Real T>
-Matrix<T> leading_columns(MatrixView<const T> a, Index count);
+/// The leading `count` columns as a matrix of their own; throws InputError when there are fewer.
+template <class E>
+Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count);
 
 }  // namespace couplet

@@ -11,7 +11,8 @@
 
 namespace couplet {
 
-/// Names for one mode: of the mode itself and, optionally, of each of its indices ("diagnosis", {"asthma", ...}).
+/// Names for one mode: of the mode itself and, optionally, of each of its indices ("diagnosis", {"asthma",
+/// ...}).
 struct ModeLabels {
     std::string name;
     std::vector<std::string> entries;  ///< empty, or one per index
@@ -30,11 +31,7 @@ class TensorView {
   public:
     TensorView() = default;
     TensorView(T* data, Shape shape) : data_(data), shape_(std::move(shape)) {}
-    operator TensorView<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data_, shape_};
-    }
+    operator TensorView<const T>() const requires(!std::is_const_v<T>) { return {data_, shape_}; }
 
     T* data() const noexcept { return data_; }
     const Shape& shape() const noexcept { return shape_; }
@@ -43,9 +40,7 @@ class TensorView {
 
     /// The unfolding whose rows are indexed by modes 1..n and columns by modes n+1..N: a view, nothing is copied.
     /// Requires 0 <= n <= order.
-    MatrixView<T> unfold(Index n) const {
-        return {data_, shape_.product(0, n), shape_.product(n, shape_.order())};
-    }
+    MatrixView<T> unfold(Index n) const { return {data_, shape_.product(0, n), shape_.product(n, shape_.order())}; }
     /// The part with index in [first, first + count) in the first mode: a view.
     TensorView rows(Index first, Index count) const;
 
@@ -78,6 +73,12 @@ class Tensor {
 
     const Labels& labels() const noexcept { return labels_; }
     void set_labels(Labels labels);
+    /// Hands the memory over; the tensor is left empty.
+    Buffer<T> release() && {
+        shape_ = Shape{0};
+        labels_.clear();
+        return std::move(buffer_);
+    }
 
   private:
     Shape shape_;

@@ -1,0 +1,330 @@
+#include "blas.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/backend.hpp"
+
+// OpenBLAS picks its kernels once, while it is loaded. A distribution's version older than the CPU does not
+// know the model and falls back to SSE3 kernels, five times slower than the machine. The documented way to
+// name a better family is the environment variable OPENBLAS_CORETYPE, read at load time: hence dlopen instead
+// of a link-time dependency.
+
+namespace couplet {
+namespace blas {
+namespace {
+
+constexpr const char* library_name = "libopenblas.so.0";
+
+/// Sets an environment variable unless the user has, and takes it back at the end of the scope.
+class ScopedDefault {
+  public:
+    ScopedDefault(const char* name, const char* value) : name_(name), ours_(std::getenv(name) == nullptr) {
+        if (ours_) ::setenv(name, value, 1);
+    }
+    ~ScopedDefault() {
+        if (ours_) ::unsetenv(name_);
+    }
+    ScopedDefault(const ScopedDefault&) = delete;
+    ScopedDefault& operator=(const ScopedDefault&) = delete;
+
+  private:
+    const char* name_;
+    bool ours_;
+};
+
+template <class F>
+F symbol(void* library, const char* name) {
+    void* address = ::dlsym(library, name);
+    if (address == nullptr) {
+        throw RunError({library_name, std::string("symbol ") + name + " is missing",
+                        "OpenBLAS 0.3 with LAPACK", "Install libopenblas0-pthread."});
+    }
+    return reinterpret_cast<F>(address);
+}
+
+void* open_library() {
+    void* library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        throw RunError(
+            {library_name, ::dlerror(), "OpenBLAS on the library path", "Install libopenblas0-pthread."});
+    }
+    return library;
+}
+
+const char* better_core(std::string_view chosen) {
+#if defined(__x86_64__)
+    constexpr std::string_view before_avx[] = {"Prescott",  "Core2",   "Penryn",  "Dunnington",
+                                               "Nehalem",   "Atom",    "Katmai",  "Coppermine",
+                                               "Northwood", "Generic", "Opteron", "Barcelona"};
+    if (std::ranges::find(before_avx, chosen) == std::end(before_avx)) return nullptr;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+        return "SkylakeX";
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#else
+    (void)chosen;
+#endif
+    return nullptr;
+}
+
+void* load() {
+    // Another part of the process (NumPy, say) may own the library already: then its settings are not ours to
+    // change.
+    if (void* shared = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return shared;
+    const ScopedDefault one_thread("OPENBLAS_NUM_THREADS", "1");
+    void* library = open_library();
+    const char* core = better_core(symbol<char* (*)()>(library, "openblas_get_corename")());
+    if (core != nullptr && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+        ::dlclose(library);
+        const ScopedDefault coretype("OPENBLAS_CORETYPE", core);
+        library = open_library();
+    }
+    symbol<void (*)(int)>(library, "openblas_set_num_threads")(1);
+    return library;
+}
+
+using I = blasint;
+
+struct Table {
+    void* library = load();
+#define COUPLET_SYMBOL(type, name) type name = symbol<type>(library, #name)
+    COUPLET_SYMBOL(decltype(&::cblas_dgemm), cblas_dgemm);
+    COUPLET_SYMBOL(decltype(&::cblas_sgemm), cblas_sgemm);
+    COUPLET_SYMBOL(decltype(&::cblas_dsyrk), cblas_dsyrk);
+    using Corename = char* (*)();
+    COUPLET_SYMBOL(Corename, openblas_get_corename);
+    using Sytrd = void (*)(const char*, const I*, double*, const I*, double*, double*, double*, double*,
+                           const I*, I*, std::size_t);
+    COUPLET_SYMBOL(Sytrd, dsytrd_);
+    using Stemr = void (*)(const char*, const char*, const I*, double*, double*, const double*, const double*,
+                           const I*, const I*, I*, double*, double*, const I*, const I*, I*, I*, double*,
+                           const I*, I*, const I*, I*, std::size_t, std::size_t);
+    COUPLET_SYMBOL(Stemr, dstemr_);
+    using Ormtr = void (*)(const char*, const char*, const char*, const I*, const I*, const double*, const I*,
+                           const double*, double*, const I*, double*, const I*, I*, std::size_t, std::size_t,
+                           std::size_t);
+    COUPLET_SYMBOL(Ormtr, dormtr_);
+    using Sterf = void (*)(const I*, double*, double*, I*);
+    COUPLET_SYMBOL(Sterf, dsterf_);
+    using Syevd = void (*)(const char*, const char*, const I*, double*, const I*, double*, double*, const I*,
+                           I*, const I*, I*, std::size_t, std::size_t);
+    COUPLET_SYMBOL(Syevd, dsyevd_);
+    template <class T>
+    using Qrf = void (*)(const I*, const I*, T*, const I*, T*, T*, const I*, I*);
+    COUPLET_SYMBOL(Qrf<double>, dgelqf_);
+    COUPLET_SYMBOL(Qrf<float>, sgelqf_);
+    COUPLET_SYMBOL(Qrf<double>, dgeqrf_);
+    template <class T>
+    using Orglq = void (*)(const I*, const I*, const I*, T*, const I*, const T*, T*, const I*, I*);
+    COUPLET_SYMBOL(Orglq<double>, dorglq_);
+    COUPLET_SYMBOL(Orglq<float>, sorglq_);
+    using Gesdd = void (*)(const char*, const I*, const I*, double*, const I*, double*, double*, const I*,
+                           double*, const I*, double*, const I*, I*, I*, std::size_t);
+    COUPLET_SYMBOL(Gesdd, dgesdd_);
+#undef COUPLET_SYMBOL
+};
+
+const Table& table() {
+    static const Table loaded;
+    return loaded;
+}
+
+void require_success(const char* routine, I info) {
+    if (info == 0) return;
+    throw RunError({std::string("LAPACK ") + routine, "info = " + std::to_string(info), "convergence",
+                    "Check the data for values that differ by more than 1e300."});
+}
+
+/// Runs a LAPACK call twice: once to ask for its workspace, once for real.
+template <class T, class Call>
+void with_workspace(const char* routine, Call call) {
+    T wanted = 0;
+    I info = call(&wanted, -1);
+    require_success(routine, info);
+    const I size = std::max<I>(1, static_cast<I>(wanted));
+    Buffer<T> work(size);
+    require_success(routine, call(work.data(), size));
+}
+
+CBLAS_TRANSPOSE op(bool trans) { return trans ? CblasTrans : CblasNoTrans; }
+
+}  // namespace
+
+blasint narrow(Index size) {
+    if (size > std::numeric_limits<blasint>::max()) {
+        throw InputError({"matrix", "a side of " + std::to_string(size),
+                          "at most 2^31 - 1, the limit of BLAS", "Split the tensor along its first mode."});
+    }
+    return static_cast<blasint>(size);
+}
+
+void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
+          const double* b, Index ldb, double beta, double* c, Index ldc) {
+    table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a,
+                        narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+}
+
+void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda,
+          const float* b, Index ldb, float beta, float* c, Index ldc) {
+    table().cblas_sgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a,
+                        narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+}
+
+void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc) {
+    table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), narrow(n), narrow(k), 1.0, a, narrow(lda), beta,
+                        c, narrow(ldc));
+}
+
+void sytrd(Index n, double* a, double* d, double* e, double* tau) {
+    const I order = narrow(n);
+    with_workspace<double>("dsytrd", [&](double* work, I size) {
+        I info = 0;
+        table().dsytrd_("L", &order, a, &order, d, e, tau, work, &size, &info, 1);
+        return info;
+    });
+}
+
+void stemr(Index n, double* d, double* e, Index first, Index last, double* values, double* z) {
+    const I order = narrow(n);
+    const I il = narrow(first);
+    const I iu = narrow(last);
+    const double unused = 0;
+    const I columns = il == 1 && iu == order ? order : iu - il + 1;
+    I found = 0;
+    I high_accuracy = 1;
+    std::vector<I> support(2 * static_cast<std::size_t>(columns));
+    std::vector<I> iwork(10 * static_cast<std::size_t>(order));
+    const I iwork_size = static_cast<I>(iwork.size());
+    with_workspace<double>("dstemr", [&](double* work, I size) {
+        I info = 0;
+        if (size == -1) {
+            *work = 18.0 * order;
+            return info;
+        }
+        table().dstemr_("V", "I", &order, d, e, &unused, &unused, &il, &iu, &found, values, z, &order,
+                        &columns, support.data(), &high_accuracy, work, &size, iwork.data(), &iwork_size,
+                        &info, 1, 1);
+        return found == iu - il + 1 ? info : I{-100};
+    });
+}
+
+void ormtr(Index n, Index m, const double* a, const double* tau, double* c) {
+    const I order = narrow(n);
+    const I columns = narrow(m);
+    with_workspace<double>("dormtr", [&](double* work, I size) {
+        I info = 0;
+        table().dormtr_("R", "L", "T", &columns, &order, a, &order, tau, c, &columns, work, &size, &info, 1,
+                        1, 1);
+        return info;
+    });
+}
+
+void sterf(Index n, double* d, double* e) {
+    const I order = narrow(n);
+    I info = 0;
+    table().dsterf_(&order, d, e, &info);
+    require_success("dsterf", info);
+}
+
+void syevd(Index n, double* a, double* values) {
+    const I order = narrow(n);
+    std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
+    const I iwork_size = static_cast<I>(iwork.size());
+    with_workspace<double>("dsyevd", [&](double* work, I size) {
+        I info = 0;
+        table().dsyevd_("V", "L", &order, a, &order, values, work, &size, iwork.data(), &iwork_size, &info, 1,
+                        1);
+        return info;
+    });
+}
+
+template <>
+void gelqf(Index m, Index n, double* a, Index lda, double* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I stride = narrow(lda);
+    with_workspace<double>("dgelqf", [&](double* work, I size) {
+        I info = 0;
+        table().dgelqf_(&rows, &cols, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
+template <>
+void gelqf(Index m, Index n, float* a, Index lda, float* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I stride = narrow(lda);
+    with_workspace<float>("sgelqf", [&](float* work, I size) {
+        I info = 0;
+        table().sgelqf_(&rows, &cols, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
+template <>
+void orglq(Index m, Index n, Index k, double* a, Index lda, const double* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I reflectors = narrow(k);
+    const I stride = narrow(lda);
+    with_workspace<double>("dorglq", [&](double* work, I size) {
+        I info = 0;
+        table().dorglq_(&rows, &cols, &reflectors, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
+template <>
+void orglq(Index m, Index n, Index k, float* a, Index lda, const float* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I reflectors = narrow(k);
+    const I stride = narrow(lda);
+    with_workspace<float>("sorglq", [&](float* work, I size) {
+        I info = 0;
+        table().sorglq_(&rows, &cols, &reflectors, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
+void geqrf(Index m, Index n, double* a, Index lda, double* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I stride = narrow(lda);
+    with_workspace<double>("dgeqrf", [&](double* work, I size) {
+        I info = 0;
+        table().dgeqrf_(&rows, &cols, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
+void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I least = std::min(rows, cols);
+    std::vector<I> iwork(8 * static_cast<std::size_t>(least));
+    with_workspace<double>("dgesdd", [&](double* work, I size) {
+        I info = 0;
+        table().dgesdd_("S", &rows, &cols, a, &rows, s, u, &rows, vt, &least, work, &size, iwork.data(),
+                        &info, 1);
+        return info;
+    });
+}
+
+const char* core_name() { return table().openblas_get_corename(); }
+
+}  // namespace blas
+
+const char* blas_core_name() { return blas::core_name(); }
+
+}  // namespace couplet

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cblas.h>
+
+#include "couplet/tensor/matrix.hpp"
+
+namespace couplet::blas {
+
+/// The one place that narrows sizes for BLAS and LAPACK; throws InputError beyond 2^31 - 1.
+blasint narrow(Index size);
+
+// Row-major C = alpha op(A) op(B) + beta C on the calling thread.
+void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
+          const double* b, Index ldb, double beta, double* c, Index ldc);
+void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda,
+          const float* b, Index ldb, float beta, float* c, Index ldc);
+
+/// Row-major upper triangle of C = op(A)^T... : trans ? A^T A (A is k x n) : A A^T (A is n x k); C = that +
+/// beta C.
+void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc);
+
+// LAPACK in its own column-major terms; each throws RunError when info != 0.
+void sytrd(Index n, double* a, double* d, double* e, double* tau);
+/// Eigenvectors first..last (1-based, ascending) of the tridiagonal (d, e), which are overwritten. z is n x
+/// count.
+void stemr(Index n, double* d, double* e, Index first, Index last, double* values, double* z);
+/// C = Q C for a row-major C (n x m), with Q from sytrd.
+void ormtr(Index n, Index m, const double* a, const double* tau, double* c);
+/// Eigenvalues only of a tridiagonal; ascending in d.
+void sterf(Index n, double* d, double* e);
+/// All eigenpairs, ascending; vectors replace a.
+void syevd(Index n, double* a, double* values);
+template <Real T>
+void gelqf(Index m, Index n, T* a, Index lda, T* tau);
+template <Real T>
+void orglq(Index m, Index n, Index k, T* a, Index lda, const T* tau);
+void geqrf(Index m, Index n, double* a, Index lda, double* tau);
+/// Thin SVD: u is m x min(m, n), vt is min(m, n) x n.
+void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt);
+
+/// Kernel family OpenBLAS runs with, for example "SkylakeX".
+const char* core_name();
+
+}  // namespace couplet::blas

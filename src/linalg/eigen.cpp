@@ -1,0 +1,91 @@
+#include "couplet/linalg/eigen.hpp"
+
+#include <algorithm>
+
+#include "blas.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/svd.hpp"
+#include "tridiagonal.hpp"
+
+namespace couplet {
+namespace {
+
+void require_square(MatrixView<const double> a) {
+    if (a.rows == a.cols && a.rows > 0) return;
+    throw InputError({"symmetric eigenproblem", std::to_string(a.rows) + "x" + std::to_string(a.cols),
+                      "a square matrix with at least one row", ""});
+}
+
+/// Columns of a column-major n x count matrix in reverse order, as a row-major matrix.
+Matrix<double> reversed_columns(const double* columns, Index n, Index count) {
+    Matrix<double> result(n, count);
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < count; ++j) result(i, j) = columns[(count - 1 - j) * n + i];
+    }
+    return result;
+}
+
+}  // namespace
+
+TridiagonalForm::TridiagonalForm(MatrixView<const double> a) {
+    require_square(a);
+    const auto n = static_cast<std::size_t>(a.rows);
+    reflectors_ = Matrix<double>::copy(a);
+    diagonal_.resize(n);
+    off_diagonal_.resize(n);
+    tau_.resize(n);
+    blas::sytrd(a.rows, reflectors_.data(), diagonal_.data(), off_diagonal_.data(), tau_.data());
+}
+
+std::vector<double> TridiagonalForm::values() const {
+    auto d = diagonal_;
+    auto e = off_diagonal_;
+    blas::sterf(reflectors_.rows(), d.data(), e.data());
+    std::ranges::reverse(d);
+    return d;
+}
+
+std::vector<double> TridiagonalForm::top_values(Index count) const {
+    return tridiagonal_values(diagonal_, off_diagonal_, count);
+}
+
+Matrix<double> TridiagonalForm::top_vectors(std::span<const double> values) const {
+    const Index n = reflectors_.rows();
+    const auto count = static_cast<Index>(values.size());
+    auto z = tridiagonal_vectors(diagonal_, off_diagonal_, values);
+    if (z.size() == 0) {
+        auto d = diagonal_;
+        auto e = off_diagonal_;
+        std::vector<double> ascending(static_cast<std::size_t>(n));
+        Matrix<double> columns(count, n);  // column-major n x count
+        blas::stemr(n, d.data(), e.data(), n - count + 1, n, ascending.data(), columns.data());
+        z = reversed_columns(columns.data(), n, count);
+    }
+    blas::ormtr(n, count, reflectors_.data(), tau_.data(), z.data());
+    apply_sign_rule(z.view());
+    return z;
+}
+
+SymmetricEigen symmetric_eigen(MatrixView<const double> a, Index count) {
+    require_square(a);
+    const Index n = a.rows;
+    if (count < 0 || count > n) count = n;
+    // Divide and conquer computes all vectors in GEMM form; past about two thirds of them it beats computing
+    // a part.
+    if (3 * count <= 2 * n) {
+        const TridiagonalForm form(a);
+        auto values = form.top_values(count);
+        auto vectors = form.top_vectors(values);
+        return {std::move(values), std::move(vectors)};
+    }
+    auto work = Matrix<double>::copy(a);
+    std::vector<double> ascending(static_cast<std::size_t>(n));
+    blas::syevd(n, work.data(), ascending.data());
+    SymmetricEigen result;
+    result.values.assign(ascending.rbegin(), ascending.rbegin() + count);
+    result.vectors = reversed_columns(work.data() + (n - count) * n, n, count);
+    apply_sign_rule(result.vectors.view());
+    return result;
+}
+
+}  // namespace couplet

@@ -1,0 +1,121 @@
+#include "couplet/linalg/qr.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "blas.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
+
+namespace couplet {
+namespace {
+
+/// Folds the rows of `part` into one row-major upper triangle of order n = part.cols, at most n rows.
+///
+/// A row-major matrix is its transpose in LAPACK's eyes, so the LQ factorisation of that transpose is the QR
+/// we want: rows are appended below the triangle and no transposition is needed.
+template <Real T>
+Matrix<double> fold_rows(MatrixView<const T> part) {
+    const Index n = part.cols;
+    // Four triangles' worth of rows keep the cost of factoring the triangle again near 25%; 256 KiB suits any
+    // L2.
+    const Index block = std::max<Index>(4 * n, 32 * 1024 / std::max<Index>(n, 1));
+    Matrix<double> stack(std::min(block, part.rows) + n, n);
+    std::vector<double> tau(static_cast<std::size_t>(n));
+    Index held = 0;
+    for (Index i0 = 0; i0 < part.rows; i0 += block) {
+        const Index count = std::min(block, part.rows - i0);
+        for (Index i = 0; i < count; ++i) {
+            std::copy_n(part.row(i0 + i), n, stack.view().row(held + i));
+        }
+        const Index rows = held + count;
+        blas::gelqf<double>(n, rows, stack.data(), n, tau.data());
+        held = std::min(rows, n);
+        for (Index i = 1; i < held; ++i) std::fill_n(stack.view().row(i), i, 0.0);
+    }
+    stack.shrink_rows(held);
+    return stack;
+}
+
+/// Rows of two triangles under one another, folded again.
+Matrix<double> merge(const Matrix<double>& upper, const Matrix<double>& lower) {
+    Matrix<double> stack(upper.rows() + lower.rows(), upper.cols());
+    std::copy_n(upper.data(), upper.size(), stack.data());
+    std::copy_n(lower.data(), lower.size(), stack.data() + upper.size());
+    return fold_rows<double>(stack.view());
+}
+
+template <Real T>
+Matrix<double> fold_all_rows(MatrixView<const T> a) {
+    // Parts depend on the shape alone and merge pairwise in order, so the result does not depend on threads.
+    const Index rows_per_part = std::max<Index>(8 * a.cols, 4096);
+    Index parts = std::clamp<Index>(a.rows / rows_per_part, 1, 16);
+    std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
+    parallel_for(parts, [&](Index p) {
+        const Index first = a.rows * p / parts;
+        triangles[static_cast<std::size_t>(p)] =
+            fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
+    });
+    while (triangles.size() > 1) {
+        std::vector<Matrix<double>> next((triangles.size() + 1) / 2);
+        parallel_for(static_cast<Index>(next.size()), [&](Index p) {
+            const auto i = static_cast<std::size_t>(p);
+            next[i] = 2 * i + 1 < triangles.size() ? merge(triangles[2 * i], triangles[2 * i + 1])
+                                                   : std::move(triangles[2 * i]);
+        });
+        triangles = std::move(next);
+    }
+    return std::move(triangles.front());
+}
+
+/// Columns of a wide matrix, block by block, as rows of a tall one.
+template <Real T>
+Matrix<double> fold_all_columns(MatrixView<const T> a) {
+    const Index block = std::max<Index>(8 * a.rows, 4096);
+    const Index parts = std::max<Index>(1, a.cols / block);
+    std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
+    parallel_for(parts, [&](Index p) {
+        const Index first = a.cols * p / parts;
+        const auto part = a.cols_from(first, a.cols * (p + 1) / parts - first);
+        triangles[static_cast<std::size_t>(p)] = fold_rows<T>(transpose(part).view());
+    });
+    Matrix<double> result = std::move(triangles.front());
+    for (std::size_t p = 1; p < triangles.size(); ++p) result = merge(result, triangles[p]);
+    return result;
+}
+
+}  // namespace
+
+template <Real T>
+Matrix<double> triangular_factor(MatrixView<const T> a, Side side) {
+    return side == Side::right ? fold_all_rows(a) : fold_all_columns(a);
+}
+
+template <Real T>
+Matrix<T> orthonormalise_columns(MatrixView<T> a) {
+    if (a.rows < a.cols || a.stride != a.cols) {
+        throw InputError({"orthonormalise", std::to_string(a.rows) + "x" + std::to_string(a.cols),
+                          "a contiguous matrix with at least as many rows as columns", ""});
+    }
+    const Index n = a.cols;
+    auto r = Matrix<T>::zeros(n, n);
+    if (n == 0) return r;
+    std::vector<T> tau(static_cast<std::size_t>(n));
+    blas::gelqf<T>(n, a.rows, a.data, n, tau.data());
+    for (Index i = 0; i < n; ++i) std::copy_n(a.row(i) + i, n - i, r.view().row(i) + i);
+    blas::orglq<T>(n, a.rows, n, a.data, n, tau.data());
+    for (Index j = 0; j < n; ++j) {
+        if (r(j, j) >= 0) continue;
+        for (Index i = 0; i < a.rows; ++i) a(i, j) = -a(i, j);
+        for (Index k = j; k < n; ++k) r(j, k) = -r(j, k);
+    }
+    return r;
+}
+
+template Matrix<double> triangular_factor(MatrixView<const float>, Side);
+template Matrix<double> triangular_factor(MatrixView<const double>, Side);
+template Matrix<float> orthonormalise_columns(MatrixView<float>);
+template Matrix<double> orthonormalise_columns(MatrixView<double>);
+
+}  // namespace couplet

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "couplet/linalg/svd.hpp"
+#include "couplet/tt/tensor_train.hpp"
+#include "couplet/tt/tt_svd.hpp"
+
+namespace couplet {
+
+template <Real T>
+struct Orthonormalised {
+    TensorTrain<T> train;
+    double norm = 0;  ///< Frobenius norm of the train
+};
+
+/// Same train, cores 1..N-1 left-orthonormal, the norm in the last. Ranks never grow.
+/// Cost: sum of 4 R_{n-1} I_n R_n^2.
+template <Real T>
+Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train);
+
+/// Same train, cores 2..N right-orthonormal, the norm in the first.
+template <Real T>
+Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train);
+
+struct RoundOptions {
+    double eps = 0;  ///< relative error allowed, 0 <= eps < 1
+    Index max_rank = unlimited_rank;
+};
+
+/// TT-rounding (Oseledets 2011): the same guarantees as tt_svd, without ever forming the tensor. Bond R_0 is
+/// kept. Cores 2..N of the result are right-orthonormal.
+template <Real T>
+TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options);
+
+}  // namespace couplet

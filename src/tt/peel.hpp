@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "couplet/linalg/svd.hpp"
+#include "couplet/tensor/tensor.hpp"
+
+namespace couplet {
+
+/// Cores of a group of modes at one end of a tensor, and the orthonormal map onto their remaining bond.
+struct PeeledEnd {
+    /// In mode order. A right end's cores are right-orthonormal, a left end's left-orthonormal.
+    std::vector<Tensor<double>> cores;
+    /// (own size) x rank, orthonormal columns; empty when the group was kept whole (identity).
+    Matrix<double> map;
+    Index rank = 1;
+    double tail2 = 0;
+    bool rank_limited = false;
+    bool trusted = true;  ///< every cut was within the accuracy of the Gram matrix
+};
+
+/// Splits the end of a tensor into cores, given the Gram matrix of that end alone.
+///
+/// `modes` are the sizes of the group in mode order, `bond` the rank that closes it on the outside (R_{n-1}
+/// before a left group, R_n after a right group). g has order bond * prod(modes), its index running over
+/// (bond, modes) at a left end and (modes, bond) at a right one. Each cut obeys `options`. Partial traces of
+/// g are the Gram matrices of the inner bonds, so the data is not needed again.
+PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
+                    const SvdOptions& options);
+
+/// Same from a factor s (k x order) with s^T s = g: accurate to rounding.
+PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,
+                      const SvdOptions& options);
+
+}  // namespace couplet

@@ -1,0 +1,161 @@
+#include "couplet/tt/rounding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/qr.hpp"
+#include "scaled_cores.hpp"
+
+namespace couplet {
+namespace {
+
+/// A (rows x cols) = Q R, Q orthonormal with min(rows, cols) columns. A is overwritten.
+struct ThinQr {
+    Matrix<double> q;
+    Matrix<double> r;
+};
+
+ThinQr thin_qr(MatrixView<const double> a) {
+    auto q = Matrix<double>::copy(a);
+    if (a.rows >= a.cols) {
+        auto r = orthonormalise_columns(q.view());
+        return {std::move(q), std::move(r)};
+    }
+    // A wide block: its first rows columns give Q, everything else follows by projection.
+    auto square = leading_columns(a, a.rows);
+    orthonormalise_columns(square.view());
+    auto r = product<double>(square.view(), a, Op::transpose);
+    return {std::move(square), std::move(r)};
+}
+
+void sweep_left(std::vector<Tensor<double>>& cores) {
+    for (std::size_t n = 0; n + 1 < cores.size(); ++n) {
+        const Shape shape = cores[n].shape();
+        auto [q, r] = thin_qr(cores[n].view().unfold(2));
+        auto next = product<double>(r.view(), cores[n + 1].view().unfold(1));
+        const Index rank = q.cols();
+        const Shape next_shape = cores[n + 1].shape();
+        cores[n] = Tensor<double>({shape[0], shape[1], rank}, std::move(q).release());
+        cores[n + 1] = Tensor<double>({rank, next_shape[1], next_shape[2]}, std::move(next).release());
+    }
+}
+
+void sweep_right(std::vector<Tensor<double>>& cores) {
+    for (std::size_t n = cores.size() - 1; n > 0; --n) {
+        const Shape shape = cores[n].shape();
+        auto [q, r] = thin_qr(transpose(cores[n].view().unfold(1)).view());
+        auto before = product<double>(cores[n - 1].view().unfold(2), r.view(), Op::none, Op::transpose);
+        const Index rank = q.cols();
+        const Shape before_shape = cores[n - 1].shape();
+        cores[n] = Tensor<double>({rank, shape[1], shape[2]}, transpose(q.view()).release());
+        cores[n - 1] = Tensor<double>({before_shape[0], before_shape[1], rank}, std::move(before).release());
+    }
+}
+
+/// Back to T, with the power of two given to one core.
+template <Real T>
+TensorTrain<T> rebuild(const ScaledCores& scaled, std::size_t carrier, std::vector<Orthogonality> kinds,
+                       const Labels& labels) {
+    std::vector<Tensor<T>> cores;
+    for (std::size_t n = 0; n < scaled.cores.size(); ++n) {
+        const auto& source = scaled.cores[n];
+        Tensor<T> core(source.shape());
+        const int shift = n == carrier ? scaled.exponent : 0;
+        for (Index i = 0; i < core.size(); ++i)
+            core.data()[i] = static_cast<T>(std::ldexp(source.data()[i], shift));
+        cores.push_back(std::move(core));
+    }
+    TensorTrain<T> train(std::move(cores), std::move(kinds));
+    train.set_labels(labels);
+    return train;
+}
+
+double core_norm(const Tensor<double>& core) { return std::sqrt(squared_norm(core.view().unfold(0))); }
+
+std::vector<Orthogonality> all_but(std::size_t order, std::size_t which, Orthogonality kind) {
+    std::vector<Orthogonality> kinds(order, kind);
+    kinds[which] = Orthogonality::none;
+    return kinds;
+}
+
+}  // namespace
+
+template <Real T>
+Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train) {
+    auto scaled = scaled_cores(train);
+    sweep_left(scaled.cores);
+    const double norm = std::ldexp(core_norm(scaled.cores.back()), scaled.exponent);
+    const auto order = scaled.cores.size();
+    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), train.labels()),
+            norm};
+}
+
+template <Real T>
+Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train) {
+    auto scaled = scaled_cores(train);
+    sweep_right(scaled.cores);
+    const double norm = std::ldexp(core_norm(scaled.cores.front()), scaled.exponent);
+    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), train.labels()),
+            norm};
+}
+
+template <Real T>
+TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
+    if (!(options.eps >= 0 && options.eps < 1)) {
+        throw InputError({"eps", std::to_string(options.eps), "a number with 0 <= eps < 1", ""});
+    }
+    if (options.max_rank < 1)
+        throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
+    auto scaled = scaled_cores(train);
+    auto& cores = scaled.cores;
+    sweep_left(cores);
+    const double norm = core_norm(cores.back());
+    const auto order = cores.size();
+    TtSvdResult<T> result;
+    if (norm == 0) {
+        std::vector<Tensor<T>> zeros;
+        for (Index n = 0; n < train.order(); ++n) {
+            zeros.push_back(Tensor<T>::zeros({n == 0 ? train.left_rank() : 1, train.shape()[n], 1}));
+        }
+        result.train = TensorTrain<T>(std::move(zeros));
+        result.train.set_labels(train.labels());
+        result.method = SvdMethod::qr;
+        return result;
+    }
+    const double rounding = std::same_as<T, float> ? 4e-7 : 0;
+    const double bond_eps = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1)));
+    const double tail = options.eps == 0 ? 0 : std::max(bond_eps - rounding, 1e-3 * bond_eps) * norm;
+    double tail2 = 0;
+    for (std::size_t n = order - 1; n > 0; --n) {
+        const Shape shape = cores[n].shape();
+        const auto basis = dominant_basis<double>(cores[n].view().unfold(1), Side::right,
+                                                  {.max_tail = tail, .max_rank = options.max_rank});
+        if (basis.sigma.empty() && basis.vectors.rows() > shape[0]) continue;
+        const auto carried = product<double>(cores[n].view().unfold(1), basis.vectors.view());  // R_{n-1} x r
+        auto before = product<double>(cores[n - 1].view().unfold(2), carried.view());
+        const Shape before_shape = cores[n - 1].shape();
+        const Index rank = basis.vectors.cols();
+        cores[n] = Tensor<double>({rank, shape[1], shape[2]}, transpose(basis.vectors.view()).release());
+        cores[n - 1] = Tensor<double>({before_shape[0], before_shape[1], rank}, std::move(before).release());
+        tail2 += basis.tail2;
+        result.rank_limited = result.rank_limited || basis.rank_limited;
+        result.method = basis.method;
+    }
+    result.norm = std::ldexp(norm, scaled.exponent);
+    result.rel_error = std::sqrt(tail2) / norm;
+    result.train = rebuild<T>(scaled, 0, all_but(order, 0, Orthogonality::right), train.labels());
+    return result;
+}
+
+#define COUPLET_INSTANTIATE(T)                                               \
+    template Orthonormalised<T> left_orthonormalise(const TensorTrain<T>&);  \
+    template Orthonormalised<T> right_orthonormalise(const TensorTrain<T>&); \
+    template TtSvdResult<T> round(const TensorTrain<T>&, const RoundOptions&);
+COUPLET_INSTANTIATE(float)
+COUPLET_INSTANTIATE(double)
+#undef COUPLET_INSTANTIATE
+
+}  // namespace couplet

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "couplet/linalg/products.hpp"
+#include "couplet/tt/tensor_train.hpp"
+
+namespace couplet {
+
+/// Cores in double, each brought to magnitude about 1 by a power of two; the train is 2^exponent times their
+/// product. A zero core is left as it is. Products of such cores neither overflow nor vanish when the result
+/// does not.
+struct ScaledCores {
+    std::vector<Tensor<double>> cores;
+    int exponent = 0;
+};
+
+template <Real T>
+ScaledCores scaled_cores(const TensorTrain<T>& train) {
+    ScaledCores result;
+    for (Index n = 0; n < train.order(); ++n) {
+        const auto source = train.core(n);
+        Tensor<double> core(source.shape());
+        const double largest = max_magnitude(source.unfold(0));
+        const int shift = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+        for (Index i = 0; i < core.size(); ++i)
+            core.data()[i] = std::ldexp(static_cast<double>(source.data()[i]), -shift);
+        result.exponent += shift;
+        result.cores.push_back(std::move(core));
+    }
+    return result;
+}
+
+}  // namespace couplet

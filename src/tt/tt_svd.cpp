@@ -1,0 +1,487 @@
+#include "couplet/tt/tt_svd.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/qr.hpp"
+#include "peel.hpp"
+
+namespace couplet {
+namespace {
+
+void check_options(const TtSvdOptions& options) {
+    if (!(options.eps >= 0 && options.eps < 1)) {
+        throw InputError({"eps", std::to_string(options.eps), "a number with 0 <= eps < 1",
+                          "It is the relative error allowed, for example 0.01."});
+    }
+    if (options.max_rank < 1) {
+        throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
+    }
+}
+
+void check_tensor(const Shape& shape) {
+    if (shape.order() < 1) throw InputError({"tensor", "order 0", "at least one mode", ""});
+    for (Index n = 0; n < shape.order(); ++n) {
+        if (shape[n] == 0) {
+            throw InputError({"tensor",
+                              "mode " + std::to_string(n + 1) + " of " + shape.to_string() + " has size 0",
+                              "at least one entry in every mode", ""});
+        }
+    }
+}
+
+/// What is left of the tensor between the cores peeled so far: `left` x modes[first, last) x `right`,
+/// row-major.
+template <Real T>
+struct Centre {
+    const T* data = nullptr;
+    Buffer<T> owned;  ///< empty while data is the caller's
+    std::vector<Index> modes;
+    std::size_t first = 0;
+    std::size_t last = 0;
+    Index left = 1;
+    Index right = 1;
+
+    Index size() const {
+        Index total = left * right;
+        for (std::size_t n = first; n < last; ++n) total *= modes[n];
+        return total;
+    }
+    MatrixView<const T> split_left(Index own) const { return {data, own, size() / own}; }
+    MatrixView<const T> split_right(Index own) const { return {data, size() / own, own}; }
+};
+
+/// One end that could be peeled next.
+struct End {
+    Side side;
+    std::size_t count = 1;  ///< modes in the group
+    Index own = 1;          ///< bond times their sizes
+};
+
+/// Groups tiny modes at an end until they are worth a pass over the data: twice the rank, at least 10.
+template <Real T>
+End group_end(const Centre<T>& centre, Side side, Index max_rank) {
+    constexpr Index least = 10;
+    constexpr Index unknown_rank = 16;
+    const Index worth =
+        std::max(least, 2 * std::min(max_rank, max_rank == unlimited_rank ? unknown_rank : max_rank));
+    const std::size_t available = centre.last - centre.first - 1;
+    const auto size_at = [&](std::size_t i) {
+        return side == Side::left ? centre.modes[centre.first + i] : centre.modes[centre.last - 1 - i];
+    };
+    End end{side, 1, (side == Side::left ? centre.left : centre.right) * size_at(0)};
+    while (end.count < available && end.own < worth) {
+        const Index grown = end.own * size_at(end.count);
+        if (grown > centre.size() / grown) break;  // the group must stay the short side
+        end.own = grown;
+        ++end.count;
+    }
+    return end;
+}
+
+/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long
+/// side's vectors.
+template <Real T>
+End choose_end(const Centre<T>& centre, Index max_rank) {
+    const End left = group_end(centre, Side::left, max_rank);
+    const End right = group_end(centre, Side::right, max_rank);
+    return left.own < right.own ? left : right;
+}
+
+/// Replaces the centre by its image under the map of a peeled end. In place when the centre owns its memory:
+/// every block is read before the smaller result is written over it.
+template <Real T>
+void project(Centre<T>& centre, const End& end, const Matrix<double>& map) {
+    const auto v = convert<T>(map.view());
+    const Index rank = map.cols();
+    const Index other = centre.size() / end.own;
+    const bool in_place = centre.owned.size() > 0;
+    if (!in_place) {
+        Buffer<T> target(other * rank);
+        if (end.side == Side::left) {
+            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own), Op::none,
+                        {target.data(), rank, other});
+        } else {
+            multiply<T>(centre.split_right(end.own), Op::none, v.view(), Op::none,
+                        {target.data(), other, rank});
+        }
+        centre.owned = std::move(target);
+    } else {
+        constexpr Index parts_most = 16;
+        constexpr Index block = 512;
+        const Index parts = std::clamp<Index>(other / block, 1, parts_most);
+        T* data = centre.owned.data();
+        parallel_for(parts, [&](Index p) {
+            const Index end_of_part = other * (p + 1) / parts;
+            Matrix<T> image(end.side == Side::left ? rank : block, end.side == Side::left ? block : rank);
+            for (Index i0 = other * p / parts; i0 < end_of_part; i0 += block) {
+                const Index count = std::min(block, end_of_part - i0);
+                if (end.side == Side::left) {
+                    const MatrixView<const T> source(data + i0, end.own, count, other);
+                    const MatrixView<T> out(image.data(), rank, count, block);
+                    multiply<T>(v.view(), Op::transpose, source, Op::none, out);
+                    for (Index i = 0; i < rank; ++i) std::copy_n(out.row(i), count, data + i * other + i0);
+                } else {
+                    const Index start = other * p / parts;
+                    const MatrixView<const T> source(data + i0 * end.own, count, end.own);
+                    multiply<T>(source, Op::none, v.view(), Op::none, {image.data(), count, rank});
+                    std::copy_n(image.data(), count * rank, data + start * end.own + (i0 - start) * rank);
+                }
+            }
+        });
+        if (end.side == Side::right) {
+            for (Index p = 1; p < parts; ++p) {
+                const Index start = other * p / parts;
+                const Index rows = other * (p + 1) / parts - start;
+                std::copy_n(data + start * end.own, rows * rank, data + start * rank);
+            }
+        }
+    }
+    centre.data = centre.owned.data();
+}
+
+/// Multiplies everything by a power of two, into memory of its own.
+template <Real T>
+void rescale(Centre<T>& centre, int exponent) {
+    if (centre.owned.size() == 0) centre.owned = Buffer<T>(centre.size());
+    const Index size = centre.size();
+    for (Index i = 0; i < size; ++i) centre.owned.data()[i] = std::ldexp(centre.data[i], exponent);
+    centre.data = centre.owned.data();
+}
+
+/// Squares of the norm outside this range lose digits to underflow or overflow; the tensor is scaled first.
+template <Real T>
+bool squares_are_safe(double norm2) {
+    constexpr double low = std::same_as<T, float> ? 1e-50 : 1e-200;
+    constexpr double high = std::same_as<T, float> ? 1e70 : 1e280;
+    return norm2 > low && norm2 < high;
+}
+
+template <Real T>
+class Decomposition {
+  public:
+    Decomposition(Centre<T> centre, const Shape& shape, const TtSvdOptions& options)
+        : centre_(std::move(centre)), shape_(shape), options_(options) {
+        bond_eps_ = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(shape.order() - 1)));
+    }
+
+    TtSvdResult<T> run() {
+        const auto bonds = static_cast<Index>(centre_.modes.size()) - 1;
+        while (centre_.last - centre_.first > 1) {
+            report(options_.progress, "decompose",
+                   bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
+            const End end = choose_end(centre_, options_.max_rank);
+            if (!peel(end)) return zero_train();
+        }
+        if (!norm2_ && !establish_norm(squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size())))) {
+            return zero_train();
+        }
+        report(options_.progress, "decompose", bonds, bonds);
+        return assemble();
+    }
+
+  private:
+    /// Takes the squared norm from whoever computed it first. Rescales and returns false when it cannot be
+    /// used as it is: a zero tensor (zero_ is set then), or magnitudes whose squares overflow or vanish.
+    bool establish_norm(double norm2) {
+        if (squares_are_safe<T>(norm2)) {
+            norm2_ = norm2;
+            return true;
+        }
+        const MatrixView<const T> all(centre_.data, 1, centre_.size());
+        if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
+        const double largest = max_magnitude(all);
+        if (largest == 0) {
+            zero_ = true;
+            return false;
+        }
+        exponent_ = -std::ilogb(largest);
+        rescale(centre_, exponent_);
+        norm2_ = squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size()));
+        rescaled_ = true;
+        return true;
+    }
+
+    SvdOptions cut_options() const {
+        const double norm = std::sqrt(*norm2_);
+        // The float projection itself rounds at 6e-8 of the norm: that much of the tail is already spent.
+        const double rounding = std::same_as<T, float> ? 4e-7 * norm : 0;
+        const double tail =
+            options_.eps == 0 ? 0 : std::max(bond_eps_ * norm - rounding, 1e-3 * bond_eps_ * norm);
+        return {.max_tail = tail,
+                .max_rank = options_.max_rank,
+                .method = options_.method,
+                .seed = options_.seed};
+    }
+
+    bool keeps_all(const End& end) const { return options_.eps == 0 && options_.max_rank >= end.own; }
+
+    MatrixView<const T> matrix(const End& end) const {
+        return end.side == Side::left ? centre_.split_left(end.own) : centre_.split_right(end.own);
+    }
+
+    std::vector<Index> group_modes(const End& end) const {
+        const auto begin =
+            centre_.modes.begin() +
+            static_cast<std::ptrdiff_t>(end.side == Side::left ? centre_.first : centre_.last - end.count);
+        return {begin, begin + static_cast<std::ptrdiff_t>(end.count)};
+    }
+
+    Index outer_bond(const End& end) const { return end.side == Side::left ? centre_.left : centre_.right; }
+
+    /// Returns false when the tensor turned out to be zero.
+    bool peel(const End& end) {
+        if (keeps_all(end)) {
+            take(end, whole(end));
+            return true;
+        }
+        if (options_.method == SvdMethod::random) {
+            if (!norm2_ && !establish_norm(squared_norm(matrix(end))) && zero_) return false;
+            take(end, peel_random(end));
+            return true;
+        }
+        const bool gram_can = options_.eps == 0 || bond_eps_ >= gram_limit || options_.max_rank < end.own;
+        if (options_.method != SvdMethod::qr && gram_can) {
+            auto g = gram(matrix(end), end.side);
+            if (!norm2_) {
+                double trace = 0;
+                for (Index i = 0; i < g.rows(); ++i) trace += g(i, i);
+                if (!establish_norm(trace)) return false;
+                if (std::exchange(rescaled_, false)) g = gram(matrix(end), end.side);
+            }
+            auto peeled = peel_gram(std::move(g), end.side, group_modes(end), outer_bond(end), cut_options());
+            if (peeled.trusted || options_.method == SvdMethod::gram) {
+                note_method(SvdMethod::gram);
+                take(end, std::move(peeled));
+                return true;
+            }
+        }
+        if (!norm2_ && !establish_norm(squared_norm(matrix(end)))) return false;
+        rescaled_ = false;
+        auto factor = triangular_factor(matrix(end), end.side);
+        note_method(SvdMethod::qr);
+        take(end, peel_factor(std::move(factor), end.side, group_modes(end), outer_bond(end), cut_options()));
+        return true;
+    }
+
+    /// The group as cores that cut nothing: identities.
+    PeeledEnd whole(const End& end) const {
+        PeeledEnd result;
+        Index bond = outer_bond(end);
+        auto modes = group_modes(end);
+        if (end.side == Side::right) std::ranges::reverse(modes);
+        for (const Index size : modes) {
+            auto identity = Matrix<double>::identity(bond * size);
+            const Shape shape =
+                end.side == Side::left ? Shape{bond, size, bond * size} : Shape{bond * size, size, bond};
+            result.cores.emplace_back(shape, std::move(identity).release());
+            bond *= size;
+        }
+        if (end.side == Side::right) std::ranges::reverse(result.cores);
+        result.rank = bond;
+        return result;
+    }
+
+    PeeledEnd peel_random(const End& end) {
+        auto basis = dominant_basis(matrix(end), end.side, cut_options());
+        note_method(basis.method);
+        PeeledEnd result;
+        result.tail2 = basis.tail2;
+        result.rank_limited = basis.rank_limited;
+        // The map is split into cores exactly as data would be, weighted by the singular values it carries.
+        auto weighted = transpose(basis.vectors.view());
+        for (std::size_t i = 0; i < basis.sigma.size(); ++i) {
+            for (Index j = 0; j < weighted.cols(); ++j) weighted(static_cast<Index>(i), j) *= basis.sigma[i];
+        }
+        auto split =
+            peel_factor(std::move(weighted), end.side, group_modes(end), outer_bond(end), cut_options());
+        split.tail2 += basis.tail2;
+        split.rank_limited = split.rank_limited || basis.rank_limited;
+        return split;
+    }
+
+    void note_method(SvdMethod method) {
+        if (method_ == SvdMethod::automatic) method_ = method;
+    }
+
+    void take(const End& end, PeeledEnd peeled) {
+        tail2_ += peeled.tail2;
+        rank_limited_ = rank_limited_ || peeled.rank_limited;
+        if (peeled.map.size() > 0) project(centre_, end, peeled.map);
+        if (end.side == Side::left) {
+            centre_.first += end.count;
+            centre_.left = peeled.rank;
+            for (auto& core : peeled.cores) left_cores_.push_back(std::move(core));
+        } else {
+            centre_.last -= end.count;
+            centre_.right = peeled.rank;
+            for (auto& core : std::views::reverse(peeled.cores)) right_cores_.push_back(std::move(core));
+        }
+    }
+
+    Tensor<T> centre_core() const {
+        Tensor<T> core({centre_.left, centre_.modes[centre_.first], centre_.right});
+        for (Index i = 0; i < core.size(); ++i) core.data()[i] = std::ldexp(centre_.data[i], -exponent_);
+        return core;
+    }
+
+    static Tensor<T> narrowed(const Tensor<double>& core) {
+        Tensor<T> result(core.shape());
+        std::transform(core.data(), core.data() + core.size(), result.data(),
+                       [](double x) { return static_cast<T>(x); });
+        return result;
+    }
+
+    /// Puts the cores in order, with identities for the modes of size 1 that were left out.
+    TtSvdResult<T> assemble() {
+        std::vector<Tensor<T>> dense;
+        std::vector<Orthogonality> kinds;
+        for (const auto& core : left_cores_) dense.push_back(narrowed(core));
+        kinds.assign(left_cores_.size(), Orthogonality::left);
+        dense.push_back(centre_core());
+        kinds.push_back(Orthogonality::none);
+        for (const auto& core : std::views::reverse(right_cores_)) dense.push_back(narrowed(core));
+        kinds.resize(dense.size(), Orthogonality::right);
+
+        std::vector<Tensor<T>> cores;
+        std::vector<Orthogonality> orthogonality;
+        std::size_t next = 0;
+        Index bond = 1;
+        const auto centre_at = left_cores_.size();
+        for (Index n = 0; n < shape_.order(); ++n) {
+            const bool kept = shape_[n] > 1 || (n == kept_singleton());
+            if (kept) {
+                bond = dense[next].shape()[2];
+                cores.push_back(std::move(dense[next]));
+                orthogonality.push_back(kinds[next]);
+                ++next;
+            } else {
+                auto identity = Matrix<T>::identity(bond);
+                cores.emplace_back(Shape{bond, 1, bond}, std::move(identity).release());
+                orthogonality.push_back(next <= centre_at ? Orthogonality::left : Orthogonality::right);
+            }
+        }
+        TtSvdResult<T> result;
+        result.train = TensorTrain<T>(std::move(cores), std::move(orthogonality));
+        result.norm = std::ldexp(std::sqrt(*norm2_), -exponent_);
+        result.rel_error = std::sqrt(tail2_ / *norm2_);
+        result.rank_limited = rank_limited_ && tail2_ > 0;
+        result.method = method_ == SvdMethod::automatic ? SvdMethod::gram : method_;
+        return result;
+    }
+
+    /// A tensor of ones in every mode keeps its first mode as the centre.
+    Index kept_singleton() const {
+        return std::ranges::all_of(shape_.sizes(), [](Index s) { return s == 1; }) ? 0 : -1;
+    }
+
+    TtSvdResult<T> zero_train() const {
+        std::vector<Tensor<T>> cores;
+        for (const Index size : shape_.sizes()) cores.push_back(Tensor<T>::zeros({1, size, 1}));
+        TtSvdResult<T> result;
+        result.train = TensorTrain<T>(std::move(cores));
+        result.method = options_.method == SvdMethod::automatic ? SvdMethod::gram : options_.method;
+        return result;
+    }
+
+    Centre<T> centre_;
+    Shape shape_;
+    TtSvdOptions options_;
+    double bond_eps_ = 0;
+    std::optional<double> norm2_;
+    bool zero_ = false;
+    bool rescaled_ = false;
+    int exponent_ = 0;
+    double tail2_ = 0;
+    bool rank_limited_ = false;
+    SvdMethod method_ = SvdMethod::automatic;
+    std::vector<Tensor<double>> left_cores_;
+    std::vector<Tensor<double>> right_cores_;  ///< from the outside in
+};
+
+template <Real T>
+Centre<T> start(const T* data, const Shape& shape) {
+    Centre<T> centre;
+    centre.data = data;
+    for (const Index size : shape.sizes()) {
+        if (size > 1) centre.modes.push_back(size);
+    }
+    if (centre.modes.empty()) centre.modes.push_back(1);
+    centre.last = centre.modes.size();
+    return centre;
+}
+
+/// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded
+/// once.
+bool needs_double(const TtSvdOptions& options, Index order) {
+    return options.eps > 0 &&
+           options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1))) < 1e-5;
+}
+
+TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
+    Tensor<double> wide(x.shape());
+    std::copy_n(x.data(), x.size(), wide.data());
+    auto result = tt_svd(std::move(wide), options);
+    std::vector<Tensor<float>> cores;
+    std::vector<Orthogonality> kinds;
+    for (Index n = 0; n < result.train.order(); ++n) {
+        Tensor<float> core(result.train.core(n).shape());
+        std::transform(result.train.core(n).data(), result.train.core(n).data() + core.size(), core.data(),
+                       [](double v) { return static_cast<float>(v); });
+        cores.push_back(std::move(core));
+        kinds.push_back(result.train.orthogonality(n));
+    }
+    return {TensorTrain<float>(std::move(cores), std::move(kinds)), result.rel_error, result.norm,
+            result.rank_limited, result.method};
+}
+
+template <Real T>
+void check_method(const TtSvdOptions& options, Index order) {
+    const double bond_eps = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1)));
+    if (options.method == SvdMethod::gram && options.eps > 0 && bond_eps < gram_limit) {
+        throw InputError({"method", "gram with eps " + std::to_string(options.eps),
+                          "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
+                          "Use method auto or qr."});
+    }
+}
+
+}  // namespace
+
+template <Real T>
+TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
+    check_options(options);
+    check_tensor(x.shape());
+    check_method<T>(options, x.shape().order());
+    if constexpr (std::same_as<T, float>) {
+        if (needs_double(options, x.shape().order())) return in_double(x, options);
+    }
+    return Decomposition<T>(start(x.data(), x.shape()), x.shape(), options).run();
+}
+
+template <Real T>
+TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options) {
+    check_options(options);
+    check_tensor(x.shape());
+    check_method<T>(options, x.shape().order());
+    if constexpr (std::same_as<T, float>) {
+        if (needs_double(options, x.shape().order())) return in_double(x.view(), options);
+    }
+    const Shape shape = x.shape();
+    auto centre = start<T>(x.data(), shape);
+    centre.owned = std::move(x).release();
+    return Decomposition<T>(std::move(centre), shape, options).run();
+}
+
+template TtSvdResult<float> tt_svd(TensorView<const float>, const TtSvdOptions&);
+template TtSvdResult<double> tt_svd(TensorView<const double>, const TtSvdOptions&);
+template TtSvdResult<float> tt_svd(Tensor<float>&&, const TtSvdOptions&);
+template TtSvdResult<double> tt_svd(Tensor<double>&&, const TtSvdOptions&);
+
+}  // namespace couplet
