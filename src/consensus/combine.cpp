@@ -8,18 +8,16 @@ void add_difference(double* sum, const double* own, const double* other, double 
     for (Index i = 0; i < count; ++i) sum[i] += weight * (other[i] - own[i]);
 }
 
-void step_state(double* previous, const double* own, const double* sum, double gain, double momentum,
-                Index count) {
+void step_state(double* previous, const double* own, const double* sum, double gain, double momentum, Index count) {
     if (momentum == 0) {
         for (Index i = 0; i < count; ++i) previous[i] = own[i] + gain * sum[i];
         return;
     }
-    for (Index i = 0; i < count; ++i)
-        previous[i] = own[i] + (gain * sum[i] + momentum * (own[i] - previous[i]));
+    for (Index i = 0; i < count; ++i) previous[i] = own[i] + (gain * sum[i] + momentum * (own[i] - previous[i]));
 }
 
-void mix_states(double* previous, const double* own, const double* const* others, const double* weights,
-                Index degree, double gain, double momentum, Index count) {
+void mix_states(double* previous, const double* own, const double* const* others, const double* weights, Index degree,
+                double gain, double momentum, Index count) {
     // Four pairs of sums and four of own values leave half of the sixteen vector registers of x86-64 for the
     // rest.
     constexpr Index strip = 8;
@@ -36,8 +34,7 @@ void mix_states(double* previous, const double* own, const double* const* others
         step_state(previous + begin, x, sum, gain, momentum, strip);
     }
     double sum[strip] = {};
-    for (Index j = 0; j < degree; ++j)
-        add_difference(sum, own + begin, others[j] + begin, weights[j], count - begin);
+    for (Index j = 0; j < degree; ++j) add_difference(sum, own + begin, others[j] + begin, weights[j], count - begin);
     step_state(previous + begin, own + begin, sum, gain, momentum, count - begin);
 }
 

@@ -16,12 +16,10 @@ GossipNode::GossipNode(const ConsensusPlan& plan, Index node, std::vector<double
     for (Index i = 0; i < plan.graph.degree(node); ++i) weights_.push_back(plan.weight(node, i));
     previous_ = own_;
     sum_.assign(own_.size(), 0);
-    current_ =
-        next_ = {std::vector<bool>(neighbours_.size()), std::vector<std::vector<double>>(neighbours_.size())};
+    current_ = next_ = {std::vector<bool>(neighbours_.size()), std::vector<std::vector<double>>(neighbours_.size())};
 }
 
-std::vector<ConsensusMessage> GossipNode::to_neighbours(Index iteration,
-                                                        const std::vector<double>& values) const {
+std::vector<ConsensusMessage> GossipNode::to_neighbours(Index iteration, const std::vector<double>& values) const {
     std::vector<ConsensusMessage> messages;
     for (const Index j : neighbours_) messages.push_back({j, iteration, values});
     return messages;
@@ -41,15 +39,14 @@ Receipt GossipNode::receive(Index from, Index iteration, std::span<const double>
     const auto place = std::lower_bound(neighbours_.begin(), neighbours_.end(), from);
     if (place == neighbours_.end() || *place != from) {
         throw InputError({"message from node " + std::to_string(from + 1),
-                          "not a neighbour of node " + std::to_string(node() + 1),
-                          "a sender the graph links to it", ""});
+                          "not a neighbour of node " + std::to_string(node() + 1), "a sender the graph links to it",
+                          ""});
     }
     if (iteration < 0 || iteration >= iterations_ || iteration > iteration_ + 1) {
-        throw InputError(
-            {"message from node " + std::to_string(from + 1), "iteration " + std::to_string(iteration),
-             "at most " + std::to_string(std::min(iteration_ + 1, iterations_ - 1)) + ", because node " +
-                 std::to_string(node() + 1) + " is in iteration " + std::to_string(iteration_),
-             ""});
+        throw InputError({"message from node " + std::to_string(from + 1), "iteration " + std::to_string(iteration),
+                          "at most " + std::to_string(std::min(iteration_ + 1, iterations_ - 1)) + ", because node " +
+                              std::to_string(node() + 1) + " is in iteration " + std::to_string(iteration_),
+                          ""});
     }
     check_values(from, values);
     const auto position = static_cast<std::size_t>(place - neighbours_.begin());

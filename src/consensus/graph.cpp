@@ -41,8 +41,7 @@ Graph::Graph(Index nodes, std::vector<Edge> edges) : edges_(std::move(edges)) {
     for (Edge& edge : edges_) {
         if (edge.a > edge.b) std::swap(edge.a, edge.b);
         if (edge.a < 0 || edge.b >= nodes || edge.a == edge.b) {
-            throw InputError({"graph",
-                              "a link " + std::to_string(edge.a + 1) + "-" + std::to_string(edge.b + 1),
+            throw InputError({"graph", "a link " + std::to_string(edge.a + 1) + "-" + std::to_string(edge.b + 1),
                               "two different nodes from 1 to " + std::to_string(nodes), ""});
         }
     }
@@ -56,8 +55,7 @@ Graph::Graph(Index nodes, std::vector<Edge> edges) : edges_(std::move(edges)) {
 
 void Graph::require_size(Index nodes) {
     if (nodes < 1 || nodes > max_nodes) {
-        throw InputError(
-            {"graph", std::to_string(nodes) + " nodes", "1 to " + std::to_string(max_nodes), ""});
+        throw InputError({"graph", std::to_string(nodes) + " nodes", "1 to " + std::to_string(max_nodes), ""});
     }
 }
 
@@ -70,8 +68,7 @@ bool Graph::is_complete() const { return static_cast<Index>(edges_.size()) == no
 
 double Graph::density() const {
     if (nodes() == 1) return 1;
-    return static_cast<double>(edges_.size()) /
-           (static_cast<double>(nodes()) * static_cast<double>(nodes() - 1) / 2);
+    return static_cast<double>(edges_.size()) / (static_cast<double>(nodes()) * static_cast<double>(nodes() - 1) / 2);
 }
 
 std::vector<std::vector<Index>> Graph::components() const {
@@ -102,8 +99,7 @@ void Graph::require_connected(const std::string& where) const {
         found += (i == 0 ? "" : ", ") + name_component(parts[i]);
     }
     if (parts.size() > shown) found += ", ... " + std::to_string(parts.size()) + " components";
-    throw InputError(
-        {where, found, "every node reachable from every other", "Add links between the components."});
+    throw InputError({where, found, "every node reachable from every other", "Add links between the components."});
 }
 
 Index Graph::eccentricity(Index node) const {
@@ -127,23 +123,21 @@ Index Graph::centre() const {
 
 BfsTree Graph::bfs_tree(Index root) const {
     if (root < 0 || root >= nodes()) {
-        throw InputError(
-            {"tree root", "node " + std::to_string(root + 1), "1 to " + std::to_string(nodes()), ""});
+        throw InputError({"tree root", "node " + std::to_string(root + 1), "1 to " + std::to_string(nodes()), ""});
     }
     require_connected();
     BfsTree tree;
     tree.root = root;
     tree.depth = distances(*this, root, tree.order);
-    std::sort(tree.order.begin(), tree.order.end(), [&](Index a, Index b) {
-        return tree.depth[a] != tree.depth[b] ? tree.depth[a] < tree.depth[b] : a < b;
-    });
+    std::sort(tree.order.begin(), tree.order.end(),
+              [&](Index a, Index b) { return tree.depth[a] != tree.depth[b] ? tree.depth[a] < tree.depth[b] : a < b; });
     tree.parent.assign(static_cast<std::size_t>(nodes()), -1);
     tree.children.resize(static_cast<std::size_t>(nodes()));
     for (Index node = 0; node < nodes(); ++node) {
         if (node == root) continue;
         const auto list = neighbours(node);
-        tree.parent[node] = *std::find_if(list.begin(), list.end(),
-                                          [&](Index j) { return tree.depth[j] == tree.depth[node] - 1; });
+        tree.parent[node] =
+            *std::find_if(list.begin(), list.end(), [&](Index j) { return tree.depth[j] == tree.depth[node] - 1; });
         tree.children[tree.parent[node]].push_back(node);
     }
     tree.height = tree.depth[tree.order.back()];

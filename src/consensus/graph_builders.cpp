@@ -126,9 +126,8 @@ Graph read_graph(const std::string& path, Index nodes) {
         const Index a = parse_node(path, line, line.words[0], nodes);
         const Index b = parse_node(path, line, line.words[1], nodes);
         if (a == b) {
-            throw InputError({place_in_file(path, line.number),
-                              "a link from node " + line.words[0] + " to itself", "two different nodes",
-                              "Remove the line."});
+            throw InputError({place_in_file(path, line.number), "a link from node " + line.words[0] + " to itself",
+                              "two different nodes", "Remove the line."});
         }
         edges.push_back({std::min(a, b), std::max(a, b)});
     }
@@ -143,8 +142,8 @@ Graph make_graph(std::string_view spec, Index nodes, std::uint64_t seed) {
     if (spec == "grid") return grid_graph(nodes);
     if (spec == "paper8") {
         if (nodes != 8) {
-            throw InputError({"graph paper8", std::to_string(nodes) + " nodes", "8",
-                              "Use another graph, for example grid."});
+            throw InputError(
+                {"graph paper8", std::to_string(nodes) + " nodes", "8", "Use another graph, for example grid."});
         }
         return paper8_graph();
     }

@@ -64,9 +64,8 @@ Matrix<double> singly_even_square(Index n) {
 
 Matrix<double> magic_square(Index n) {
     if (n < 1 || n == 2) {
-        throw InputError(
-            {"magic square", "size " + std::to_string(n), "1 or at least 3",
-             n == 2 ? "There is no magic square of size 2: use the paper weights for two nodes." : ""});
+        throw InputError({"magic square", "size " + std::to_string(n), "1 or at least 3",
+                          n == 2 ? "There is no magic square of size 2: use the paper weights for two nodes." : ""});
     }
     if (n % 2 == 1) return odd_square(n);
     return n % 4 == 0 ? doubly_even_square(n) : singly_even_square(n);

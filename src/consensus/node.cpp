@@ -12,18 +12,17 @@ namespace couplet {
 
 std::span<const double> ConsensusNode::result() const {
     if (!finished()) {
-        throw RunError({"consensus node " + std::to_string(node_ + 1),
-                        "asked for its result before the last iteration", "a finished consensus", ""});
+        throw RunError({"consensus node " + std::to_string(node_ + 1), "asked for its result before the last iteration",
+                        "a finished consensus", ""});
     }
     return state();
 }
 
 void ConsensusNode::require_ready() const {
     if (ready()) return;
-    throw RunError(
-        {"consensus node " + std::to_string(node_ + 1),
-         finished() ? "asked to advance after the last iteration" : "asked to advance with messages missing",
-         "a message from every neighbour first", ""});
+    throw RunError({"consensus node " + std::to_string(node_ + 1),
+                    finished() ? "asked to advance after the last iteration" : "asked to advance with messages missing",
+                    "a message from every neighbour first", ""});
 }
 
 void ConsensusNode::check_values(Index from, std::span<const double> values) const {
@@ -38,8 +37,7 @@ void ConsensusNode::check_values(Index from, std::span<const double> values) con
     }
 }
 
-std::unique_ptr<ConsensusNode> make_consensus_node(const ConsensusPlan& plan, Index node,
-                                                   std::vector<double> initial) {
+std::unique_ptr<ConsensusNode> make_consensus_node(const ConsensusPlan& plan, Index node, std::vector<double> initial) {
     if (node < 0 || node >= plan.graph.nodes()) {
         throw InputError(
             {"consensus node", std::to_string(node + 1), "1 to " + std::to_string(plan.graph.nodes()), ""});
@@ -50,8 +48,7 @@ std::unique_ptr<ConsensusNode> make_consensus_node(const ConsensusPlan& plan, In
                           "number " + std::to_string(bad + 1) + " is not finite", "finite numbers",
                           "Check that node's data for NaN and infinities."});
     }
-    if (plan.engine == ConsensusEngine::tree)
-        return std::make_unique<TreeNode>(plan, node, std::move(initial));
+    if (plan.engine == ConsensusEngine::tree) return std::make_unique<TreeNode>(plan, node, std::move(initial));
     return std::make_unique<GossipNode>(plan, node, std::move(initial));
 }
 

@@ -48,9 +48,8 @@ Index checked_iterations(double wanted, const ConsensusOptions& options) {
 void plan_plain(ConsensusPlan& plan, const Matrix<double>& weights, const ConsensusOptions& options) {
     // Eigenvalues carry an error of a few K u; anything closer to 1 cannot be told from 1.
     if (plan.lambda2 >= 1 - 8 * rounding_floor(plan.graph)) {
-        throw InputError(
-            {"weights " + options.weights, "a second eigenvalue of modulus " + short_number(plan.lambda2),
-             "less than 1, or the states never agree", "Use the weights metropolis or best-constant."});
+        throw InputError({"weights " + options.weights, "a second eigenvalue of modulus " + short_number(plan.lambda2),
+                          "less than 1, or the states never agree", "Use the weights metropolis or best-constant."});
     }
     plan.iterations = checked_iterations(plain_iterations(plan.lambda2, options.target), options);
     plan.predicted_error = std::pow(plan.lambda2, static_cast<double>(plan.iterations));
@@ -74,8 +73,7 @@ void plan_chebyshev(ConsensusPlan& plan, double l_2, double l_max, const Consens
     }
     plan.predicted_error = 1;
     if (plan.iterations > 0) {
-        plan.predicted_error =
-            r > 0 ? 1 / std::cosh(static_cast<double>(plan.iterations) * std::acosh(1 / r)) : 0;
+        plan.predicted_error = r > 0 ? 1 / std::cosh(static_cast<double>(plan.iterations) * std::acosh(1 / r)) : 0;
     }
 }
 
@@ -88,8 +86,7 @@ void plan_finite_time(ConsensusPlan& plan, const std::vector<double>& eigenvalue
     run_consensus(plan, states);
     const double mean = 1 / static_cast<double>(plan.graph.nodes());
     double squares = 0;
-    for (Index i = 0; i < states.size(); ++i)
-        squares += (states.data()[i] - mean) * (states.data()[i] - mean);
+    for (Index i = 0; i < states.size(); ++i) squares += (states.data()[i] - mean) * (states.data()[i] - mean);
     // The comparison also turns an overflow in an unstable product into "infinite".
     plan.predicted_error = squares >= 0 ? std::sqrt(squares) : std::numeric_limits<double>::infinity();
 }
@@ -103,8 +100,7 @@ void require_exactly(const ConsensusPlan& plan, const ConsensusOptions& options)
 }
 
 /// finite_time if it passes the test of the automatic choice, else chebyshev.
-void plan_automatic(ConsensusPlan& plan, const std::vector<double>& eigenvalues,
-                    const ConsensusOptions& options) {
+void plan_automatic(ConsensusPlan& plan, const std::vector<double>& eigenvalues, const ConsensusOptions& options) {
     const double l_2 = eigenvalues.front();
     const double l_max = eigenvalues.back();
     const auto factors = static_cast<Index>(eigenvalues.size());
@@ -134,11 +130,10 @@ void plan_on_laplacian(ConsensusPlan& plan, const ConsensusOptions& options) {
     plan_finite_time(plan, eigenvalues);
     require_exactly(plan, options);
     if (options.iterations || plan.predicted_error <= options.target) return;
-    throw InputError({"consensus finite-time",
-                      "an error of " + short_number(plan.predicted_error) + " from rounding on this graph",
-                      "at most the target " + short_number(options.target),
-                      "Use auto, chebyshev or tree, or ask for " + std::to_string(plan.iterations) +
-                          " iterations to accept it."});
+    throw InputError(
+        {"consensus finite-time", "an error of " + short_number(plan.predicted_error) + " from rounding on this graph",
+         "at most the target " + short_number(options.target),
+         "Use auto, chebyshev or tree, or ask for " + std::to_string(plan.iterations) + " iterations to accept it."});
 }
 
 void check_options(const ConsensusOptions& options) {
@@ -157,8 +152,7 @@ ConsensusEngine parse_consensus_engine(std::string_view name) {
     for (const auto& [engine, known] : engine_names) {
         if (name == known) return engine;
     }
-    throw InputError(
-        {"consensus", "'" + std::string(name) + "'", "auto, plain, chebyshev, finite-time or tree", ""});
+    throw InputError({"consensus", "'" + std::string(name) + "'", "auto, plain, chebyshev, finite-time or tree", ""});
 }
 
 std::string to_string(ConsensusEngine engine) {

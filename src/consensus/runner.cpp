@@ -15,9 +15,8 @@ namespace {
 /// Columns handled together: two blocks of K rows fit in 512 KiB of second-level cache.
 Index block_columns(Index nodes, Index columns) {
     constexpr Index numbers = 32 * 1024;
-    return std::clamp<Index>(numbers / nodes, 16, 1024) < columns
-               ? std::clamp<Index>(numbers / nodes, 16, 1024)
-               : std::max<Index>(columns, 1);
+    return std::clamp<Index>(numbers / nodes, 16, 1024) < columns ? std::clamp<Index>(numbers / nodes, 16, 1024)
+                                                                  : std::max<Index>(columns, 1);
 }
 
 /// Sums for the consensus error over some columns.
@@ -30,8 +29,7 @@ void copy_block(MatrixView<const double> from, MatrixView<double> to) {
     for (Index k = 0; k < from.rows; ++k) std::copy_n(from.row(k), from.cols, to.row(k));
 }
 
-Squares squares_of(MatrixView<const double> initial, MatrixView<const double> states,
-                   std::vector<double>& mean) {
+Squares squares_of(MatrixView<const double> initial, MatrixView<const double> states, std::vector<double>& mean) {
     Squares result;
     mean.assign(static_cast<std::size_t>(initial.cols), 0);
     for (Index k = 0; k < initial.rows; ++k) add_state(mean.data(), initial.row(k), initial.cols);
@@ -68,8 +66,8 @@ MatrixView<double> gossip(const ConsensusPlan& plan, MatrixView<double> own, Mat
                 weights.push_back(plan.weight(k, static_cast<Index>(others.size())));
                 others.push_back(own.row(j));
             }
-            mix_states(previous.row(k), own.row(k), others.data(), weights.data(), plan.graph.degree(k),
-                       step.gain, step.momentum, own.cols);
+            mix_states(previous.row(k), own.row(k), others.data(), weights.data(), plan.graph.degree(k), step.gain,
+                       step.momentum, own.cols);
         }
         std::swap(own, previous);
     }
@@ -115,8 +113,7 @@ ConsensusRun run_consensus(const ConsensusPlan& plan, MatrixView<double> states)
         Matrix<double> second(states.rows, width);
         std::vector<double> mean;
         for (Index b = worker; b < blocks; b += workers) {
-            const MatrixView<double> block =
-                states.cols_from(b * width, std::min(width, states.cols - b * width));
+            const MatrixView<double> block = states.cols_from(b * width, std::min(width, states.cols - b * width));
             MatrixView<double> own = first.view().cols_from(0, block.cols);
             const MatrixView<double> previous = second.view().cols_from(0, block.cols);
             copy_block(block, own);
@@ -135,9 +132,9 @@ ConsensusRun run_consensus(const ConsensusPlan& plan, MatrixView<double> states)
 
 double consensus_error(MatrixView<const double> initial, MatrixView<const double> states) {
     if (initial.rows != states.rows || initial.cols != states.cols) {
-        throw InputError(
-            {"consensus error", std::to_string(states.rows) + "x" + std::to_string(states.cols) + " states",
-             std::to_string(initial.rows) + "x" + std::to_string(initial.cols) + ", as at the start", ""});
+        throw InputError({"consensus error",
+                          std::to_string(states.rows) + "x" + std::to_string(states.cols) + " states",
+                          std::to_string(initial.rows) + "x" + std::to_string(initial.cols) + ", as at the start", ""});
     }
     if (initial.rows == 0) return 0;
     const Index width = block_columns(initial.rows, initial.cols);

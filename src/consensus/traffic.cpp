@@ -9,8 +9,7 @@ ConsensusTraffic consensus_traffic(const ConsensusPlan& plan, Index length) {
     traffic.messages_per_node.assign(nodes, 0);
     Index links_used = 0;
     for (const Edge& edge : plan.graph.edges()) {
-        const bool in_tree =
-            tree && (plan.tree.parent[edge.a] == edge.b || plan.tree.parent[edge.b] == edge.a);
+        const bool in_tree = tree && (plan.tree.parent[edge.a] == edge.b || plan.tree.parent[edge.b] == edge.a);
         const Index messages = tree ? (in_tree ? 1 : 0) : plan.iterations;
         traffic.messages_per_link.push_back(messages);
         traffic.numbers_per_link.push_back(checked_product(messages, length));
@@ -20,8 +19,7 @@ ConsensusTraffic consensus_traffic(const ConsensusPlan& plan, Index length) {
         links_used += messages > 0 ? 1 : 0;
     }
     traffic.numbers_total = checked_product(traffic.messages_total, length);
-    for (const Index messages : traffic.messages_per_node)
-        traffic.numbers_per_node.push_back(messages * length);
+    for (const Index messages : traffic.messages_per_node) traffic.numbers_per_node.push_back(messages * length);
     if (links_used > 0) {
         traffic.mean_numbers_per_link =
             static_cast<double>(traffic.numbers_total) / static_cast<double>(2 * links_used);

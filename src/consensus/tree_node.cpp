@@ -43,8 +43,7 @@ Receipt TreeNode::receive(Index from, Index iteration, std::span<const double> v
                           "a sender next to it in the tree", ""});
     }
     if (iteration != (from_child ? 0 : 1)) {
-        throw InputError({"message from node " + std::to_string(from + 1),
-                          "iteration " + std::to_string(iteration),
+        throw InputError({"message from node " + std::to_string(from + 1), "iteration " + std::to_string(iteration),
                           from_child ? "0, a child's sum" : "1, the average from the parent", ""});
     }
     check_values(from, values);

@@ -44,14 +44,14 @@ Matrix<double> read_square(const std::string& path, Index nodes) {
     for (Index i = 0; i < nodes; ++i) {
         const TextLine& line = lines[i];
         if (static_cast<Index>(line.words.size()) != nodes) {
-            throw InputError({place_in_file(path, line.number),
-                              std::to_string(line.words.size()) + " numbers", size + ", one a node", ""});
+            throw InputError({place_in_file(path, line.number), std::to_string(line.words.size()) + " numbers",
+                              size + ", one a node", ""});
         }
         for (Index j = 0; j < nodes; ++j) {
             if (!parse_number(line.words[j], w(i, j)) || !std::isfinite(w(i, j))) {
                 throw InputError({place_in_file(path, line.number),
-                                  "entry " + std::to_string(j + 1) + " is '" + line.words[j] + "'",
-                                  "a finite number", ""});
+                                  "entry " + std::to_string(j + 1) + " is '" + line.words[j] + "'", "a finite number",
+                                  ""});
             }
         }
     }
@@ -64,13 +64,12 @@ void check_weights(const std::string& path, const Matrix<double>& w, const Graph
         for (Index j = 0; j < w.cols(); ++j) {
             sum += w(i, j);
             if (i != j && w(i, j) != 0 && !graph.has_edge(i, j)) {
-                throw InputError({path, entry_text(i, j, w(i, j)),
-                                  "0, because the graph does not link these nodes",
+                throw InputError({path, entry_text(i, j, w(i, j)), "0, because the graph does not link these nodes",
                                   "Add the link to the graph or clear the weight."});
             }
             if (std::abs(w(i, j) - w(j, i)) > file_tolerance) {
-                throw InputError({path, entry_text(i, j, w(i, j)) + " but " + entry_text(j, i, w(j, i)),
-                                  "a symmetric matrix", ""});
+                throw InputError(
+                    {path, entry_text(i, j, w(i, j)) + " but " + entry_text(j, i, w(j, i)), "a symmetric matrix", ""});
             }
         }
         if (!(std::abs(sum - 1) <= file_tolerance)) {
@@ -93,15 +92,13 @@ Matrix<double> paper_weights(const Graph& graph) {
 Matrix<double> magic_weights(const Graph& graph) {
     const Index k = graph.nodes();
     if (!graph.is_complete()) {
-        throw InputError(
-            {"weights magic",
-             std::to_string(graph.edges().size()) + " links between " + std::to_string(k) + " nodes",
-             "a complete graph, because a magic square has a weight for every two nodes",
-             "Use the graph complete, or the weights paper, metropolis or best-constant."});
+        throw InputError({"weights magic",
+                          std::to_string(graph.edges().size()) + " links between " + std::to_string(k) + " nodes",
+                          "a complete graph, because a magic square has a weight for every two nodes",
+                          "Use the graph complete, or the weights paper, metropolis or best-constant."});
     }
     if (k == 2) {
-        throw InputError({"weights magic", "2 nodes",
-                          "1 or at least 3, because there is no magic square of size 2",
+        throw InputError({"weights magic", "2 nodes", "1 or at least 3, because there is no magic square of size 2",
                           "Use the weights paper."});
     }
     const Matrix<double> m = magic_square(k);
@@ -127,7 +124,7 @@ Matrix<double> best_constant_weights(const Graph& graph) {
     graph.require_connected();
     const Index k = graph.nodes();
     if (k == 1) return Matrix<double>::identity(1);
-    const std::vector<double> l = symmetric_eigenvalues(graph.laplacian());
+    const std::vector<double> l = TridiagonalForm(graph.laplacian()).values();
     const double weight = 2 / (l[k - 2] + l[0]);
     auto w = Matrix<double>::zeros(k, k);
     for (const Edge& edge : graph.edges()) w(edge.a, edge.b) = w(edge.b, edge.a) = weight;
@@ -151,8 +148,8 @@ Matrix<double> make_weights(std::string_view spec, const Graph& graph) {
     if (spec == "metropolis") return metropolis_weights(graph);
     if (spec == "best-constant") return best_constant_weights(graph);
     if (spec.starts_with("file:")) return read_weights(std::string(spec.substr(5)), graph);
-    throw InputError({"weights", "'" + std::string(spec) + "'",
-                      "paper, magic, metropolis, best-constant or file:PATH", ""});
+    throw InputError(
+        {"weights", "'" + std::string(spec) + "'", "paper, magic, metropolis, best-constant or file:PATH", ""});
 }
 
 double second_modulus(MatrixView<const double> weights) {
@@ -162,7 +159,7 @@ double second_modulus(MatrixView<const double> weights) {
     for (Index i = 0; i < k; ++i) {
         for (Index j = 0; j < k; ++j) rest(i, j) -= 1 / static_cast<double>(k);
     }
-    const std::vector<double> l = symmetric_eigenvalues(rest);
+    const std::vector<double> l = TridiagonalForm(rest).values();
     return std::max(std::abs(l.front()), std::abs(l.back()));
 }
 

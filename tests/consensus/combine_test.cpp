@@ -22,8 +22,7 @@ TEST(CombineTest, OnePassEqualsNeighbourByNeighbourToTheBit) {
                 const double* before = states.view().row(degree + 1);
                 std::vector<double> expected(before, before + count);
                 std::vector<double> sum(static_cast<std::size_t>(count), 0);
-                for (Index j = 0; j < degree; ++j)
-                    add_difference(sum.data(), own, others[j], weights[j], count);
+                for (Index j = 0; j < degree; ++j) add_difference(sum.data(), own, others[j], weights[j], count);
                 step_state(expected.data(), own, sum.data(), 0.3, momentum, count);
                 std::vector<double> actual(before, before + count);
                 mix_states(actual.data(), own, others.data(), weights.data(), degree, 0.3, momentum, count);

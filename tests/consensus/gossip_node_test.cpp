@@ -8,8 +8,8 @@ namespace {
 
 /// The middle node of a path of three, in a plain consensus of two iterations with weights 1/3.
 std::unique_ptr<ConsensusNode> middle_node() {
-    const ConsensusPlan plan = make_consensus_plan(
-        path_graph(3), {.engine = ConsensusEngine::plain, .weights = "paper", .iterations = 2});
+    const ConsensusPlan plan =
+        make_consensus_plan(path_graph(3), {.engine = ConsensusEngine::plain, .weights = "paper", .iterations = 2});
     return make_consensus_node(plan, 1, {3});
 }
 
@@ -65,10 +65,7 @@ TEST(GossipNodeTest, RefusesWrongMessagesAndStaysAsItWas) {
     const auto node = middle_node();
     EXPECT_EQ(message_of([&] { deliver(*node, 1, 0, {1}); }),
               "message from node 2: not a neighbour of node 2; expected a sender the graph links to it");
-    EXPECT_EQ(message_of([&] {
-                  deliver(*node, 0, 0, {1, 2});
-              }),
-              "message from node 1: 2 numbers; expected 1");
+    EXPECT_EQ(message_of([&] { deliver(*node, 0, 0, {1, 2}); }), "message from node 1: 2 numbers; expected 1");
     EXPECT_EQ(message_of([&] { deliver(*node, 0, 2, {1}); }),
               "message from node 1: iteration 2; expected at most 1, because node 2 is in iteration 0");
     EXPECT_THROW(deliver(*node, 0, -1, {1}), InputError);

@@ -34,8 +34,7 @@ TEST(GraphBuildersTest, RandomHasTheDensityAndTheSeed) {
     EXPECT_EQ(random_graph(32, 0.001, 5).edges().size(), 31U);
     EXPECT_TRUE(random_graph(32, 1, 5).is_complete());
     for (std::uint64_t seed = 0; seed < 50; ++seed) EXPECT_TRUE(random_graph(20, 0.1, seed).is_connected());
-    for (const double density : {0.0, -1.0, 1.1, std::nan("")})
-        EXPECT_THROW(random_graph(4, density, 1), InputError);
+    for (const double density : {0.0, -1.0, 1.1, std::nan("")}) EXPECT_THROW(random_graph(4, density, 1), InputError);
 }
 
 TEST(GraphBuildersTest, Paper8) {
@@ -47,8 +46,7 @@ TEST(GraphBuildersTest, Paper8) {
 
 TEST(GraphBuildersTest, ReadsEdgeLists) {
     const TextFile file("# a triangle and a tail\n1 2\n3 2  # either direction\n1,3\n2 1\n\n4 3\n");
-    EXPECT_EQ(edges_of(make_graph("file:" + file.path(), 4, 0)),
-              (std::vector<Edge>{{0, 1}, {0, 2}, {1, 2}, {2, 3}}));
+    EXPECT_EQ(edges_of(make_graph("file:" + file.path(), 4, 0)), (std::vector<Edge>{{0, 1}, {0, 2}, {1, 2}, {2, 3}}));
 }
 
 TEST(GraphBuildersTest, FileErrorsNameTheLine) {

@@ -22,10 +22,7 @@ TEST(GraphTest, LinksAreSortedAndSimple) {
 TEST(GraphTest, RefusesWrongNodes) {
     EXPECT_THROW(Graph(0, {}), InputError);
     EXPECT_THROW(Graph(Graph::max_nodes + 1, {}), InputError);
-    EXPECT_EQ(message_of([] {
-                  Graph(2, {{0, 2}});
-              }),
-              "graph: a link 1-3; expected two different nodes from 1 to 2");
+    EXPECT_EQ(message_of([] { Graph(2, {{0, 2}}); }), "graph: a link 1-3; expected two different nodes from 1 to 2");
     EXPECT_THROW(Graph(2, {{1, 1}}), InputError);
     EXPECT_THROW(Graph(2, {{-1, 1}}), InputError);
 }

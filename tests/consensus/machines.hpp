@@ -50,8 +50,7 @@ class Machines {
 
     void send(Index from, const std::vector<ConsensusMessage>& messages) {
         for (const ConsensusMessage& message : messages) {
-            network_.push_back(
-                {from, message.to, message.iteration, {message.values.begin(), message.values.end()}});
+            network_.push_back({from, message.to, message.iteration, {message.values.begin(), message.values.end()}});
             ++sent;
         }
     }
@@ -79,8 +78,7 @@ inline void expect_machines_equal_runner(const ConsensusPlan& plan, std::uint64_
         ASSERT_TRUE(machines.node(k).finished());
         const double* row = states.view().row(k);
         const auto result = machines.node(k).result();
-        EXPECT_EQ(std::vector<double>(result.begin(), result.end()),
-                  std::vector<double>(row, row + states.cols()));
+        EXPECT_EQ(std::vector<double>(result.begin(), result.end()), std::vector<double>(row, row + states.cols()));
     }
 }
 

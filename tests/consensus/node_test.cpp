@@ -15,12 +15,10 @@ TEST(NodeTest, MachinesEqualTheRunnerToTheBitOverABadNetwork) {
         for (const auto& [name, graph] : graphs_of(nodes)) {
             for (const ConsensusEngine engine : {plain, chebyshev, finite_time, tree}) {
                 SCOPED_TRACE(name + " " + to_string(engine));
-                const std::optional<Index> iterations =
-                    engine == plain ? std::optional<Index>(9) : std::nullopt;
-                const ConsensusPlan plan =
-                    make_consensus_plan(graph, {.engine = engine,
-                                                .weights = "metropolis",
-                                                .iterations = nodes == 1 ? std::nullopt : iterations});
+                const std::optional<Index> iterations = engine == plain ? std::optional<Index>(9) : std::nullopt;
+                const ConsensusPlan plan = make_consensus_plan(
+                    graph,
+                    {.engine = engine, .weights = "metropolis", .iterations = nodes == 1 ? std::nullopt : iterations});
                 for (std::uint64_t seed = 1; seed <= 3; ++seed) expect_machines_equal_runner(plan, seed);
             }
         }

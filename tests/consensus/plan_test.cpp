@@ -13,8 +13,7 @@ namespace {
 using enum ConsensusEngine;
 
 Index iterations_to(double target, ConsensusEngine engine, const std::string& weights = "paper") {
-    return make_consensus_plan(paper8_graph(), {.engine = engine, .weights = weights, .target = target})
-        .iterations;
+    return make_consensus_plan(paper8_graph(), {.engine = engine, .weights = weights, .target = target}).iterations;
 }
 
 TEST(PlanTest, NamesRoundTrip) {
@@ -46,8 +45,7 @@ TEST(PlanTest, PredictionBoundsTheMeasuredError) {
         for (const auto& [name, graph] : graphs_of(nodes)) {
             for (const ConsensusEngine engine : {plain, chebyshev}) {
                 for (const Index iterations : {0, 1, 2, 7, 20}) {
-                    const ConsensusPlan plan =
-                        make_consensus_plan(graph, {.engine = engine, .iterations = iterations});
+                    const ConsensusPlan plan = make_consensus_plan(graph, {.engine = engine, .iterations = iterations});
                     EXPECT_EQ(plan.iterations, iterations);
                     Matrix<double> states = random_states(nodes, 9, 2);
                     EXPECT_LE(run_consensus(plan, states).error, plan.predicted_error * (1 + 1e-9) + 1e-15)
@@ -75,8 +73,7 @@ TEST(PlanTest, AutomaticFollowsTheDryRun) {
         const Graph graph = random_graph(32, 0.1, seed);
         const ConsensusPlan plan = make_consensus_plan(graph);
         const auto factors = static_cast<Index>(distinct_laplacian_eigenvalues(graph).size());
-        const ConsensusPlan complete =
-            make_consensus_plan(graph, {.engine = finite_time, .iterations = factors});
+        const ConsensusPlan complete = make_consensus_plan(graph, {.engine = finite_time, .iterations = factors});
         const Index chebyshev_count = make_consensus_plan(graph, {.engine = chebyshev}).iterations;
         const bool finite = complete.predicted_error <= 1e-11 && factors <= chebyshev_count;
         EXPECT_EQ(plan.engine, finite ? finite_time : chebyshev) << seed;
@@ -96,8 +93,7 @@ TEST(PlanTest, FiniteTimeIsStableOnRingsAndPathsOf256Nodes) {
 TEST(PlanTest, UnstableFiniteTimeIsRefusedUnlessItsIterationsAreAskedFor) {
     const Graph graph = random_graph(32, 0.1, 1);
     const std::string text = message_of([&] { make_consensus_plan(graph, {.engine = finite_time}); });
-    EXPECT_NE(text.find("from rounding on this graph; expected at most the target 1e-10"), std::string::npos)
-        << text;
+    EXPECT_NE(text.find("from rounding on this graph; expected at most the target 1e-10"), std::string::npos) << text;
     const ConsensusPlan plan = make_consensus_plan(graph, {.engine = finite_time, .iterations = 31});
     EXPECT_GT(plan.predicted_error, 1e-10);
 }
@@ -118,20 +114,18 @@ TEST(PlanTest, ANumberOfIterationsIsKeptOrRefused) {
 
 TEST(PlanTest, RefusesWhatCannotConverge) {
     const TextFile file("0 1\n1 0\n");
-    EXPECT_EQ(message_of([&] {
-                  make_consensus_plan(path_graph(2), {.engine = plain, .weights = "file:" + file.path()});
-              }),
-              "weights file:" + file.path() +
-                  ": a second eigenvalue of modulus 1; expected less than 1, or the states never agree. Use "
-                  "the weights "
-                  "metropolis or best-constant.");
+    EXPECT_EQ(
+        message_of([&] { make_consensus_plan(path_graph(2), {.engine = plain, .weights = "file:" + file.path()}); }),
+        "weights file:" + file.path() +
+            ": a second eigenvalue of modulus 1; expected less than 1, or the states never agree. Use "
+            "the weights "
+            "metropolis or best-constant.");
     EXPECT_THROW(make_consensus_plan(Graph(3, {{0, 1}})), InputError);
     for (const double target : {0.0, 1.0, -1.0, std::nan("")}) {
         EXPECT_THROW(make_consensus_plan(path_graph(3), {.target = target}), InputError);
     }
     const std::string text = message_of([] { make_consensus_plan(path_graph(400), {.engine = plain}); });
-    EXPECT_NE(text.find("expected at most 1000000. Use the consensus chebyshev or tree"), std::string::npos)
-        << text;
+    EXPECT_NE(text.find("expected at most 1000000. Use the consensus chebyshev or tree"), std::string::npos) << text;
 }
 
 }  // namespace

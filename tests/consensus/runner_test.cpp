@@ -20,8 +20,8 @@ TEST(RunnerTest, EveryEngineReachesTheMeanOnEveryGraph) {
         for (const auto& [name, graph] : graphs_of(nodes)) {
             for (const ConsensusEngine engine : {automatic, plain, chebyshev, tree}) {
                 SCOPED_TRACE(name + " " + to_string(engine));
-                const ConsensusPlan plan = make_consensus_plan(
-                    graph, {.engine = engine, .weights = engine == plain ? "metropolis" : "paper"});
+                const ConsensusPlan plan =
+                    make_consensus_plan(graph, {.engine = engine, .weights = engine == plain ? "metropolis" : "paper"});
                 const Matrix<double> initial = random_states(nodes, 5, 1);
                 Matrix<double> states = Matrix<double>::copy(initial);
                 const ConsensusRun run = run_consensus(plan, states);
@@ -67,10 +67,8 @@ TEST(RunnerTest, PlainIsThePowerOfTheWeights) {
 
 TEST(RunnerTest, PaperWeightsAreExactAfterOneIterationOnACompleteGraph) {
     Matrix<double> states = random_states(6, 3, 8);
-    EXPECT_LT(
-        run_consensus(make_consensus_plan(complete_graph(6), {.engine = plain, .iterations = 1}), states)
-            .error,
-        1e-15);
+    EXPECT_LT(run_consensus(make_consensus_plan(complete_graph(6), {.engine = plain, .iterations = 1}), states).error,
+              1e-15);
 }
 
 TEST(RunnerTest, ColumnsAreIndependentOfBlocksThreadsAndStride) {

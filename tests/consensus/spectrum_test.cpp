@@ -27,8 +27,7 @@ TEST(SpectrumTest, KnownEigenvalues) {
         std::vector<double> ring;
         for (Index i = 1; i < nodes; ++i) {
             path.push_back(2 - 2 * std::cos(std::numbers::pi * static_cast<double>(i) / k));
-            if (i <= nodes / 2)
-                ring.push_back(2 - 2 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / k));
+            if (i <= nodes / 2) ring.push_back(2 - 2 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / k));
         }
         expect_values(path_graph(nodes), path);
         expect_values(ring_graph(nodes), ring);
@@ -38,7 +37,8 @@ TEST(SpectrumTest, KnownEigenvalues) {
 }
 
 TEST(SpectrumTest, LejaOrderMaximisesTheProductOfDistances) {
-    EXPECT_EQ(leja_order({1, 2, 3, 4}), (std::vector<double>{4, 1, 3, 2}));
+    EXPECT_EQ(leja_order({1, 2, 3, 4}), (std::vector<double>{4, 1, 2, 3}));
+    EXPECT_EQ(leja_order({1, 2, 3 + 1e-13, 4}).back(), 3 + 1e-13);
     EXPECT_EQ(leja_order({5}), std::vector<double>{5});
     EXPECT_TRUE(leja_order({}).empty());
     const std::vector<double> order = leja_order(distinct_laplacian_eigenvalues(path_graph(20)));
@@ -48,7 +48,7 @@ TEST(SpectrumTest, LejaOrderMaximisesTheProductOfDistances) {
             for (std::size_t s = 0; s < t; ++s) result *= std::abs(order[i] - order[s]);
             return result;
         };
-        for (std::size_t i = t + 1; i < order.size(); ++i) EXPECT_GE(product(t), product(i) * (1 - 1e-12));
+        for (std::size_t i = t + 1; i < order.size(); ++i) EXPECT_GE(product(t), product(i) * (1 - 1e-8));
     }
 }
 

@@ -23,8 +23,8 @@ TEST(TrafficTest, GossipAgainstTreeOnThePapersGraph) {
 }
 
 TEST(TrafficTest, PaperCountsIterationsTimesLength) {
-    const ConsensusPlan plan = make_consensus_plan(
-        complete_graph(4), {.engine = ConsensusEngine::plain, .weights = "magic", .iterations = 3});
+    const ConsensusPlan plan =
+        make_consensus_plan(complete_graph(4), {.engine = ConsensusEngine::plain, .weights = "magic", .iterations = 3});
     EXPECT_EQ(consensus_traffic(plan, 20 * 900).mean_numbers_per_link, 3 * 20 * 900);
 }
 
@@ -32,8 +32,7 @@ TEST(TrafficTest, NodesAndLinksAddUpToTheTotal) {
     for (Index nodes = 1; nodes <= 17; ++nodes) {
         for (const auto& [name, graph] : graphs_of(nodes)) {
             for (const auto engine : {ConsensusEngine::automatic, ConsensusEngine::tree}) {
-                const ConsensusTraffic t =
-                    consensus_traffic(make_consensus_plan(graph, {.engine = engine}), 3);
+                const ConsensusTraffic t = consensus_traffic(make_consensus_plan(graph, {.engine = engine}), 3);
                 const auto sum = [](const std::vector<Index>& v) {
                     return std::accumulate(v.begin(), v.end(), Index{0});
                 };
@@ -47,8 +46,7 @@ TEST(TrafficTest, NodesAndLinksAddUpToTheTotal) {
             }
         }
     }
-    EXPECT_THROW(consensus_traffic(make_consensus_plan(paper8_graph()), std::numeric_limits<Index>::max()),
-                 InputError);
+    EXPECT_THROW(consensus_traffic(make_consensus_plan(paper8_graph()), std::numeric_limits<Index>::max()), InputError);
 }
 
 }  // namespace

@@ -50,14 +50,12 @@ TEST(TreeNodeTest, RootDividesByTheNumberOfNodes) {
 
 TEST(TreeNodeTest, RefusesWrongMessages) {
     const auto node = node_of_path(1, 2);
-    EXPECT_EQ(
-        message_of([&] { deliver(*node, 3, 0, {1}); }),
-        "message from node 4: neither parent nor child of node 2; expected a sender next to it in the tree");
+    EXPECT_EQ(message_of([&] { deliver(*node, 3, 0, {1}); }),
+              "message from node 4: neither parent nor child of node 2; expected a sender next to it in the tree");
     EXPECT_EQ(message_of([&] { deliver(*node, 0, 1, {1}); }),
               "message from node 1: iteration 1; expected 0, a child's sum");
-    EXPECT_EQ(
-        message_of([&] { deliver(*node, 2, 1, {1}); }),
-        "message from node 3: an average before this node sent its sum; expected the average after the sum");
+    EXPECT_EQ(message_of([&] { deliver(*node, 2, 1, {1}); }),
+              "message from node 3: an average before this node sent its sum; expected the average after the sum");
     EXPECT_EQ(message_of([&] { deliver(*node, 0, 0, {}); }), "message from node 1: 0 numbers; expected 1");
     EXPECT_THROW(node->advance(), RunError);
     EXPECT_THROW(node->result(), RunError);

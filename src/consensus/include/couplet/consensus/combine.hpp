@@ -13,8 +13,7 @@ void add_difference(double* sum, const double* own, const double* other, double 
 
 /// previous <- own + (gain * sum + momentum * (own - previous)): the next state replaces the one before the
 /// current. A momentum of 0 does not read `previous`.
-void step_state(double* previous, const double* own, const double* sum, double gain, double momentum,
-                Index count);
+void step_state(double* previous, const double* own, const double* sum, double gain, double momentum, Index count);
 
 /// add_difference() from zero over all `degree` neighbours in order, then step_state(), in one pass with the sums in
 /// registers.

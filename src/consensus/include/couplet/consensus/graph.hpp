@@ -48,9 +48,7 @@ class Graph {
     /// Ascending.
     std::span<const Edge> edges() const { return edges_; }
     /// Ascending.
-    std::span<const Index> neighbours(Index node) const {
-        return neighbours_[static_cast<std::size_t>(node)];
-    }
+    std::span<const Index> neighbours(Index node) const { return neighbours_[static_cast<std::size_t>(node)]; }
     Index degree(Index node) const { return static_cast<Index>(neighbours(node).size()); }
     bool has_edge(Index a, Index b) const;
     /// Whether every two nodes are linked; true for one node.

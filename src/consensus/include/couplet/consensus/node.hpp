@@ -69,7 +69,6 @@ class ConsensusNode {
 
 /// The state machine of node `node` (counted from 0) that starts from `initial`; copies its part of the plan.
 /// Throws InputError for a node out of range or an initial number that is not finite.
-std::unique_ptr<ConsensusNode> make_consensus_node(const ConsensusPlan& plan, Index node,
-                                                   std::vector<double> initial);
+std::unique_ptr<ConsensusNode> make_consensus_node(const ConsensusPlan& plan, Index node, std::vector<double> initial);
 
 }  // namespace couplet

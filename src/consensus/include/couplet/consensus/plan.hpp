@@ -29,7 +29,7 @@ inline constexpr Index max_consensus_iterations = 1'000'000;
 
 struct ConsensusOptions {
     ConsensusEngine engine = ConsensusEngine::automatic;
-    std::string weights = "paper";  ///< see make_weights(); mixes in the plain engine, gives lambda2 in all
+    std::string weights = "paper";         ///< see make_weights(); mixes in the plain engine, gives lambda2 in all
     std::optional<Index> iterations = {};  ///< exactly this many; nothing: as many as the target needs
     double target = 1e-10;                 ///< wanted consensus error, in (0, 1)
 };
@@ -40,10 +40,10 @@ struct ConsensusStep {
     double momentum = 0;
 };
 
-/// Everything a node needs besides its state; a plain value. Nodes that build it from the same graph and
-/// options agree on it up to rounding in the eigenvalues. Near the boundary of the automatic choice that
-/// could tip the engine, so machines that differ exchange the engine's name and the number of iterations, not
-/// only the options.
+/// Everything a node needs besides its state; a plain value. All nodes must run the same plan: a step of one node's
+/// plan against another step of its neighbour's is no average. On equal machines the same graph and options give the
+/// same bits; machines that may round eigenvalues differently share one node's plan (engine, iterations, weights,
+/// steps).
 struct ConsensusPlan {
     ConsensusEngine engine = ConsensusEngine::plain;  ///< never automatic
     Graph graph;
@@ -52,8 +52,7 @@ struct ConsensusPlan {
     std::vector<ConsensusStep> steps;          ///< one an iteration; empty: all {1, 0}
     BfsTree tree;                              ///< of the engine tree only
     double lambda2 = 0;                        ///< second_modulus() of the weights named in the options
-    double predicted_error =
-        0;  ///< bound on the consensus error (see consensus_error()), rounding at K u included
+    double predicted_error = 0;  ///< bound on the consensus error (see consensus_error()), rounding at K u included
 
     double weight(Index node, Index position) const { return weights.empty() ? 1 : weights[node][position]; }
     ConsensusStep step(Index iteration) const { return steps.empty() ? ConsensusStep{} : steps[iteration]; }

@@ -12,8 +12,9 @@ namespace couplet {
 std::vector<double> distinct_laplacian_eigenvalues(const Graph& graph);
 
 /// The points in Leja order: the largest modulus first, then always the point whose product of distances to
-/// those before is largest (the earliest on a tie). A product of factors 1 - x/l_t stays small in this order
-/// and explodes in a sorted one. Points must be distinct. O(m^2).
+/// those before is largest (the earliest on a tie within 1e-9, so that rounding in symmetric spectra does not decide).
+/// A product of factors 1 - x/l_t stays small in this order and explodes in a sorted one. Points must be distinct.
+/// O(m^2).
 std::vector<double> leja_order(std::vector<double> points);
 
 }  // namespace couplet
