@@ -4,8 +4,9 @@
 
 namespace couplet {
 
-/// The arithmetic of every consensus engine, element by element over `count` numbers. Node state machines and
-/// the in-process runner both call these in the same order, which is why they agree bit for bit.
+/// The arithmetic of every consensus engine, element by element over `count` numbers. Node state machines and the
+/// in-process runner do the same operations in the same order, which is why they agree bit for bit; this module is
+/// compiled without fused multiply-add, so that they do on every processor.
 
 /// sum += weight * (other - own). Differences keep a common value exactly fixed and cancel exactly over a
 /// link.

@@ -52,22 +52,25 @@ struct ConsensusPlan {
     std::vector<ConsensusStep> steps;          ///< one an iteration; empty: all {1, 0}
     BfsTree tree;                              ///< of the engine tree only
     double lambda2 = 0;                        ///< second_modulus() of the weights named in the options
-    double predicted_error = 0;  ///< bound on the consensus error (see consensus_error()), rounding at K u included
+    double predicted_error = 0;                ///< bound on consensus_error(); never below the rounding K u
 
     double weight(Index node, Index position) const { return weights.empty() ? 1 : weights[node][position]; }
     ConsensusStep step(Index iteration) const { return steps.empty() ? ConsensusStep{} : steps[iteration]; }
 };
 
-/// Decides engine, iterations and coefficients. Iterations that reach the target: plain
-/// ceil(ln(1/target)/ln(1/lambda2)) (paper eq. L with constant 1), chebyshev
-/// ceil(acosh(1/target)/acosh((l_max+l_2)/(l_max-l_2))), finite_time the number of distinct nonzero
-/// eigenvalues, tree 2 x height. A number of iterations is kept to exactly: plain and chebyshev run that
-/// many; finite_time and tree, which are averages only when complete, throw unless it is theirs; automatic is
-/// finite_time when that passes its test and needs exactly that many, else chebyshev; one node never
-/// iterates. Without a number, finite_time throws when its dry run misses the target. Throws InputError also
-/// for a disconnected graph, weights that do not average (lambda2 = 1, plain only), and more than
-/// max_consensus_iterations. Cost: two K x K eigenvalue problems, and for finite_time a dry run on the
-/// identity.
+/// Decides engine, iterations and coefficients.
+/// Iterations that reach the target:
+/// - plain: ceil(ln(1/target)/ln(1/lambda2)), paper eq. L with constant 1;
+/// - chebyshev: ceil(acosh(1/target)/acosh((l_max+l_2)/(l_max-l_2)));
+/// - finite_time: the number of distinct nonzero eigenvalues; throws when its dry run misses the target;
+/// - tree: 2 x height.
+///
+/// A number of iterations is kept to exactly: plain and chebyshev run that many; finite_time and tree, which are
+/// averages only when complete, throw unless it is theirs; automatic is finite_time when that passes its test and needs
+/// exactly that many, else chebyshev. One node never iterates.
+///
+/// Throws InputError also for a disconnected graph, weights that do not average (lambda2 = 1, plain only), and more
+/// than max_consensus_iterations. Cost: two K x K eigenvalue problems, and for finite_time a dry run on the identity.
 ConsensusPlan make_consensus_plan(const Graph& graph, const ConsensusOptions& options = {});
 
 /// Iterations of x <- W x with the second modulus lambda2 that bring the consensus error to the target, at
