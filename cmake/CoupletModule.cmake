@@ -45,6 +45,10 @@ function(couplet_compile_options target visibility)
     target_compile_options(${target} ${visibility} -fsanitize=${COUPLET_SANITIZE} -fno-omit-frame-pointer
                            -fno-sanitize-recover=all)
     target_link_options(${target} ${visibility} -fsanitize=${COUPLET_SANITIZE})
+    # GCC warns of uninitialised values in code that its own instrumentation adds.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} ${own} -Wno-maybe-uninitialized)
+    endif()
   endif()
 endfunction()
 
@@ -72,5 +76,16 @@ function(couplet_module_tests name)
   endif()
   couplet_compile_options(${target} PRIVATE)
   target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <vector> <string> <cmath>)
-  gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 600)
+endfunction()
+
+# Writes "compiler PATH", then "module NAME DIR;DIR..." for each module: what a source file of that module can include.
+# tests/layers compares it with the table in docs/architecture.md.
+function(couplet_write_layers file)
+  set(lines "compiler ${CMAKE_CXX_COMPILER}\n")
+  foreach(module IN LISTS ARGN)
+    string(APPEND lines "module ${module} $<TARGET_PROPERTY:couplet_${module},INCLUDE_DIRECTORIES>\n")
+  endforeach()
+  file(GENERATE OUTPUT ${file} CONTENT "${lines}")
 endfunction()

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -70,8 +70,7 @@ class Pool {
         std::lock_guard one_loop_at_a_time(loop_mutex_);
         {
             std::lock_guard lock(mutex_);
-            while (static_cast<int>(helpers_.size()) < helpers_wanted)
-                helpers_.emplace_back([this] { serve(); });
+            hire(helpers_wanted);
             loop_ = &loop;
             open_seats_ = helpers_wanted;
         }
@@ -84,6 +83,15 @@ class Pool {
     }
 
   private:
+    /// Starts helpers until there are `count`. A system that refuses another thread costs speed, not the result.
+    void hire(int count) {
+        try {
+            while (static_cast<int>(helpers_.size()) < count) helpers_.emplace_back([this] { serve(); });
+        } catch (const std::system_error&) {
+            return;
+        }
+    }
+
     void serve() {
         std::unique_lock lock(mutex_);
         while (true) {

@@ -52,6 +52,14 @@ void Matrix<T>::reshape(Index rows, Index cols) {
 }
 
 template <Real T>
+void Matrix<T>::shrink_rows(Index rows) {
+    if (rows < 0 || rows > rows_) {
+        throw InputError({"rows to keep", std::to_string(rows), "0 to " + std::to_string(rows_), ""});
+    }
+    rows_ = rows;
+}
+
+template <Real T>
 Buffer<T> Matrix<T>::release() && {
     rows_ = cols_ = 0;
     return std::move(buffer_);
@@ -83,6 +91,9 @@ Matrix<To> convert(MatrixView<E> a) {
 
 template <class E>
 Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count) {
+    if (count < 0 || count > a.cols) {
+        throw InputError({"columns to keep", std::to_string(count), "0 to " + std::to_string(a.cols), ""});
+    }
     return Matrix<Element<E>>::copy(a.cols_from(0, count));
 }
 

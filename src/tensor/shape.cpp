@@ -8,9 +8,9 @@ namespace couplet {
 
 Index checked_product(Index a, Index b) {
     Index result = 0;
-    if (__builtin_mul_overflow(a, b, &result)) {
+    if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &result)) {
         throw InputError({"shape", std::to_string(a) + " x " + std::to_string(b) + " elements",
-                          "a number of elements below 2^63", ""});
+                          "sizes of at least 0 and fewer than 2^63 elements", ""});
     }
     return result;
 }
@@ -47,7 +47,7 @@ Index Shape::offset(std::span<const Index> indices) const {
         const Index i = indices[static_cast<std::size_t>(n)];
         if (i < 0 || i >= (*this)[n]) {
             throw InputError({"index", std::to_string(i) + " in mode " + std::to_string(n + 1),
-                              "0 to " + std::to_string((*this)[n] - 1) + " for shape " + to_string(), ""});
+                              "at least 0 and below " + std::to_string((*this)[n]) + " for shape " + to_string(), ""});
         }
         result = result * (*this)[n] + i;
     }
@@ -55,6 +55,10 @@ Index Shape::offset(std::span<const Index> indices) const {
 }
 
 std::vector<Index> Shape::indices(Index offset) const {
+    if (offset < 0 || offset >= size_) {
+        throw InputError({"offset", std::to_string(offset),
+                          "at least 0 and below " + std::to_string(size_) + " for shape " + to_string(), ""});
+    }
     std::vector<Index> result(sizes_.size());
     for (std::size_t n = sizes_.size(); n-- > 0;) {
         result[n] = offset % sizes_[n];

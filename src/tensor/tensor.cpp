@@ -25,9 +25,9 @@ void check_labels(const Labels& labels, const Shape& shape) {
 
 template <class T>
 TensorView<T> TensorView<T>::rows(Index first, Index count) const {
-    if (shape_.order() == 0 || first < 0 || count < 0 || first + count > shape_[0]) {
-        throw InputError({"rows", std::to_string(first) + " to " + std::to_string(first + count),
-                          "a range inside the first mode of " + shape_.to_string(), ""});
+    if (shape_.order() == 0 || first < 0 || count < 0 || count > shape_[0] - first) {
+        throw InputError({"rows", std::to_string(count) + " rows from row " + std::to_string(first),
+                          "a range inside the first mode of shape " + shape_.to_string(), ""});
     }
     std::vector<Index> sizes(shape_.sizes().begin(), shape_.sizes().end());
     sizes[0] = count;

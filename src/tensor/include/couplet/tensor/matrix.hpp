@@ -43,7 +43,7 @@ class Matrix {
     static Matrix zeros(Index rows, Index cols);
     static Matrix identity(Index n);
     static Matrix copy(MatrixView<const T> source);
-    /// Takes over a buffer of rows * cols elements.
+    /// Takes over a buffer of at least rows * cols elements; throws InputError when it is smaller.
     static Matrix adopt(Buffer<T> buffer, Index rows, Index cols);
 
     Index rows() const { return rows_; }
@@ -58,10 +58,10 @@ class Matrix {
     operator MatrixView<T>() { return view(); }
     operator MatrixView<const T>() const { return view(); }
 
-    /// Same elements, other sizes with the same product; nothing moves.
+    /// Same elements, other sizes with the same product; nothing moves. Throws InputError when the product differs.
     void reshape(Index rows, Index cols);
-    /// Keeps the first `rows` rows.
-    void shrink_rows(Index rows) { rows_ = rows; }
+    /// Keeps the first `rows` rows; throws InputError when there are fewer.
+    void shrink_rows(Index rows);
     Buffer<T> release() &&;
 
   private:
@@ -81,7 +81,7 @@ Matrix<Element<E>> transpose(MatrixView<E> a);
 template <Real To, class E>
 Matrix<To> convert(MatrixView<E> a);
 
-/// The leading `count` columns as a matrix of their own.
+/// The leading `count` columns as a matrix of their own; throws InputError when there are fewer.
 template <class E>
 Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count);
 

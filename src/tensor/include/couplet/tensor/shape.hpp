@@ -10,7 +10,7 @@ namespace couplet {
 
 using Index = std::int64_t;
 
-/// a * b; throws InputError when it does not fit in 64 bits. Both must be >= 0.
+/// a * b; throws InputError when a factor is negative or the product does not fit in 64 bits.
 Index checked_product(Index a, Index b);
 
 /// Sizes of the modes of a tensor, first mode first. Order 0 (a scalar) has one element.
@@ -32,7 +32,7 @@ class Shape {
     /// Position in row-major storage of the element with these indices (counted from 0). Throws InputError
     /// when the count of indices or an index is out of range.
     Index offset(std::span<const Index> indices) const;
-    /// Inverse of offset().
+    /// Inverse of offset(). Throws InputError unless 0 <= offset < size().
     std::vector<Index> indices(Index offset) const;
 
     /// "200x30x30"; "scalar" for order 0.

@@ -38,11 +38,9 @@ class TensorView {
     Index size() const noexcept { return shape_.size(); }
     T& at(std::span<const Index> indices) const { return data_[shape_.offset(indices)]; }
 
-    /// The unfolding whose rows are indexed by modes 1..n and columns by modes n+1..N: a view, nothing is
-    /// copied. Requires 0 <= n <= order.
-    MatrixView<T> unfold(Index n) const {
-        return {data_, shape_.product(0, n), shape_.product(n, shape_.order())};
-    }
+    /// The unfolding whose rows are indexed by modes 1..n and columns by modes n+1..N: a view, nothing is copied.
+    /// Requires 0 <= n <= order.
+    MatrixView<T> unfold(Index n) const { return {data_, shape_.product(0, n), shape_.product(n, shape_.order())}; }
     /// The part with index in [first, first + count) in the first mode: a view.
     TensorView rows(Index first, Index count) const;
 

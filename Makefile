@@ -1,0 +1,63 @@
+# One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test sanitize bench fuzz tidy format format-check docs install clean
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 300
+DEMO_DIR := build/demo
+sources = $(shell git ls-files '*.cpp' '*.hpp')
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+deps: ## install the packages that are missing (Debian)
+	@scripts/install-deps
+
+build: deps ## build the command line: build/bin/couplet
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS) --target product
+	@mkdir -p build/bin
+	@ln -sfn ../release/bin/couplet build/bin/couplet
+
+demo: build ## run the product's main job; results in build/demo
+	@scripts/demo build/bin/couplet $(DEMO_DIR)
+
+test: build ## build and run every test; the last line is the sum
+	@cmake --build --preset release -j $(JOBS)
+	@scripts/run-tests
+
+sanitize: deps ## run the test programs under the address, undefined behaviour and thread sanitizers
+	@scripts/sanitize asan
+	@scripts/sanitize tsan
+
+bench: build ## TT-SVD against NumPy and TensorLy, side by side (about 15 minutes; BENCH_FLAGS=--quick: one)
+	@cmake --preset bench --log-level=WARNING
+	@cmake --build --preset bench -j $(JOBS) --target machine
+	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
+	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
+	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
+
+fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
+	@cmake --preset fuzz --log-level=WARNING
+	@cmake --build --preset fuzz -j $(JOBS)
+	@scripts/run-fuzzers build/fuzz/bin $(FUZZ_SECONDS)
+
+tidy: deps ## clang-tidy over src
+	@cmake --preset dev --log-level=WARNING
+	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/src/.*\.cpp$$"
+
+format: deps ## rewrite the sources in the project's style
+	@clang-format -i $(sources)
+
+format-check: deps ## fail when a source is not in the project's style
+	@clang-format --dry-run -Werror $(sources)
+
+docs: ## check that links, paths and make targets named in the documents exist
+	@scripts/docs-check
+
+install: build ## install library, headers and command line under PREFIX (/usr/local)
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	@rm -rf build dist

@@ -1,0 +1,13 @@
+# Holds for every way of using couplet: its own warnings, tests and tools stay its own.
+foreach(module core tensor linalg tt)
+  get_target_property(forced couplet::${module} INTERFACE_COMPILE_OPTIONS)
+  if(forced)
+    message(FATAL_ERROR "couplet::${module} forces ${forced} on its users")
+  endif()
+  if(TARGET ${module}_tests)
+    message(FATAL_ERROR "couplet builds its tests inside another project")
+  endif()
+endforeach()
+if(TARGET couplet_cli)
+  message(FATAL_ERROR "couplet builds its command line inside another project")
+endif()
