@@ -15,14 +15,16 @@ void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, c
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda,
           const float* b, Index ldb, float beta, float* c, Index ldc);
 
-/// Row-major upper triangle of C = op(A)^T... : trans ? A^T A (A is k x n) : A A^T (A is n x k); C = that + beta C.
+/// Row-major upper triangle of C = op(A)^T... : trans ? A^T A (A is k x n) : A A^T (A is n x k); C = that +
+/// beta C.
 void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc);
 
 // LAPACK in its own column-major terms; each throws RunError when info != 0.
 void sytrd(Index n, double* a, double* d, double* e, double* tau);
-/// Eigenvectors first..last (1-based, ascending) of the tridiagonal (d, e), which are overwritten. z is n x count.
+/// Eigenvectors first..last (1-based, ascending) of the tridiagonal (d, e), which are overwritten. z is n x
+/// count.
 void stemr(Index n, double* d, double* e, Index first, Index last, double* values, double* z);
-/// C (n x m) = Q C with Q from sytrd.
+/// C = Q C for a row-major C (n x m), with Q from sytrd.
 void ormtr(Index n, Index m, const double* a, const double* tau, double* c);
 /// Eigenvalues only of a tridiagonal; ascending in d.
 void sterf(Index n, double* d, double* e);

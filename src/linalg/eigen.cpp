@@ -5,6 +5,7 @@
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/svd.hpp"
+#include "tridiagonal.hpp"
 
 namespace couplet {
 namespace {
@@ -44,29 +45,38 @@ std::vector<double> TridiagonalForm::values() const {
     return d;
 }
 
-Matrix<double> TridiagonalForm::top_vectors(Index count) const {
+std::vector<double> TridiagonalForm::top_values(Index count) const {
+    return tridiagonal_values(diagonal_, off_diagonal_, count);
+}
+
+Matrix<double> TridiagonalForm::top_vectors(std::span<const double> values) const {
     const Index n = reflectors_.rows();
-    auto d = diagonal_;
-    auto e = off_diagonal_;
-    std::vector<double> ascending(static_cast<std::size_t>(n));
-    Matrix<double> z(count, n);  // column-major n x count
-    blas::stemr(n, d.data(), e.data(), n - count + 1, n, ascending.data(), z.data());
+    const auto count = static_cast<Index>(values.size());
+    auto z = tridiagonal_vectors(diagonal_, off_diagonal_, values);
+    if (z.size() == 0) {
+        auto d = diagonal_;
+        auto e = off_diagonal_;
+        std::vector<double> ascending(static_cast<std::size_t>(n));
+        Matrix<double> columns(count, n);  // column-major n x count
+        blas::stemr(n, d.data(), e.data(), n - count + 1, n, ascending.data(), columns.data());
+        z = reversed_columns(columns.data(), n, count);
+    }
     blas::ormtr(n, count, reflectors_.data(), tau_.data(), z.data());
-    auto result = reversed_columns(z.data(), n, count);
-    apply_sign_rule(result.view());
-    return result;
+    apply_sign_rule(z.view());
+    return z;
 }
 
 SymmetricEigen symmetric_eigen(MatrixView<const double> a, Index count) {
     require_square(a);
     const Index n = a.rows;
     if (count < 0 || count > n) count = n;
-    // Divide and conquer computes all vectors in GEMM form; past about two thirds of them it beats computing a part.
+    // Divide and conquer computes all vectors in GEMM form; past about two thirds of them it beats computing
+    // a part.
     if (3 * count <= 2 * n) {
         const TridiagonalForm form(a);
-        auto values = form.values();
-        values.resize(static_cast<std::size_t>(count));
-        return {std::move(values), form.top_vectors(count)};
+        auto values = form.top_values(count);
+        auto vectors = form.top_vectors(values);
+        return {std::move(values), std::move(vectors)};
     }
     auto work = Matrix<double>::copy(a);
     std::vector<double> ascending(static_cast<std::size_t>(n));

@@ -83,7 +83,8 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
     for (Index i = 0; i < n; ++i) trace += a(i, i);
     auto q = random_columns(n, block, 0);
     orthonormalise_columns(q.view());
-    // Each pass applies A twice, so that the space gains a power of A^2; past n/2 columns the direct solver is cheaper.
+    // Each pass applies A twice, so that the space gains a power of A^2; past n/2 columns the direct solver
+    // is cheaper.
     Matrix<double> space(n, 0);
     double before = -1;
     while (space.cols() + block <= n / 2) {
@@ -104,8 +105,11 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
             apply_sign_rule(result.vectors.view());
             return result;
         }
+        // Still far from settled after a second pass: the direct solver will be faster.
+        if (before >= 0 && sum - before > 1e-3 * std::max(trace - sum, 0.0)) return std::nullopt;
         before = sum;
-        q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(), std::min(count, block));
+        q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(),
+                            std::min(count, block));
         if (q.cols() < block) {
             auto padded = random_columns(n, block, static_cast<std::uint64_t>(space.cols()));
             for (Index i = 0; i < n; ++i) std::copy_n(q.view().row(i), q.cols(), padded.view().row(i));

@@ -13,12 +13,13 @@ namespace {
 
 /// Folds the rows of `part` into one row-major upper triangle of order n = part.cols, at most n rows.
 ///
-/// A row-major matrix is its transpose in LAPACK's eyes, so the LQ factorisation of that transpose is the QR we want:
-/// rows are appended below the triangle and no transposition is needed.
+/// A row-major matrix is its transpose in LAPACK's eyes, so the LQ factorisation of that transpose is the QR
+/// we want: rows are appended below the triangle and no transposition is needed.
 template <Real T>
 Matrix<double> fold_rows(MatrixView<const T> part) {
     const Index n = part.cols;
-    // Four triangles' worth of rows keep the cost of factoring the triangle again near 25%; 256 KiB suits any L2.
+    // Four triangles' worth of rows keep the cost of factoring the triangle again near 25%; 256 KiB suits any
+    // L2.
     const Index block = std::max<Index>(4 * n, 32 * 1024 / std::max<Index>(n, 1));
     Matrix<double> stack(std::min(block, part.rows) + n, n);
     std::vector<double> tau(static_cast<std::size_t>(n));
@@ -53,7 +54,8 @@ Matrix<double> fold_all_rows(MatrixView<const T> a) {
     std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
     parallel_for(parts, [&](Index p) {
         const Index first = a.rows * p / parts;
-        triangles[static_cast<std::size_t>(p)] = fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
+        triangles[static_cast<std::size_t>(p)] =
+            fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
     });
     while (triangles.size() > 1) {
         std::vector<Matrix<double>> next((triangles.size() + 1) / 2);

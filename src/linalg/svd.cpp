@@ -39,7 +39,8 @@ Cut choose_rank(const std::vector<double>& squares, const SvdOptions& options, d
 
 std::vector<double> roots(const std::vector<double>& squares, Index count) {
     std::vector<double> result;
-    for (Index i = 0; i < count; ++i) result.push_back(std::sqrt(std::max(0.0, squares[static_cast<std::size_t>(i)])));
+    for (Index i = 0; i < count; ++i)
+        result.push_back(std::sqrt(std::max(0.0, squares[static_cast<std::size_t>(i)])));
     return result;
 }
 
@@ -55,6 +56,12 @@ void require_usable(MatrixView<const T> a, const SvdOptions& options) {
     if (!(options.max_tail >= 0)) {
         throw InputError({"max_tail", std::to_string(options.max_tail), "a number of at least 0", ""});
     }
+}
+
+/// trace^2 / ||G||^2: how many equal eigenvalues would have this trace and norm.
+double effective_rank(MatrixView<const double> g, double trace) {
+    const double norm2 = squared_norm(g);
+    return norm2 > 0 ? trace * trace / norm2 : 1;
 }
 
 Basis keep_everything(Index n) {
@@ -75,21 +82,25 @@ SymmetricOperator gram_operator(MatrixView<const T> a, Side side) {
     };
 }
 
-/// Block Krylov range finder; empty when the wanted tail is not reached or lies below what sums of squares can show.
+/// Block Krylov range finder; empty when the wanted tail is not reached or lies below what sums of squares
+/// can show.
 template <Real T>
 std::optional<Basis> random_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     constexpr Index oversampling = 10;
     const Index n = side == Side::right ? a.cols : a.rows;
     const double norm2 = squared_norm(a);
     const double limit = std::same_as<T, float> ? 1e-3 : gram_limit;
-    if (options.max_tail > 0 && options.max_tail * options.max_tail < limit * limit * norm2) return std::nullopt;
+    if (options.max_tail > 0 && options.max_tail * options.max_tail < limit * limit * norm2)
+        return std::nullopt;
     // Without a rank the first guess is a sixteenth of the side; each retry doubles it.
     Index guess = std::min(options.max_rank, options.max_tail > 0 ? std::max<Index>(8, n / 16) : n);
     const auto apply = gram_operator(a, side);
     while (guess + oversampling < n / 2) {
-        const auto space = krylov_space(apply, n, {.block = guess + oversampling, .passes = 3, .seed = options.seed});
+        const auto space =
+            krylov_space(apply, n, {.block = guess + oversampling, .passes = 3, .seed = options.seed});
         const auto f = convert<T>(space.view());
-        const auto image = side == Side::right ? product<T>(a, f.view()) : product<T>(a, f.view(), Op::transpose);
+        const auto image =
+            side == Side::right ? product<T>(a, f.view()) : product<T>(a, f.view(), Op::transpose);
         const auto ritz = symmetric_eigen(gram<T>(image.view(), Side::right).view());
         std::vector<double> squares = ritz.values;
         double captured = 0;
@@ -115,7 +126,8 @@ Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     const Index n = side == Side::right ? a.cols : a.rows;
     if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
     SvdMethod method = options.method;
-    // Random pays when its passes (3 of 4 |A| l flops, plus the projection) undercut the Gram by a wide margin.
+    // Random pays when its passes (3 of 4 |A| l flops, plus the projection) undercut the Gram by a wide
+    // margin.
     const bool very_low_rank = options.max_rank < n && n >= 2000 && 40 * (options.max_rank + 10) < n;
     if (method == SvdMethod::automatic && very_low_rank) method = SvdMethod::random;
     if (method == SvdMethod::random) {
@@ -136,8 +148,8 @@ Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     return basis_from_factor(triangular_factor(a, side).view(), options);
 }
 
-/// op(A) times the basis of the other side: U = A V / sigma or V = A^T U / sigma, orthonormal again afterwards because
-/// the division loses it like u (sigma_1 / sigma)^2.
+/// op(A) times the basis of the other side: U = A V / sigma or V = A^T U / sigma, orthonormal again
+/// afterwards because the division loses it like u (sigma_1 / sigma)^2.
 template <Real T>
 Matrix<double> opposite_vectors(MatrixView<const T> a, Side have, const Basis& basis) {
     const auto converted = convert<T>(basis.vectors.view());
@@ -178,7 +190,10 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
         // A few eigenvectors of many: block Krylov, unless the spectrum is too flat for it to settle.
         constexpr double settled = 1e-9;
         std::optional<SymmetricEigen> eigen;
-        if (n >= 128 && 6 * options.max_rank <= n) eigen = krylov_eigen(g, options.max_rank, settled);
+        if (n >= 128 && 5 * options.max_rank <= n &&
+            effective_rank(g, trace) < static_cast<double>(options.max_rank)) {
+            eigen = krylov_eigen(g, options.max_rank, settled);
+        }
         if (!eigen) eigen = symmetric_eigen(g, options.max_rank);
         basis.sigma = roots(eigen->values, options.max_rank);
         double kept = 0;
@@ -195,7 +210,8 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
     basis.sigma = roots(squares, cut.rank);
     basis.tail2 = cut.tail2;
     basis.rank_limited = cut.limited;
-    basis.vectors = form.top_vectors(cut.rank);
+    squares.resize(static_cast<std::size_t>(cut.rank));
+    basis.vectors = 3 * cut.rank > 2 * n ? symmetric_eigen(g, cut.rank).vectors : form.top_vectors(squares);
     return basis;
 }
 
@@ -205,7 +221,7 @@ Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options) {
     const Index least = std::min(s.rows, n);
     auto work = Matrix<double>::copy(s);
     std::vector<double> sigma(static_cast<std::size_t>(least));
-    Matrix<double> left(least, n);   // column-major n x least: the vectors we want
+    Matrix<double> left(least, n);  // column-major n x least: the vectors we want
     Matrix<double> right(s.rows, least);
     blas::gesdd(n, s.rows, work.data(), sigma.data(), left.data(), right.data());
     std::vector<double> squares;

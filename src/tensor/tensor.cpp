@@ -16,7 +16,8 @@ void check_labels(const Labels& labels, const Shape& shape) {
     for (Index n = 0; n < shape.order(); ++n) {
         const auto& entries = labels[static_cast<std::size_t>(n)].entries;
         if (!entries.empty() && static_cast<Index>(entries.size()) != shape[n]) {
-            throw InputError({"labels", std::to_string(entries.size()) + " labels in mode " + std::to_string(n + 1),
+            throw InputError({"labels",
+                              std::to_string(entries.size()) + " labels in mode " + std::to_string(n + 1),
                               std::to_string(shape[n]) + " for shape " + shape.to_string(), ""});
         }
     }
@@ -66,7 +67,8 @@ std::optional<Index> find_non_finite(std::span<const T> values) {
     constexpr std::size_t block = 4096;
     for (std::size_t first = 0; first < values.size(); first += block) {
         const std::size_t last = std::min(first + block, values.size());
-        // x - x is 0 for finite x and NaN otherwise, and a sum of zeros vectorises where an early exit does not.
+        // x - x is 0 for finite x and NaN otherwise, and a sum of zeros vectorises where an early exit does
+        // not.
         T sum = 0;
         for (std::size_t i = first; i < last; ++i) sum += values[i] - values[i];
         if (sum == 0) continue;
@@ -86,8 +88,8 @@ void require_finite(TensorView<const T> tensor, const std::string& where) {
     for (const Index i : tensor.shape().indices(*bad)) at += (at.empty() ? "" : ", ") + std::to_string(i);
     const T value = values[static_cast<std::size_t>(*bad)];
     const char* name = std::isnan(value) ? "NaN" : (value > 0 ? "Inf" : "-Inf");
-    throw InputError({where, std::string(name) + " at index (" + at + "), counted from 0", "finite numbers only",
-                      "Replace or remove missing values first."});
+    throw InputError({where, std::string(name) + " at index (" + at + "), counted from 0",
+                      "finite numbers only", "Replace or remove missing values first."});
 }
 
 template class TensorView<float>;

@@ -31,8 +31,9 @@ void require_same_modes(const TensorTrain<T>& a, const TensorTrain<T>& b, Index 
     bool same = a.order() == b.order() && a.left_rank() == b.left_rank();
     for (Index n = from; same && n < a.order(); ++n) same = a.shape()[n] == b.shape()[n];
     if (same) return;
-    throw InputError({what, a.shape().to_string() + " and " + b.shape().to_string() +
-                                (a.left_rank() == b.left_rank() ? "" : " with different first ranks"),
+    throw InputError({what,
+                      a.shape().to_string() + " and " + b.shape().to_string() +
+                          (a.left_rank() == b.left_rank() ? "" : " with different first ranks"),
                       from == 0 ? "equal shapes" : "shapes that differ in the first mode only", ""});
 }
 
@@ -114,7 +115,8 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
     for (const auto& train : trains) {
         require_same_modes(first, train, 1, "concatenate");
         if (train.left_rank() != 1) {
-            throw InputError({"concatenate", "a first rank of " + std::to_string(train.left_rank()), "1", ""});
+            throw InputError(
+                {"concatenate", "a first rank of " + std::to_string(train.left_rank()), "1", ""});
         }
     }
     const Index order = first.order();
@@ -128,7 +130,8 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
             modes += train.core(n).shape()[1];
             columns += train.core(n).shape()[2];
         }
-        auto core = Tensor<T>::zeros({n == 0 ? 1 : rows, n == 0 ? modes : first.shape()[n], n == order - 1 ? 1 : columns});
+        auto core = Tensor<T>::zeros(
+            {n == 0 ? 1 : rows, n == 0 ? modes : first.shape()[n], n == order - 1 ? 1 : columns});
         Index row = 0;
         Index mode = 0;
         Index column = 0;
@@ -144,11 +147,11 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
     return TensorTrain<T>(std::move(cores));
 }
 
-#define COUPLET_INSTANTIATE(T)                                            \
+#define COUPLET_INSTANTIATE(T)                                                 \
     template TensorTrain<T> add(const TensorTrain<T>&, const TensorTrain<T>&); \
-    template TensorTrain<T> scale(const TensorTrain<T>&, T);              \
-    template double dot(const TensorTrain<T>&, const TensorTrain<T>&);    \
-    template double norm(const TensorTrain<T>&);                          \
+    template TensorTrain<T> scale(const TensorTrain<T>&, T);                   \
+    template double dot(const TensorTrain<T>&, const TensorTrain<T>&);         \
+    template double norm(const TensorTrain<T>&);                               \
     template TensorTrain<T> concatenate(std::span<const TensorTrain<T>>);
 COUPLET_INSTANTIATE(float)
 COUPLET_INSTANTIATE(double)

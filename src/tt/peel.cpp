@@ -19,8 +19,8 @@ Tensor<double> core_of(const Matrix<double>& basis, Side side, Index size, Index
 
 bool is_identity(const Basis& basis) { return basis.sigma.empty(); }
 
-/// (own index, other index) offsets in an order that puts the peeled index `inner` of size s where `side` has it: first
-/// for a left end, last for a right one.
+/// (own index, other index) offsets in an order that puts the peeled index `inner` of size s where `side` has
+/// it: first for a left end, last for a right one.
 struct SplitIndex {
     Index s;
     Index o;
@@ -52,7 +52,8 @@ Matrix<double> map_rows(const Matrix<double>& m, const Matrix<double>& v, const 
     }
     for (Index i = 0; i < at.o; ++i) {
         const MatrixView<const double> block(m.data() + i * at.s * m.cols(), at.s, m.cols());
-        multiply<double>(v.view(), Op::transpose, block, Op::none, {result.data() + i * r * m.cols(), r, m.cols()});
+        multiply<double>(v.view(), Op::transpose, block, Op::none,
+                         {result.data() + i * r * m.cols(), r, m.cols()});
     }
     return result;
 }
@@ -74,7 +75,8 @@ class EndBuilder {
         end_.rank_limited = end_.rank_limited || basis.rank_limited;
         end_.rank = basis.vectors.cols();
         if (is_identity(basis)) return;
-        // The map so far takes own indices to (bond index, outer); the new basis acts on the peeled part of that.
+        // The map so far takes own indices to (bond index, outer); the new basis acts on the peeled part of
+        // that.
         if (end_.map.size() == 0) end_.map = Matrix<double>::identity(own_);
         end_.map = transpose(map_rows(transpose(end_.map.view()), basis.vectors, at).view());
     }

@@ -21,11 +21,12 @@ struct PeeledEnd {
 
 /// Splits the end of a tensor into cores, given the Gram matrix of that end alone.
 ///
-/// `modes` are the sizes of the group in mode order, `bond` the rank that closes it on the outside (R_{n-1} before a left
-/// group, R_n after a right group). g has order bond * prod(modes), its index running over (bond, modes) at a left end
-/// and (modes, bond) at a right one. Each cut obeys `options`. Partial traces of g are the Gram matrices of the inner
-/// bonds, so the data is not needed again.
-PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond, const SvdOptions& options);
+/// `modes` are the sizes of the group in mode order, `bond` the rank that closes it on the outside (R_{n-1}
+/// before a left group, R_n after a right group). g has order bond * prod(modes), its index running over
+/// (bond, modes) at a left end and (modes, bond) at a right one. Each cut obeys `options`. Partial traces of
+/// g are the Gram matrices of the inner bonds, so the data is not needed again.
+PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
+                    const SvdOptions& options);
 
 /// Same from a factor s (k x order) with s^T s = g: accurate to rounding.
 PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,

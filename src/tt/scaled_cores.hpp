@@ -8,8 +8,9 @@
 
 namespace couplet {
 
-/// Cores in double, each brought to magnitude about 1 by a power of two; the train is 2^exponent times their product.
-/// A zero core is left as it is. Products of such cores neither overflow nor vanish when the result does not.
+/// Cores in double, each brought to magnitude about 1 by a power of two; the train is 2^exponent times their
+/// product. A zero core is left as it is. Products of such cores neither overflow nor vanish when the result
+/// does not.
 struct ScaledCores {
     std::vector<Tensor<double>> cores;
     int exponent = 0;
@@ -23,7 +24,8 @@ ScaledCores scaled_cores(const TensorTrain<T>& train) {
         Tensor<double> core(source.shape());
         const double largest = max_magnitude(source.unfold(0));
         const int shift = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
-        for (Index i = 0; i < core.size(); ++i) core.data()[i] = std::ldexp(static_cast<double>(source.data()[i]), -shift);
+        for (Index i = 0; i < core.size(); ++i)
+            core.data()[i] = std::ldexp(static_cast<double>(source.data()[i]), -shift);
         result.exponent += shift;
         result.cores.push_back(std::move(core));
     }

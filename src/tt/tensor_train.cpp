@@ -31,16 +31,17 @@ TensorTrain<T>::TensorTrain(std::vector<Tensor<T>> cores, std::vector<Orthogonal
             throw InputError({where, "shape " + s.to_string(), "three modes of at least 1", ""});
         }
         if (n > 0 && s[0] != ranks_.back()) {
-            throw InputError({where, "shape " + s.to_string() + " after one of shape " + cores_[n - 1].shape().to_string(),
-                              "a first size of " + std::to_string(ranks_.back()), ""});
+            throw InputError(
+                {where, "shape " + s.to_string() + " after one of shape " + cores_[n - 1].shape().to_string(),
+                 "a first size of " + std::to_string(ranks_.back()), ""});
         }
         if (n == 0) ranks_.push_back(s[0]);
         ranks_.push_back(s[2]);
         sizes.push_back(s[1]);
     }
     if (ranks_.back() != 1) {
-        throw InputError({"core " + std::to_string(cores_.size()), "shape " + cores_.back().shape().to_string(),
-                          "a last size of 1", ""});
+        throw InputError({"core " + std::to_string(cores_.size()),
+                          "shape " + cores_.back().shape().to_string(), "a last size of 1", ""});
     }
     shape_ = Shape(std::move(sizes));
 }
@@ -65,7 +66,8 @@ Index TensorTrain<T>::parameters() const noexcept {
 template <Real T>
 T TensorTrain<T>::at(std::span<const Index> indices) const {
     if (left_rank() != 1) {
-        throw InputError({"element access", "a train with R_0 = " + std::to_string(left_rank()), "R_0 = 1", ""});
+        throw InputError(
+            {"element access", "a train with R_0 = " + std::to_string(left_rank()), "R_0 = 1", ""});
     }
     shape_.offset(indices);  // checks the range
     std::vector<double> row{1.0};
@@ -92,8 +94,7 @@ Tensor<T> TensorTrain<T>::full() const {
     Matrix<T> tail = Matrix<T>::copy(core(order() - 1).unfold(1));
     for (Index n = order() - 1; n-- > 0;) {
         auto next = product<T>(left_unfolding(n), tail.view());
-        next.reshape(ranks_[static_cast<std::size_t>(n)],
-                     next.size() / ranks_[static_cast<std::size_t>(n)]);
+        next.reshape(ranks_[static_cast<std::size_t>(n)], next.size() / ranks_[static_cast<std::size_t>(n)]);
         tail = std::move(next);
     }
     Tensor<T> result(result_shape, std::move(tail).release());

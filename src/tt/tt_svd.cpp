@@ -30,13 +30,15 @@ void check_tensor(const Shape& shape) {
     if (shape.order() < 1) throw InputError({"tensor", "order 0", "at least one mode", ""});
     for (Index n = 0; n < shape.order(); ++n) {
         if (shape[n] == 0) {
-            throw InputError({"tensor", "mode " + std::to_string(n + 1) + " of " + shape.to_string() + " has size 0",
+            throw InputError({"tensor",
+                              "mode " + std::to_string(n + 1) + " of " + shape.to_string() + " has size 0",
                               "at least one entry in every mode", ""});
         }
     }
 }
 
-/// What is left of the tensor between the cores peeled so far: `left` x modes[first, last) x `right`, row-major.
+/// What is left of the tensor between the cores peeled so far: `left` x modes[first, last) x `right`,
+/// row-major.
 template <Real T>
 struct Centre {
     const T* data = nullptr;
@@ -68,7 +70,8 @@ template <Real T>
 End group_end(const Centre<T>& centre, Side side, Index max_rank) {
     constexpr Index least = 10;
     constexpr Index unknown_rank = 16;
-    const Index worth = std::max(least, 2 * std::min(max_rank, max_rank == unlimited_rank ? unknown_rank : max_rank));
+    const Index worth =
+        std::max(least, 2 * std::min(max_rank, max_rank == unlimited_rank ? unknown_rank : max_rank));
     const std::size_t available = centre.last - centre.first - 1;
     const auto size_at = [&](std::size_t i) {
         return side == Side::left ? centre.modes[centre.first + i] : centre.modes[centre.last - 1 - i];
@@ -83,7 +86,8 @@ End group_end(const Centre<T>& centre, Side side, Index max_rank) {
     return end;
 }
 
-/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long side's vectors.
+/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long
+/// side's vectors.
 template <Real T>
 End choose_end(const Centre<T>& centre, Index max_rank) {
     const End left = group_end(centre, Side::left, max_rank);
@@ -91,8 +95,8 @@ End choose_end(const Centre<T>& centre, Index max_rank) {
     return left.own < right.own ? left : right;
 }
 
-/// Replaces the centre by its image under the map of a peeled end. In place when the centre owns its memory: every block
-/// is read before the smaller result is written over it.
+/// Replaces the centre by its image under the map of a peeled end. In place when the centre owns its memory:
+/// every block is read before the smaller result is written over it.
 template <Real T>
 void project(Centre<T>& centre, const End& end, const Matrix<double>& map) {
     const auto v = convert<T>(map.view());
@@ -102,9 +106,11 @@ void project(Centre<T>& centre, const End& end, const Matrix<double>& map) {
     if (!in_place) {
         Buffer<T> target(other * rank);
         if (end.side == Side::left) {
-            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own), Op::none, {target.data(), rank, other});
+            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own), Op::none,
+                        {target.data(), rank, other});
         } else {
-            multiply<T>(centre.split_right(end.own), Op::none, v.view(), Op::none, {target.data(), other, rank});
+            multiply<T>(centre.split_right(end.own), Op::none, v.view(), Op::none,
+                        {target.data(), other, rank});
         }
         centre.owned = std::move(target);
     } else {
@@ -169,7 +175,8 @@ class Decomposition {
     TtSvdResult<T> run() {
         const auto bonds = static_cast<Index>(centre_.modes.size()) - 1;
         while (centre_.last - centre_.first > 1) {
-            report(options_.progress, "decompose", bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
+            report(options_.progress, "decompose",
+                   bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
             const End end = choose_end(centre_, options_.max_rank);
             if (!peel(end)) return zero_train();
         }
@@ -181,8 +188,8 @@ class Decomposition {
     }
 
   private:
-    /// Takes the squared norm from whoever computed it first. Rescales and returns false when it cannot be used as it
-    /// is: a zero tensor (zero_ is set then), or magnitudes whose squares overflow or vanish.
+    /// Takes the squared norm from whoever computed it first. Rescales and returns false when it cannot be
+    /// used as it is: a zero tensor (zero_ is set then), or magnitudes whose squares overflow or vanish.
     bool establish_norm(double norm2) {
         if (squares_are_safe<T>(norm2)) {
             norm2_ = norm2;
@@ -206,8 +213,12 @@ class Decomposition {
         const double norm = std::sqrt(*norm2_);
         // The float projection itself rounds at 6e-8 of the norm: that much of the tail is already spent.
         const double rounding = std::same_as<T, float> ? 4e-7 * norm : 0;
-        const double tail = options_.eps == 0 ? 0 : std::max(bond_eps_ * norm - rounding, 1e-3 * bond_eps_ * norm);
-        return {.max_tail = tail, .max_rank = options_.max_rank, .method = options_.method, .seed = options_.seed};
+        const double tail =
+            options_.eps == 0 ? 0 : std::max(bond_eps_ * norm - rounding, 1e-3 * bond_eps_ * norm);
+        return {.max_tail = tail,
+                .max_rank = options_.max_rank,
+                .method = options_.method,
+                .seed = options_.seed};
     }
 
     bool keeps_all(const End& end) const { return options_.eps == 0 && options_.max_rank >= end.own; }
@@ -217,8 +228,9 @@ class Decomposition {
     }
 
     std::vector<Index> group_modes(const End& end) const {
-        const auto begin = centre_.modes.begin() +
-                           static_cast<std::ptrdiff_t>(end.side == Side::left ? centre_.first : centre_.last - end.count);
+        const auto begin =
+            centre_.modes.begin() +
+            static_cast<std::ptrdiff_t>(end.side == Side::left ? centre_.first : centre_.last - end.count);
         return {begin, begin + static_cast<std::ptrdiff_t>(end.count)};
     }
 
@@ -267,7 +279,8 @@ class Decomposition {
         if (end.side == Side::right) std::ranges::reverse(modes);
         for (const Index size : modes) {
             auto identity = Matrix<double>::identity(bond * size);
-            const Shape shape = end.side == Side::left ? Shape{bond, size, bond * size} : Shape{bond * size, size, bond};
+            const Shape shape =
+                end.side == Side::left ? Shape{bond, size, bond * size} : Shape{bond * size, size, bond};
             result.cores.emplace_back(shape, std::move(identity).release());
             bond *= size;
         }
@@ -287,7 +300,8 @@ class Decomposition {
         for (std::size_t i = 0; i < basis.sigma.size(); ++i) {
             for (Index j = 0; j < weighted.cols(); ++j) weighted(static_cast<Index>(i), j) *= basis.sigma[i];
         }
-        auto split = peel_factor(std::move(weighted), end.side, group_modes(end), outer_bond(end), cut_options());
+        auto split =
+            peel_factor(std::move(weighted), end.side, group_modes(end), outer_bond(end), cut_options());
         split.tail2 += basis.tail2;
         split.rank_limited = split.rank_limited || basis.rank_limited;
         return split;
@@ -320,7 +334,8 @@ class Decomposition {
 
     static Tensor<T> narrowed(const Tensor<double>& core) {
         Tensor<T> result(core.shape());
-        std::transform(core.data(), core.data() + core.size(), result.data(), [](double x) { return static_cast<T>(x); });
+        std::transform(core.data(), core.data() + core.size(), result.data(),
+                       [](double x) { return static_cast<T>(x); });
         return result;
     }
 
@@ -403,9 +418,11 @@ Centre<T> start(const T* data, const Shape& shape) {
     return centre;
 }
 
-/// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded once.
+/// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded
+/// once.
 bool needs_double(const TtSvdOptions& options, Index order) {
-    return options.eps > 0 && options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1))) < 1e-5;
+    return options.eps > 0 &&
+           options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1))) < 1e-5;
 }
 
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
@@ -421,8 +438,8 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
         cores.push_back(std::move(core));
         kinds.push_back(result.train.orthogonality(n));
     }
-    return {TensorTrain<float>(std::move(cores), std::move(kinds)), result.rel_error, result.norm, result.rank_limited,
-            result.method};
+    return {TensorTrain<float>(std::move(cores), std::move(kinds)), result.rel_error, result.norm,
+            result.rank_limited, result.method};
 }
 
 template <Real T>

@@ -5,9 +5,9 @@
 
 namespace couplet {
 
-/// Seeded generator (xoshiro256++, Blackman and Vigna 2019) with distributions of our own, so that a seed gives the
-/// same numbers with every compiler and standard library. Equal (seed, stream) pairs give equal sequences; different
-/// streams of one seed are independent.
+/// Seeded generator (xoshiro256++, Blackman and Vigna 2019) with distributions of our own, so that a seed
+/// gives the same numbers with every compiler and standard library. Equal (seed, stream) pairs give equal
+/// sequences; different streams of one seed are independent.
 class Random {
   public:
     explicit Random(std::uint64_t seed, std::uint64_t stream = 0) noexcept;

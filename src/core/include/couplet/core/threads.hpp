@@ -5,7 +5,8 @@
 
 namespace couplet {
 
-/// Threads used by parallel loops of the calling process; starts at the number of cores the process may run on.
+/// Threads used by parallel loops of the calling process; starts at the number of cores the process may run
+/// on.
 int thread_count() noexcept;
 
 /// Sets thread_count(). Throws InputError unless 1 <= count <= 1024.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "couplet/tensor/matrix.hpp"
@@ -12,17 +13,22 @@ struct SymmetricEigen {
 };
 
 /// The `count` largest eigenvalues of a symmetric matrix and their eigenvectors (count < 0: all).
-/// Cost: 4/3 n^3 + 2 n^2 count flops; only the wanted vectors are computed. Throws RunError if LAPACK does not converge.
+/// Cost: 4/3 n^3 + 2 n^2 count flops; only the wanted vectors are computed. Throws RunError if LAPACK does
+/// not converge.
 SymmetricEigen symmetric_eigen(MatrixView<const double> a, Index count = -1);
 
-/// Householder tridiagonal form of a symmetric matrix: all eigenvalues first, then as many vectors as they call for.
+/// Householder tridiagonal form of a symmetric matrix: all eigenvalues first, then as many vectors as they
+/// call for.
 class TridiagonalForm {
   public:
     explicit TridiagonalForm(MatrixView<const double> a);
     /// All eigenvalues, descending.
     std::vector<double> values() const;
-    /// Orthonormal eigenvectors of the `count` largest, as columns, sign rule applied.
-    Matrix<double> top_vectors(Index count) const;
+    /// The `count` largest, descending; cheaper than values() for a part of them.
+    std::vector<double> top_values(Index count) const;
+    /// Orthonormal eigenvectors of the largest eigenvalues, which the caller has from above, as columns; sign
+    /// rule applied.
+    Matrix<double> top_vectors(std::span<const double> largest) const;
 
   private:
     Matrix<double> reflectors_;

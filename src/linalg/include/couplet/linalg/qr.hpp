@@ -6,14 +6,15 @@
 namespace couplet {
 
 /// Factor without its orthogonal part. right: R (min(rows, cols) x cols, upper trapezoidal) with A = Q R;
-/// left: L^T (min(rows, cols) x rows, upper trapezoidal) with A = L Q. Row blocks are folded into triangles that merge in
-/// a fixed order: one read of A, 2 |A| m flops for short side m, Q is never formed. float data is factored in double.
+/// left: L^T (min(rows, cols) x rows, upper trapezoidal) with A = L Q. Row blocks are folded into triangles
+/// that merge in a fixed order: one read of A, 2 |A| m flops for short side m, Q is never formed. float data
+/// is factored in double.
 template <Real T>
 Matrix<double> triangular_factor(MatrixView<const T> a, Side side);
 
-/// Replaces the columns of A (rows >= cols) by an orthonormal basis whose first k columns span the first k of A,
-/// for every k (Householder). Returns R with A_old = A_new R; its diagonal is >= 0. Zero columns give basis vectors
-/// orthogonal to the rest and zero rows in R.
+/// Replaces the columns of A (rows >= cols) by an orthonormal basis whose first k columns span the first k of
+/// A, for every k (Householder). Returns R with A_old = A_new R; its diagonal is >= 0. Zero columns give
+/// basis vectors orthogonal to the rest and zero rows in R.
 template <Real T>
 Matrix<T> orthonormalise_columns(MatrixView<T> a);
 

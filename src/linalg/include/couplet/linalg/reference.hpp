@@ -16,8 +16,8 @@ struct Svd {
     Matrix<double> v;           ///< cols x k
 };
 
-/// One-sided Jacobi SVD (Hestenes 1958): small singular values to full relative accuracy. Columns of U for zero singular
-/// values are zero. O(n^2 m) a sweep.
+/// One-sided Jacobi SVD (Hestenes 1958): small singular values to full relative accuracy. Columns of U for
+/// zero singular values are zero. O(n^2 m) a sweep.
 Svd svd(MatrixView<const double> a);
 
 }  // namespace couplet::reference

@@ -11,7 +11,8 @@
 namespace couplet {
 
 /// Engines of the truncated SVD.
-/// - gram: eigenvectors of the short side's Gram matrix. Fastest; blind below 1.5e-8 of the largest singular value.
+/// - gram: eigenvectors of the short side's Gram matrix. Fastest; blind below 1.5e-8 of the largest singular
+/// value.
 /// - qr: R factor without Q, then its SVD. Accurate to rounding; about twice the flops of gram.
 /// - random: seeded block Krylov range finder, its error measured; falls back to gram or qr when it misses.
 /// - automatic: picks by shape, wanted rank and wanted accuracy.
@@ -29,13 +30,13 @@ struct SvdOptions {
     std::uint64_t seed = 0;
 };
 
-/// Orthonormal basis of the dominant column space (Side::left, vectors of length rows) or row space (Side::right,
-/// vectors of length cols) of a matrix.
+/// Orthonormal basis of the dominant column space (Side::left, vectors of length rows) or row space
+/// (Side::right, vectors of length cols) of a matrix.
 struct Basis {
-    Matrix<double> vectors;     ///< length x rank, orthonormal columns, sign rule applied
-    std::vector<double> sigma;  ///< singular values kept, descending
-    double tail2 = 0;           ///< sum of the discarded sigma^2
-    bool rank_limited = false;  ///< max_rank cut below what max_tail asked for
+    Matrix<double> vectors;              ///< length x rank, orthonormal columns, sign rule applied
+    std::vector<double> sigma;           ///< singular values kept, descending
+    double tail2 = 0;                    ///< sum of the discarded sigma^2
+    bool rank_limited = false;           ///< max_rank cut below what max_tail asked for
     SvdMethod method = SvdMethod::gram;  ///< the engine that did it
 };
 
@@ -44,17 +45,17 @@ struct Basis {
 template <Real T>
 Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options);
 
-/// Relative tail below which a Gram matrix can no longer be trusted: its eigenvalues carry errors of about 1e-16 of the
-/// trace, and the certificate is off by 3% at 1e-7 already.
+/// Relative tail below which a Gram matrix can no longer be trusted: its eigenvalues carry errors of about
+/// 1e-16 of the trace, and the certificate is off by 3% at 1e-7 already.
 inline constexpr double gram_limit = 1e-6;
 
-/// The gram engine's second half: basis from the Gram matrix of the wanted side (A^T A for right). `options.method` is
-/// ignored. Computes only the eigenvectors that are kept. Trustworthy when sqrt(tail2) >= gram_limit * norm or nothing
-/// is cut; max_tail is kept with a margin for rounding.
+/// The gram engine's second half: basis from the Gram matrix of the wanted side (A^T A for right).
+/// `options.method` is ignored. Computes only the eigenvectors that are kept. Trustworthy when sqrt(tail2) >=
+/// gram_limit * norm or nothing is cut; max_tail is kept with a margin for rounding.
 Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options);
 
-/// The qr engine's second half: basis of the row space of a factor S (k x length) with S^T S = A^T A, or S^T S = A A^T
-/// for the left side. Accurate to rounding.
+/// The qr engine's second half: basis of the row space of a factor S (k x length) with S^T S = A^T A, or S^T
+/// S = A A^T for the left side. Accurate to rounding.
 Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options);
 
 /// Whether the Gram matrix was accurate enough for this cut.

@@ -14,7 +14,8 @@ using Index = std::int64_t;
 Index checked_product(Index a, Index b);
 
 /// Sizes of the modes of a tensor, first mode first. Order 0 (a scalar) has one element.
-/// Every size is >= 0 and the product of all sizes fits in 64 bits: the constructor throws InputError otherwise.
+/// Every size is >= 0 and the product of all sizes fits in 64 bits: the constructor throws InputError
+/// otherwise.
 class Shape {
   public:
     Shape() = default;
@@ -28,8 +29,8 @@ class Shape {
     Index size() const noexcept { return size_; }
     /// Product of the sizes of modes begin, ..., end - 1 (counted from 0).
     Index product(Index begin, Index end) const noexcept;
-    /// Position in row-major storage of the element with these indices (counted from 0). Throws InputError when the
-    /// count of indices or an index is out of range.
+    /// Position in row-major storage of the element with these indices (counted from 0). Throws InputError
+    /// when the count of indices or an index is out of range.
     Index offset(std::span<const Index> indices) const;
     /// Inverse of offset(). Throws InputError unless 0 <= offset < size().
     std::vector<Index> indices(Index offset) const;

@@ -11,7 +11,8 @@
 
 namespace couplet {
 
-/// Names for one mode: of the mode itself and, optionally, of each of its indices ("diagnosis", {"asthma", ...}).
+/// Names for one mode: of the mode itself and, optionally, of each of its indices ("diagnosis", {"asthma",
+/// ...}).
 struct ModeLabels {
     std::string name;
     std::vector<std::string> entries;  ///< empty, or one per index

@@ -6,8 +6,8 @@
 
 namespace couplet {
 
-/// A + B, exactly: inner ranks add up. Shapes and R_0 must agree (InputError names both). Labels of A are kept.
-/// No arithmetic is done; round() the result to shrink it.
+/// A + B, exactly: inner ranks add up. Shapes and R_0 must agree (InputError names both). Labels of A are
+/// kept. No arithmetic is done; round() the result to shrink it.
 template <Real T>
 TensorTrain<T> add(const TensorTrain<T>& a, const TensorTrain<T>& b);
 
@@ -15,9 +15,9 @@ TensorTrain<T> add(const TensorTrain<T>& a, const TensorTrain<T>& b);
 template <Real T>
 TensorTrain<T> scale(const TensorTrain<T>& a, T factor);
 
-/// Sum over all entries of A * B; R_0 must be 1 or agree (then summed over it too). Cost: sum of I_n R_n^a R_n^b
-/// (R_n^a + R_n^b). Computed in double with the magnitudes of the cores split off, so that it overflows only when the
-/// result does.
+/// Sum over all entries of A * B; R_0 must be 1 or agree (then summed over it too). Cost: sum of I_n R_n^a
+/// R_n^b (R_n^a + R_n^b). Computed in double with the magnitudes of the cores split off, so that it overflows
+/// only when the result does.
 template <Real T>
 double dot(const TensorTrain<T>& a, const TensorTrain<T>& b);
 
@@ -25,8 +25,8 @@ double dot(const TensorTrain<T>& a, const TensorTrain<T>& b);
 template <Real T>
 double norm(const TensorTrain<T>& a);
 
-/// The trains one after the other along the first mode: shape (sum of I_1) x I_2 x ... x I_N. This is how clients couple.
-/// All other modes must agree; R_0 = 1. Inner ranks add up.
+/// The trains one after the other along the first mode: shape (sum of I_1) x I_2 x ... x I_N. This is how
+/// clients couple. All other modes must agree; R_0 = 1. Inner ranks add up.
 template <Real T>
 TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains);
 

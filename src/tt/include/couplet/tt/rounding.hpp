@@ -26,8 +26,8 @@ struct RoundOptions {
     Index max_rank = unlimited_rank;
 };
 
-/// TT-rounding (Oseledets 2011): the same guarantees as tt_svd, without ever forming the tensor. Bond R_0 is kept.
-/// Cores 2..N of the result are right-orthonormal.
+/// TT-rounding (Oseledets 2011): the same guarantees as tt_svd, without ever forming the tensor. Bond R_0 is
+/// kept. Cores 2..N of the result are right-orthonormal.
 template <Real T>
 TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options);
 

@@ -8,16 +8,17 @@
 
 namespace couplet {
 
-/// What is known of a core seen as a matrix: left = columns of its (R_{n-1} I_n) x R_n unfolding are orthonormal,
-/// right = rows of its R_{n-1} x (I_n R_n) unfolding are.
+/// What is known of a core seen as a matrix: left = columns of its (R_{n-1} I_n) x R_n unfolding are
+/// orthonormal, right = rows of its R_{n-1} x (I_n R_n) unfolding are.
 enum class Orthogonality { none, left, right };
 
-/// Tensor train: X(i_1, ..., i_N) = G_1(i_1) ... G_N(i_N), core n a tensor of shape R_{n-1} x I_n x R_n, R_N = 1.
+/// Tensor train: X(i_1, ..., i_N) = G_1(i_1) ... G_N(i_N), core n a tensor of shape R_{n-1} x I_n x R_n, R_N
+/// = 1.
 ///
-/// R_0 is 1 for the train of a tensor. A train with R_0 > 1 has an open left bond: it stands for R_0 tensors at once,
-/// such as the feature cores that all clients of a federation share.
-/// The constructor checks that neighbouring ranks agree and throws InputError otherwise; cores are then fixed, so the
-/// class can promise consistent shapes. Modes are counted from 0 in the interface.
+/// R_0 is 1 for the train of a tensor. A train with R_0 > 1 has an open left bond: it stands for R_0 tensors
+/// at once, such as the feature cores that all clients of a federation share. The constructor checks that
+/// neighbouring ranks agree and throws InputError otherwise; cores are then fixed, so the class can promise
+/// consistent shapes. Modes are counted from 0 in the interface.
 template <Real T>
 class TensorTrain {
   public:

@@ -35,13 +35,13 @@ struct TtSvdResult {
     SvdMethod method = SvdMethod::automatic;
 };
 
-/// TT-SVD (Oseledets 2011) of a dense tensor: at each of the N-1 bonds the smallest rank whose discarded tail is at most
-/// eps / sqrt(N-1) ||X||. Peels modes off whichever end costs less; cores on the left of the last remaining one are
-/// left-orthonormal, those on its right right-orthonormal. Order >= 1; throws InputError for an empty tensor, a bad
-/// option, or the first NaN or infinity.
+/// TT-SVD (Oseledets 2011) of a dense tensor: at each of the N-1 bonds the smallest rank whose discarded tail
+/// is at most eps / sqrt(N-1) ||X||. Peels modes off whichever end costs less; cores on the left of the last
+/// remaining one are left-orthonormal, those on its right right-orthonormal. Order >= 1; throws InputError
+/// for an empty tensor, a bad option, or the first NaN or infinity.
 ///
-/// Cost: two reads of X; 2 m |X| flops for the Gram of the first end (m its size) and 2 r |X| for the projection.
-/// Memory beyond X: about r/m of it. Bit-identical for every thread count.
+/// Cost: two reads of X; 2 m |X| flops for the Gram of the first end (m its size) and 2 r |X| for the
+/// projection. Memory beyond X: about r/m of it. Bit-identical for every thread count.
 template <Real T>
 TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options);
 

@@ -1,0 +1,192 @@
+#include "couplet/io/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/number.hpp"
+#include "couplet/io/text.hpp"
+
+namespace couplet {
+namespace {
+
+/// A header has at least one name and no number; empty cells say nothing.
+bool is_header(std::span<const std::string_view> row) {
+    bool named = false;
+    for (const std::string_view cell : row) {
+        double value = 0;
+        const bool text = parse_number(cell, value) == NumberText::not_a_number;
+        named = named || text;
+        if (!text && !cell.empty()) return false;
+    }
+    return named;
+}
+
+Labels column_labels(std::span<const std::string_view> row, const std::string& where) {
+    ModeLabels columns;
+    for (const std::string_view cell : row) {
+        if (!is_utf8(cell)) {
+            throw InputError({where, "a header that is not UTF-8: " + shown(cell), "UTF-8 text",
+                              "Convert it, for example with iconv -f latin1 -t utf8."});
+        }
+        columns.entries.emplace_back(cell);
+    }
+    return {ModeLabels{}, std::move(columns)};
+}
+
+}  // namespace
+
+void CsvReader::split(std::string_view line, std::vector<std::string_view>& row) const {
+    for (;;) {
+        const std::size_t comma = line.find(',');
+        row.push_back(line.substr(0, comma));
+        if (comma == std::string_view::npos) return;
+        line.remove_prefix(comma + 1);
+    }
+}
+
+/// Continues the record with the next line; false at the end of the file.
+bool CsvReader::append_line() {
+    std::string_view line;
+    if (!lines_.next(line)) return false;
+    if (record_.size() + line.size() > LineReader::longest_line) {
+        throw InputError({name(),
+                          fmt::format("a quoted field from line {} on is longer than {} bytes", row_line_,
+                                      LineReader::longest_line),
+                          "a closing quote", "Check the quotes on that line."});
+    }
+    record_ += '\n';
+    record_ += line;
+    return true;
+}
+
+/// Unescapes in place: the write position never passes the read position.
+void CsvReader::split_quoted(std::string_view line, std::vector<std::string_view>& row) {
+    record_ = line;
+    std::vector<std::pair<std::size_t, std::size_t>> ranges;
+    std::size_t read = 0;
+    std::size_t write = 0;
+    for (bool more = true; more; ++read) {
+        const std::size_t begin = write;
+        if (read < record_.size() && record_[read] == '"') {
+            for (++read;; ++read) {
+                if (read >= record_.size()) {
+                    if (!append_line()) {
+                        throw InputError(
+                            {name(),
+                             fmt::format("a quote opened in the row at line {} never closes", row_line_),
+                             "a closing quote", ""});
+                    }
+                    // record_[read] is now the line end.
+                }
+                if (record_[read] == '"') {
+                    if (read + 1 >= record_.size() || record_[read + 1] != '"') break;
+                    ++read;
+                }
+                record_[write++] = record_[read];
+            }
+            ++read;
+            if (read < record_.size() && record_[read] != ',') {
+                throw InputError(
+                    {name(), fmt::format("text after a closing quote in the row at line {}", row_line_),
+                     "a comma or the end of the line", "Double the quotes inside a quoted field."});
+            }
+        } else {
+            while (read < record_.size() && record_[read] != ',') record_[write++] = record_[read++];
+        }
+        ranges.emplace_back(begin, write - begin);
+        more = read < record_.size();
+    }
+    for (const auto& [begin, length] : ranges) row.push_back(std::string_view(record_).substr(begin, length));
+}
+
+bool CsvReader::next(std::vector<std::string_view>& row) {
+    row.clear();
+    std::string_view line;
+    do {
+        if (!lines_.next(line)) return false;
+    } while (line.empty());
+    row_line_ = lines_.line_number();
+    if (line.find('"') == std::string_view::npos) {
+        split(line, row);
+    } else {
+        split_quoted(line, row);
+    }
+    if (fields_ == 0) {
+        fields_ = row.size();
+        first_line_ = row_line_;
+    }
+    if (row.size() != fields_) {
+        throw InputError({name(), fmt::format("line {} has {} fields", row_line_, row.size()),
+                          fmt::format("{} as on line {}", fields_, first_line_), ""});
+    }
+    return true;
+}
+
+const std::vector<std::string>& CsvReader::read_header() {
+    std::vector<std::string_view> row;
+    if (!next(row)) throw InputError({name(), "no rows", "a header with the names of the columns", ""});
+    header_.assign(row.begin(), row.end());
+    return header_;
+}
+
+Index CsvReader::column(std::string_view column_name) const {
+    const auto found = std::find(header_.begin(), header_.end(), column_name);
+    if (found != header_.end()) return found - header_.begin();
+    constexpr std::size_t most = 20;
+    std::string columns;
+    for (std::size_t i = 0; i < std::min(header_.size(), most); ++i)
+        columns += (i > 0 ? ", " : "") + shown(header_[i]);
+    if (header_.size() > most) columns += ", ...";
+    throw InputError({name(), "no column " + shown(column_name), "one of " + columns, ""});
+}
+
+double CsvReader::number(std::span<const std::string_view> row, Index column) const {
+    const auto position = static_cast<std::size_t>(column);
+    double value = 0;
+    const NumberText kind = parse_number(row[position], value);
+    if (kind == NumberText::number) return value;
+    const std::string label = header_.empty() ? "" : fmt::format(" ({})", shown(header_[position]));
+    const char* expected = kind == NumberText::out_of_range ? "a number in the range of float64" : "a number";
+    throw InputError(
+        {name(),
+         fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
+         expected, "Use a decimal point; leave missing values empty."});
+}
+
+Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
+    std::vector<double> values;
+    Labels labels;
+    Index rows = 0;
+    std::size_t columns = 0;
+    for (std::vector<std::string_view> row; csv.next(row);) {
+        if (columns == 0) {
+            columns = row.size();
+            if (is_header(row)) {
+                labels = column_labels(row, csv.name());
+                continue;
+            }
+        }
+        const std::size_t bytes = (values.size() + columns) * sizeof(double);
+        if (bytes > static_cast<std::size_t>(max_bytes)) {
+            throw InputError(
+                {csv.name(),
+                 fmt::format("more than {} bytes of numbers by line {}", max_bytes, csv.line_number()),
+                 "a matrix within that limit", "Raise the limit or split the file."});
+        }
+        for (std::size_t c = 0; c < columns; ++c) values.push_back(csv.number(row, static_cast<Index>(c)));
+        ++rows;
+    }
+    if (rows == 0) {
+        throw InputError(
+            {csv.name(), "no rows of numbers", "at least one row", "Check how the file was made."});
+    }
+    Tensor<double> matrix(Shape{rows, static_cast<Index>(columns)});
+    std::copy(values.begin(), values.end(), matrix.data());
+    matrix.set_labels(std::move(labels));
+    return matrix;
+}
+
+}  // namespace couplet

@@ -1,0 +1,160 @@
+#include "couplet/io/tensor_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/csv.hpp"
+#include "couplet/io/fortran.hpp"
+
+namespace couplet {
+namespace {
+
+enum class Format { npy, csv, tns };
+
+Format format_of(const std::string& name) {
+    std::string lower = name;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
+        return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    });
+    const auto ends = [&](const char* extension) { return lower.ends_with(extension); };
+    if (ends(".npy")) return Format::npy;
+    if (ends(".csv") || ends(".csv.gz")) return Format::csv;
+    if (ends(".tns") || ends(".tns.gz")) return Format::tns;
+    const char* remedy = ends(".npz") ? "A .npz file is a model: couplet reconstruct turns it into a tensor."
+                                      : "Save the tensor with numpy.save('x.npy', x).";
+    throw InputError({name, "a name that does not say what the file is",
+                      "a tensor in .npy, .csv, .csv.gz or .tns", remedy});
+}
+
+template <Real T>
+bool is_aligned(const std::byte* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % alignof(T) == 0;
+}
+
+template <Real T>
+Tensor<T> copy_elements(const std::byte* data, const NpyHeader& header) {
+    if (header.fortran_order) return from_fortran<T>(data, header.shape);
+    Tensor<T> tensor(header.shape);
+    std::memcpy(tensor.data(), data, static_cast<std::size_t>(tensor.size()) * sizeof(T));
+    return tensor;
+}
+
+template <Real To, Real From>
+Tensor<To> converted(TensorView<const From> source) {
+    Tensor<To> result(source.shape());
+    std::transform(source.data(), source.data() + source.size(), result.data(),
+                   [](From x) { return static_cast<To>(x); });
+    return result;
+}
+
+}  // namespace
+
+template <Real T>
+TensorView<const T> TensorFile::view() const {
+    constexpr DType asked = sizeof(T) == 4 ? DType::f4 : DType::f8;
+    if (asked != dtype_) {
+        throw InputError({name_, fmt::format("{} elements", dtype_name(dtype_)), dtype_name(asked),
+                          "Ask for the type that the file holds."});
+    }
+    return {static_cast<const T*>(data_), shape_};
+}
+
+template <Real T>
+Tensor<T> TensorFile::take() && {
+    Tensor<T> result = [&] {
+        if (auto* owned = std::get_if<Tensor<T>>(&storage_)) return std::move(*owned);
+        return visit([](auto source) { return converted<T>(source); });
+    }();
+    result.set_labels(labels_);
+    return result;
+}
+
+void TensorFile::release(Index first, Index count) const noexcept {
+    const auto* file = std::get_if<MappedFile>(&storage_);
+    if (file == nullptr || first < 0 || first >= shape_.size() || count <= 0) return;
+    const Index item = dtype_ == DType::f4 ? 4 : 8;
+    const Index offset = static_cast<const std::byte*>(data_) - file->bytes().data();
+    file->release(offset + first * item, std::min(count, shape_.size() - first) * item);
+}
+
+template <Real T>
+void TensorFile::hold(Tensor<T> tensor) {
+    dtype_ = sizeof(T) == 4 ? DType::f4 : DType::f8;
+    shape_ = tensor.shape();
+    labels_ = tensor.labels();
+    data_ = tensor.data();
+    storage_ = std::move(tensor);
+}
+
+/// Takes shape and type from the bytes. Returns the elements when they can be used where they are; otherwise
+/// copies them and returns nothing.
+const std::byte* TensorFile::decode_npy(std::span<const std::byte> bytes) {
+    const auto total = static_cast<Index>(bytes.size());
+    const NpyHeader header = parse_npy_header(bytes, total, name_);
+    dtype_ = require_tensor_header(header, name_);
+    check_npy_size(header, total, name_);
+    shape_ = header.shape;
+    const std::byte* data = bytes.data() + header.data_offset;
+    const bool row_major = !header.fortran_order || header.shape.order() == 1;
+    const bool aligned = dtype_ == DType::f4 ? is_aligned<float>(data) : is_aligned<double>(data);
+    if (row_major && aligned) return data;
+    if (dtype_ == DType::f4) {
+        hold(copy_elements<float>(data, header));
+    } else {
+        hold(copy_elements<double>(data, header));
+    }
+    return nullptr;
+}
+
+void TensorFile::decode_text(std::span<const std::byte> bytes, const TensorFileOptions& options) {
+    if (format_of(name_) == Format::csv) {
+        CsvReader csv(bytes, name_);
+        hold(read_csv(csv, options.max_bytes));
+    } else {
+        LineReader lines(bytes, name_);
+        hold(to_dense(read_tns_entries(lines, options.index_base), options.max_bytes, name_));
+    }
+}
+
+TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOptions& options) {
+    MappedFile file(path);
+    TensorFile tensor;
+    tensor.name_ = path.string();
+    const Format format = format_of(tensor.name_);
+    file.expect_stream();
+    if (format != Format::npy) {
+        tensor.decode_text(file.bytes(), options);
+    } else if (const std::byte* elements = tensor.decode_npy(file.bytes())) {
+        tensor.data_ = elements;
+        tensor.storage_ = std::move(file);
+    }
+    return tensor;
+}
+
+TensorFile decode_tensor(std::span<const std::byte> bytes, const std::string& name,
+                         const TensorFileOptions& options) {
+    TensorFile tensor;
+    tensor.name_ = name;
+    if (format_of(name) != Format::npy) {
+        tensor.decode_text(bytes, options);
+    } else if (const std::byte* elements = tensor.decode_npy(bytes)) {
+        const NpyHeader in_place{.descr = {}, .fortran_order = false, .shape = tensor.shape_};
+        if (tensor.dtype_ == DType::f4) {
+            tensor.hold(copy_elements<float>(elements, in_place));
+        } else {
+            tensor.hold(copy_elements<double>(elements, in_place));
+        }
+    }
+    return tensor;
+}
+
+template TensorView<const float> TensorFile::view() const;
+template TensorView<const double> TensorFile::view() const;
+template Tensor<float> TensorFile::take() &&;
+template Tensor<double> TensorFile::take() &&;
+
+}  // namespace couplet

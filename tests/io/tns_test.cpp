@@ -1,0 +1,80 @@
+#include "couplet/io/tns.hpp"
+
+#include "io_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+using testing::bytes_of;
+using testing::refusal;
+
+TnsEntries entries_of(const std::string& text, IndexBase base = IndexBase::detect) {
+    LineReader lines(bytes_of(text), "x.tns");
+    return read_tns_entries(lines, base);
+}
+
+std::string refusal_of(const std::string& text, IndexBase base = IndexBase::detect) {
+    return refusal("x.tns", [&] { entries_of(text, base); });
+}
+
+TEST(Tns, DetectsTheIndexBase) {
+    const TnsEntries one = entries_of("# comment\n1 2 3 0.5\n\n2\t1  1 -1 # more\n");
+    EXPECT_EQ(one.sizes, (std::vector<Index>{2, 2, 3}));
+    EXPECT_EQ(one.indices, (std::vector<Index>{0, 1, 2, 1, 0, 0}));
+    EXPECT_EQ(one.values, (std::vector<double>{0.5, -1}));
+    EXPECT_EQ(one.index(1)[0], 1);
+
+    const TnsEntries zero = entries_of("1 2 3 0.5\r\n2 0 1 -1\r\n");
+    EXPECT_EQ(zero.sizes, (std::vector<Index>{3, 3, 4}));
+    EXPECT_EQ(zero.indices, (std::vector<Index>{1, 2, 3, 2, 0, 1}));
+
+    EXPECT_EQ(entries_of("1 1 5", IndexBase::zero).sizes, (std::vector<Index>{2, 2}));
+    EXPECT_EQ(entries_of("1 1 5", IndexBase::one).sizes, (std::vector<Index>{1, 1}));
+}
+
+TEST(Tns, DenseSumsDuplicates) {
+    const Tensor<double> dense = to_dense(entries_of("1 1 5\n2 3 1\n1 1 2\n"), 1 << 20, "x.tns");
+    EXPECT_EQ(dense.shape(), (Shape{2, 3}));
+    EXPECT_EQ(std::vector<double>(dense.data(), dense.data() + 6), (std::vector<double>{7, 0, 0, 0, 0, 1}));
+}
+
+TEST(Tns, NamesTheBadField) {
+    EXPECT_EQ(refusal_of("1 1 5\n1 x 5\n"), "line 2, field 2 holds 'x'; expected an index, counted from 0");
+    EXPECT_EQ(refusal_of("1 1 5\n1 -1 5\n"), "line 2, field 2 holds '-1'; expected an index, counted from 0");
+    EXPECT_EQ(refusal_of("1 0 5\n", IndexBase::one),
+              "line 1, field 2 holds '0'; expected an index, counted from 1");
+    EXPECT_EQ(refusal_of("1 9223372036854775807 5"),
+              "line 1, field 2 holds '9223372036854775807'; expected an index, counted from 0");
+    EXPECT_EQ(refusal_of("1 1 five"),
+              "line 1, field 3 holds 'five'; expected a number in the range of float64");
+    EXPECT_EQ(refusal_of("1 1 5\n\n1 1 1 5"), "line 3 has 4 fields; expected 3 as on line 1");
+    EXPECT_EQ(refusal_of("5"),
+              "line 1 has 1 fields; expected a line of indices and one value: i_1 i_2 ... i_N value. A "
+              "tensor has 1 to 64 modes.");
+    EXPECT_EQ(refusal_of("# nothing\n"),
+              "no entries; expected a line of indices and one value: i_1 i_2 ... i_N value. Check how the "
+              "file was made.");
+}
+
+TEST(Tns, RefusesADenseTensorBeyondTheLimit) {
+    const auto dense_refusal = [](const std::string& text) {
+        return refusal("x.tns", [&] { to_dense(entries_of(text), Index{8} << 30, "x.tns"); });
+    };
+    EXPECT_EQ(dense_refusal("1000000 1000000 1"),
+              "a sparse tensor of shape 1000000x1000000, which needs 8000000000000 bytes as a dense one; "
+              "expected at most 8589934592 "
+              "bytes. Drop or merge indices, or raise the limit.");
+    EXPECT_EQ(dense_refusal("4000000000000000000 4000000000000000000 1"),
+              "a sparse tensor of shape 4000000000000000000x4000000000000000000, which needs more than 2^63 "
+              "bytes as a dense one; "
+              "expected at most 8589934592 bytes. Drop or merge indices, or raise the limit.");
+}
+
+class TnsFile : public testing::IoTest {};
+
+TEST_F(TnsFile, ReadsAFile) {
+    EXPECT_EQ(read_tns_entries(put("x.tns", "1 2 3\n")).values, std::vector<double>{3});
+}
+
+}  // namespace
+}  // namespace couplet
