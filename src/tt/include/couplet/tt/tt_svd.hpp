@@ -19,7 +19,7 @@ struct TtSvdOptions {
     Index max_rank = unlimited_rank;
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
-    ProgressSink progress;
+    ProgressSink progress = {};
 };
 
 template <Real T>
