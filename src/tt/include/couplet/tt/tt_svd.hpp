@@ -27,7 +27,7 @@ struct TtSvdOptions {
     std::vector<BondLimit> bonds;
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
-    ProgressSink progress;
+    ProgressSink progress = {};
 };
 
 template <Real T>
