@@ -67,27 +67,6 @@ TensorTrain<double> with_first(const Matrix<double>& v, MatrixView<const double>
     return TensorTrain<double>(std::move(rest), std::move(kinds));
 }
 
-TensorTrain<double> exact_train(const FeatureBlock& block) {
-    if (!block.is_dense()) {
-        bool left = true;
-        for (Index n = 0; n + 1 < block.train().order(); ++n) {
-            left = left && block.train().orthogonality(n) == Orthogonality::left;
-        }
-        return left ? block.train().clone() : left_orthonormalise(block.train()).train;
-    }
-    std::vector<Index> sizes(block.features().sizes().begin(), block.features().sizes().end());
-    sizes[0] *= block.rows();
-    TtSvdOptions options;
-    options.eps = rounding_eps;
-    auto cores = left_orthonormalise(
-                     tt_svd(TensorView<const double>(block.dense().data(), Shape(std::move(sizes))), options).train)
-                     .train;
-    auto list = std::move(cores).release();
-    const Index second = list[0].shape()[2];
-    list[0] = Tensor<double>({block.rows(), block.features()[0], second}, std::move(list[0]).release());
-    return TensorTrain<double>(std::move(list));
-}
-
 /// Flops of both routes, with the merged ranks at their upper bounds.
 struct Costs {
     double dense = 0;
@@ -140,6 +119,27 @@ bool prefer_dense(std::span<const FeatureBlock* const> blocks) {
 
 }  // namespace
 
+TensorTrain<double> block_train(const FeatureBlock& block) {
+    if (!block.is_dense()) {
+        bool left = true;
+        for (Index n = 0; n + 1 < block.train().order(); ++n) {
+            left = left && block.train().orthogonality(n) == Orthogonality::left;
+        }
+        return left ? block.train().clone() : left_orthonormalise(block.train()).train;
+    }
+    std::vector<Index> sizes(block.features().sizes().begin(), block.features().sizes().end());
+    sizes[0] *= block.rows();
+    TtSvdOptions options;
+    options.eps = rounding_eps;
+    auto cores = left_orthonormalise(
+                     tt_svd(TensorView<const double>(block.dense().data(), Shape(std::move(sizes))), options).train)
+                     .train;
+    auto list = std::move(cores).release();
+    const Index second = list[0].shape()[2];
+    list[0] = Tensor<double>({block.rows(), block.features()[0], second}, std::move(list[0]).release());
+    return TensorTrain<double>(std::move(list));
+}
+
 Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
     require_mergeable(blocks);
     const Shape& features = blocks.front()->features();
@@ -170,7 +170,7 @@ Merged merge_trains(std::span<const FeatureBlock* const> blocks, const MergeCuts
     require_mergeable(blocks);
     const Shape& features = blocks.front()->features();
     std::vector<TensorTrain<double>> trains;
-    for (const auto* block : blocks) trains.push_back(exact_train(*block));
+    for (const auto* block : blocks) trains.push_back(block_train(*block));
     // t[k] maps client k's rank at the current bond to the merged rank: r^k x r.
     std::vector<Matrix<double>> t;
     for (std::size_t k = 0; k < trains.size(); ++k) t.push_back(Matrix<double>::identity(1));

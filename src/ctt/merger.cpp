@@ -56,7 +56,7 @@ void Merger::add(Upload upload) {
 
 void Merger::add(MergeState state) {
     ledger_.add(state.ledger);
-    buffer(std::move(state.block));
+    buffer(state.block.is_dense() ? std::move(state.block) : FeatureBlock(block_train(state.block)));
 }
 
 void Merger::buffer(FeatureBlock block) {

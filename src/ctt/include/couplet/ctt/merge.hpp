@@ -39,6 +39,9 @@ struct CompressedRows {
 };
 CompressedRows compress_rows(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts);
 
+/// The block as a train with left-orthonormal cores and the norm in the last.
+TensorTrain<double> block_train(const FeatureBlock& block);
+
 /// diag(sigma) times the features: the rows they stand for, ready to be merged again.
 FeatureBlock weighted_block(const Features& features);
 
