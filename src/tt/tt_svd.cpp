@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -384,7 +383,8 @@ class Decomposition {
         } else {
             centre_.last -= end.count;
             centre_.right = peeled.rank;
-            for (auto& core : std::views::reverse(peeled.cores)) right_cores_.push_back(std::move(core));
+            for (auto it = peeled.cores.rbegin(); it != peeled.cores.rend(); ++it)
+                right_cores_.push_back(std::move(*it));
         }
     }
 
@@ -409,7 +409,7 @@ class Decomposition {
         kinds.assign(left_cores_.size(), Orthogonality::left);
         dense.push_back(centre_core());
         kinds.push_back(Orthogonality::none);
-        for (const auto& core : std::views::reverse(right_cores_)) dense.push_back(narrowed(core));
+        for (auto it = right_cores_.rbegin(); it != right_cores_.rend(); ++it) dense.push_back(narrowed(*it));
         kinds.resize(dense.size(), Orthogonality::right);
 
         std::vector<Tensor<T>> cores;
