@@ -144,10 +144,8 @@ class NpzReader::Archive {
 
     Member open(std::string_view array) const {
         const auto found = members_.find(array);
-        const std::string where = fmt::format("{}: {}", name_, array);
-        if (found == members_.end())
-            throw InputError({name_, fmt::format("no array {}", shown(array)), "it", ""});
-        return {zip_.get(), found->second.position, found->second.bytes, where};
+        if (found == members_.end()) refuse_name(array);
+        return {zip_.get(), found->second.position, found->second.bytes, fmt::format("{}: {}", name_, array)};
     }
 
     struct Entry {
@@ -157,6 +155,20 @@ class NpzReader::Archive {
     const std::map<std::string, Entry, std::less<>>& members() const { return members_; }
 
   private:
+    [[noreturn]] void refuse_name(std::string_view array) const {
+        constexpr std::size_t most = 20;
+        std::string known;
+        for (auto member = members_.begin(); member != members_.end(); ++member) {
+            if (static_cast<std::size_t>(std::distance(members_.begin(), member)) == most) {
+                known += ", ...";
+                break;
+            }
+            known += (known.empty() ? "" : ", ") + shown(member->first);
+        }
+        throw InputError({name_, "no array " + shown(array),
+                          known.empty() ? "at least one array" : "one of " + known, ""});
+    }
+
     void list_members(Index archive_bytes, const NpzLimits& limits) {
         Index stored = 0;
         Index inflated = 0;
@@ -178,7 +190,7 @@ class NpzReader::Archive {
             }
             const std::string array(member.substr(0, member.size() - 4));
             const Entry entry{static_cast<std::uint64_t>(i), static_cast<Index>(status.size)};
-            if (!members_.emplace(array, entry).second) refuse("two arrays called " + shown(array));
+            members_.emplace(array, entry);  // The archive itself refuses equal names.
         }
     }
 
