@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -384,7 +384,7 @@ class Decomposition {
         } else {
             centre_.last -= end.count;
             centre_.right = peeled.rank;
-            for (auto& core : std::views::reverse(peeled.cores)) right_cores_.push_back(std::move(core));
+            std::move(peeled.cores.rbegin(), peeled.cores.rend(), std::back_inserter(right_cores_));
         }
     }
 
@@ -409,7 +409,7 @@ class Decomposition {
         kinds.assign(left_cores_.size(), Orthogonality::left);
         dense.push_back(centre_core());
         kinds.push_back(Orthogonality::none);
-        for (const auto& core : std::views::reverse(right_cores_)) dense.push_back(narrowed(core));
+        std::transform(right_cores_.rbegin(), right_cores_.rend(), std::back_inserter(dense), narrowed);
         kinds.resize(dense.size(), Orthogonality::right);
 
         std::vector<Tensor<T>> cores;
