@@ -108,6 +108,15 @@ void TensorTrain<T>::set_labels(Labels labels) {
 }
 
 template <Real T>
+TensorTrain<T> TensorTrain<T>::clone() const {
+    std::vector<Tensor<T>> cores;
+    for (const auto& core : cores_) cores.push_back(Tensor<T>::copy(core.view()));
+    TensorTrain copy(std::move(cores), orthogonality_);
+    copy.labels_ = labels_;
+    return copy;
+}
+
+template <Real T>
 std::vector<Tensor<T>> TensorTrain<T>::release() && {
     auto cores = std::move(cores_);
     *this = TensorTrain();
