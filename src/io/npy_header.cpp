@@ -162,7 +162,7 @@ std::optional<ItemType> parse_descr(std::string_view descr) {
     // Dates carry their unit after the size: '<M8[ns]'.
     const auto [end, error] = std::from_chars(descr.data(), descr.data() + descr.size(), type.size);
     const bool complete = end == descr.data() + descr.size() || *end == '[';
-    constexpr Index largest = std::numeric_limits<Index>::max() / 4;
+    constexpr Index largest = std::numeric_limits<Index>::max() / 8;  // counted in bits by describe()
     if (error != std::errc() || !complete || type.size < 0 || type.size > largest) return std::nullopt;
     return type;
 }
