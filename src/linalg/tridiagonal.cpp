@@ -214,8 +214,7 @@ Matrix<double> tridiagonal_vectors(std::span<const double> diagonal, std::span<c
     Matrix<double> z(n, count);
     parallel_for((count + lanes - 1) / lanes, [&](Index block) {
         const Index first = block * lanes;
-        twisted_vectors(d, e, values.data() + first, std::min(lanes, count - first), pivot_min, z.view(),
-                        first);
+        twisted_vectors(d, e, values.data() + first, std::min(lanes, count - first), pivot_min, z.view(), first);
     });
     if (!(worst_residual(d, e, values, z) <= 1e-13 * norm)) return {};
     const auto overlap = product<double>(z.view(), z.view(), Op::transpose);
@@ -225,7 +224,7 @@ Matrix<double> tridiagonal_vectors(std::span<const double> diagonal, std::span<c
         if (!(std::abs(overlap(i, i) - 1) <= 1e-10)) return {};
     }
     if (worst > 1e-10) return {};
-    if (worst > 1e-13) orthonormalise_columns(z.view());
+    if (worst > 1e-12) orthonormalise_columns(z.view());
     return z;
 }
 

@@ -116,8 +116,7 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
     for (const auto& train : trains) {
         require_same_modes(first, train, 1, "concatenate");
         if (train.left_rank() != 1) {
-            throw InputError(
-                {"concatenate", "a first rank of " + std::to_string(train.left_rank()), "1", ""});
+            throw InputError({"concatenate", "a first rank of " + std::to_string(train.left_rank()), "1", ""});
         }
     }
     const Index order = first.order();
@@ -131,8 +130,8 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
             modes += train.core(n).shape()[1];
             columns += train.core(n).shape()[2];
         }
-        auto core = Tensor<T>::zeros(
-            {n == 0 ? 1 : rows, n == 0 ? modes : first.shape()[n], n == order - 1 ? 1 : columns});
+        auto core =
+            Tensor<T>::zeros({n == 0 ? 1 : rows, n == 0 ? modes : first.shape()[n], n == order - 1 ? 1 : columns});
         Index row = 0;
         Index mode = 0;
         Index column = 0;

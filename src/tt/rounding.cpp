@@ -79,8 +79,7 @@ TensorTrain<T> rebuild(const ScaledCores& scaled, std::size_t carrier, std::vect
         const auto& source = scaled.cores[n];
         Tensor<T> core(source.shape());
         const int shift = n == carrier ? scaled.exponent : 0;
-        for (Index i = 0; i < core.size(); ++i)
-            core.data()[i] = static_cast<T>(std::ldexp(source.data()[i], shift));
+        for (Index i = 0; i < core.size(); ++i) core.data()[i] = static_cast<T>(std::ldexp(source.data()[i], shift));
         cores.push_back(std::move(core));
     }
     TensorTrain<T> train(std::move(cores), std::move(kinds));
@@ -104,8 +103,7 @@ Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train) {
     sweep_left(scaled);
     const double norm = std::ldexp(core_norm(scaled.cores.back()), scaled.exponent);
     const auto order = scaled.cores.size();
-    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), train.labels()),
-            norm};
+    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), train.labels()), norm};
 }
 
 template <Real T>
@@ -113,8 +111,7 @@ Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train) {
     auto scaled = scaled_cores(train);
     sweep_right(scaled);
     const double norm = std::ldexp(core_norm(scaled.cores.front()), scaled.exponent);
-    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), train.labels()),
-            norm};
+    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), train.labels()), norm};
 }
 
 template <Real T>
@@ -122,8 +119,7 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
     if (!(options.eps >= 0 && options.eps < 1)) {
         throw InputError({"eps", (std::ostringstream() << options.eps).str(), "a number with 0 <= eps < 1", ""});
     }
-    if (options.max_rank < 1)
-        throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
+    if (options.max_rank < 1) throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
     auto scaled = scaled_cores(train);
     auto& cores = scaled.cores;
     sweep_left(scaled);

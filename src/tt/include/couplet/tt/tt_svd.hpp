@@ -12,11 +12,19 @@ namespace couplet {
 
 inline constexpr Index unlimited_rank = std::numeric_limits<Index>::max();
 
+/// What may be cut at one bond: a tail of at most eps ||X||, and never more than max_rank.
+struct BondLimit {
+    double eps = 0;
+    Index max_rank = unlimited_rank;
+};
+
 struct TtSvdOptions {
     /// Relative error to stay within, 0 <= eps < 1: ||X - train|| <= eps ||X||, unless max_rank cuts first.
     double eps = 0;
     /// No rank exceeds this; at least 1.
     Index max_rank = unlimited_rank;
+    /// When not empty, one limit for each of the N - 1 bonds, instead of eps and max_rank.
+    std::vector<BondLimit> bonds;
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
     ProgressSink progress = {};
@@ -27,6 +35,8 @@ struct TtSvdResult {
     TensorTrain<T> train;
     /// ||X - train|| / ||X||, from the discarded tails (0 for a zero tensor).
     double rel_error = 0;
+    /// Share of each bond in rel_error^2; modes of size 1 count for the bond before them.
+    std::vector<double> bond_errors2;
     /// ||X||.
     double norm = 0;
     /// True when max_rank cut below the rank that eps asked for.
