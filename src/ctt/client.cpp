@@ -138,8 +138,7 @@ AverageStep average_client(TensorView<const double> x, Index rank, double eps1) 
 }
 
 Released<std::vector<double>> release_state(const AverageStep& step) {
-    return ReleaseGate::release(
-        std::vector<double>(step.weighted.data(), step.weighted.data() + step.weighted.size()));
+    return ReleaseGate::release(std::vector<double>(step.weighted.data(), step.weighted.data() + step.weighted.size()));
 }
 
 Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q) {

@@ -64,8 +64,7 @@ void check_combination(const JobOptions& options, Aggregate aggregate) {
 }  // namespace
 
 Network parse_network(std::string_view name) {
-    return parse<Network, 2>("--network", name,
-                             {{{"star", Network::star}, {"decentralized", Network::decentralized}}});
+    return parse<Network, 2>("--network", name, {{{"star", Network::star}, {"decentralized", Network::decentralized}}});
 }
 
 Aggregate parse_aggregate(std::string_view name) {

@@ -28,13 +28,12 @@ const T& require_body(const PeerBody& body, const char* expected) {
 }  // namespace
 
 Index count_numbers(const PeerBody& body) {
-    return std::visit(
-        Overloaded{[](const std::vector<double>& values) { return static_cast<Index>(values.size()); },
-                   [](const Matrix<double>& basis) { return basis.size(); },
-                   [](const FeaturesMessage& message) { return message.features.train.parameters(); },
-                   [](const Start&) { return Index{3}; },
-                   [](const MergeState& state) { return state.block.numbers(); }},
-        body);
+    return std::visit(Overloaded{[](const std::vector<double>& values) { return static_cast<Index>(values.size()); },
+                                 [](const Matrix<double>& basis) { return basis.size(); },
+                                 [](const FeaturesMessage& message) { return message.features.train.parameters(); },
+                                 [](const Start&) { return Index{3}; },
+                                 [](const MergeState& state) { return state.block.numbers(); }},
+                      body);
 }
 
 Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
@@ -103,8 +102,8 @@ void Peer::handle(Index from, const PeerMessage& message) {
             break;
         case Activity::scatter:
             if (from != tree_.parent[static_cast<std::size_t>(node_)]) {
-                throw InputError({"peer message", "a result from node " + std::to_string(from + 1),
-                                  "the parent in the tree", ""});
+                throw InputError(
+                    {"peer message", "a result from node " + std::to_string(from + 1), "the parent in the tree", ""});
             }
             scattered_ = message.body;
             for (const Index child : tree_.children[static_cast<std::size_t>(node_)]) send(child, message.body);

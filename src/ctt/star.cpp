@@ -11,8 +11,8 @@ namespace {
 
 Shape feature_shape(const Shape& shape) {
     if (shape.order() < 2) {
-        throw InputError({"tensor", "order " + std::to_string(shape.order()),
-                          "at least two modes: patients and a feature", ""});
+        throw InputError(
+            {"tensor", "order " + std::to_string(shape.order()), "at least two modes: patients and a feature", ""});
     }
     return Shape(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
 }
@@ -113,7 +113,8 @@ void StarCoordinator::receive(Index client, FromClient message) {
 
 void StarCoordinator::on_upload(Index client, Upload upload) {
     if (!start_sent_ || job_.aggregate == Aggregate::subspace) {
-        throw InputError({"client " + std::to_string(client + 1), "an upload", "the start of a job that wants one", ""});
+        throw InputError(
+            {"client " + std::to_string(client + 1), "an upload", "the start of a job that wants one", ""});
     }
     if (client < taken_ || waiting_uploads_.contains(client)) return;
     const FeatureBlock& block = upload.block.get();

@@ -115,8 +115,8 @@ void SubspaceIteration::take_sketch(std::span<const double> sum) {
 void SubspaceIteration::finish(const Matrix<double>& space, std::span<const double> upper_triangle) {
     const Index n = space.cols() > 0 ? space.cols() : shape_.size();
     const auto ritz = symmetric_eigen(from_triangle(upper_triangle, n).view(), std::min(rank_, n));
-    const auto vectors =
-        space.cols() > 0 ? product<double>(space.view(), ritz.vectors.view()) : Matrix<double>::copy(ritz.vectors.view());
+    const auto vectors = space.cols() > 0 ? product<double>(space.view(), ritz.vectors.view())
+                                          : Matrix<double>::copy(ritz.vectors.view());
     auto w = transpose(vectors.view());
     for (Index i = 0; i < w.rows(); ++i) {
         const double sigma = std::sqrt(std::max(0.0, ritz.values[static_cast<std::size_t>(i)]));

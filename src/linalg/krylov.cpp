@@ -72,8 +72,7 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
         // Still far from settled after a second pass: the direct solver will be faster.
         if (before >= 0 && sum - before > 1e-3 * std::max(trace - sum, 0.0)) return std::nullopt;
         before = sum;
-        q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(),
-                            std::min(count, block));
+        q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(), std::min(count, block));
         if (q.cols() < block) {
             auto padded = random_columns(n, block, static_cast<std::uint64_t>(space.cols()));
             for (Index i = 0; i < n; ++i) std::copy_n(q.view().row(i), q.cols(), padded.view().row(i));

@@ -54,8 +54,7 @@ Matrix<double> fold_all_rows(MatrixView<const T> a) {
     std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
     parallel_for(parts, [&](Index p) {
         const Index first = a.rows * p / parts;
-        triangles[static_cast<std::size_t>(p)] =
-            fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
+        triangles[static_cast<std::size_t>(p)] = fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
     });
     while (triangles.size() > 1) {
         std::vector<Matrix<double>> next((triangles.size() + 1) / 2);
@@ -85,9 +84,9 @@ Matrix<double> fold_all_columns(MatrixView<const T> a) {
     return result;
 }
 
-/// What remains of `block` outside the space of `basis` (orthonormal columns), projected twice.
-void project_out(const Matrix<double>& basis, Matrix<double>& block) {
-    for (int repeat = 0; repeat < 2; ++repeat) {
+/// What remains of `block` outside the space of `basis` (orthonormal columns).
+void project_out(const Matrix<double>& basis, Matrix<double>& block, int times) {
+    for (int repeat = 0; repeat < times; ++repeat) {
         const auto coefficients = product<double>(basis.view(), block.view(), Op::transpose);
         multiply<double>(basis.view(), Op::none, coefficients.view(), Op::none, block.view(), -1.0, 1.0);
     }
@@ -123,8 +122,14 @@ Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
 
 Matrix<double> extend_basis(const Matrix<double>& basis, Matrix<double> block) {
     if (basis.cols() == 0) return significant_directions(std::move(block));
-    project_out(basis, block);
-    return side_by_side(basis, significant_directions(std::move(block)));
+    project_out(basis, block, 2);
+    block = significant_directions(std::move(block));
+    if (block.cols() > 0) {
+        // Normalising a direction of 1e-6 magnifies what rounding left of the basis in it a million times.
+        project_out(basis, block, 1);
+        orthonormalise_columns(block.view());
+    }
+    return side_by_side(basis, block);
 }
 
 template <Real T>

@@ -71,9 +71,8 @@ void run_peers(SimulationRun& run) {
         },
         [](Index) {});
     start_job(job, hellos);  // checks that the clients fit together
-    const Index sums = job.aggregate == Aggregate::subspace
-                           ? SubspaceIteration(job, hellos.front().features).sums_left()
-                           : 1;
+    const Index sums =
+        job.aggregate == Aggregate::subspace ? SubspaceIteration(job, hellos.front().features).sums_left() : 1;
     std::vector<std::vector<PeerMessage>> first(static_cast<std::size_t>(nodes));
     std::deque<Delivery> queue;
     double numbers = 0;

@@ -131,8 +131,8 @@ SimulationResult simulate(const ClientSource& source, SimulationOptions options)
     }
     const bool merges = job.network == Network::star && job.aggregate == Aggregate::stack;
     if ((options.save_state || options.resume) && !merges) {
-        throw InputError({options.resume ? "--resume" : "--save-state",
-                          "a job that does not merge", "--network star with --aggregate stack", ""});
+        throw InputError({options.resume ? "--resume" : "--save-state", "a job that does not merge",
+                          "--network star with --aggregate stack", ""});
     }
     if (options.heldout > 0 && !job.refit) {
         throw InputError({"--heldout", "held-out patients without a refit", "--refit",

@@ -96,6 +96,7 @@ double dot(const TensorTrain<T>& a, const TensorTrain<T>& b) {
         gamma = product<double>(ga.view().unfold(2), moved.view(), Op::transpose);
         const double largest = max_magnitude<double>(gamma.view());
         if (largest == 0) return 0;
+        if (!std::isfinite(largest)) return std::nan("");
         const int shift = std::ilogb(largest);
         for (Index i = 0; i < gamma.size(); ++i) gamma.data()[i] = std::ldexp(gamma.data()[i], -shift);
         exponent += shift;

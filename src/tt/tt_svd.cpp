@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -18,7 +18,7 @@ namespace {
 
 void check_eps(double eps) {
     if (eps >= 0 && eps < 1) return;
-    throw InputError({"eps", std::to_string(eps), "a number with 0 <= eps < 1",
+    throw InputError({"eps", (std::ostringstream() << eps).str(), "a number with 0 <= eps < 1",
                       "It is the relative error allowed, for example 0.01."});
 }
 
@@ -26,14 +26,19 @@ void check_rank(Index max_rank) {
     if (max_rank < 1) throw InputError({"max_rank", std::to_string(max_rank), "at least 1", ""});
 }
 
+/// eps / sqrt(N - 1), N the number of modes that can have a bond to cut: those of size above 1.
+double eps_per_bond(double eps, const Shape& shape) {
+    const auto modes = std::ranges::count_if(shape.sizes(), [](Index size) { return size > 1; });
+    return eps / std::sqrt(std::max<double>(1, static_cast<double>(modes - 1)));
+}
+
 /// The limits of all N - 1 bonds, checked.
-std::vector<BondLimit> bond_limits(const TtSvdOptions& options, Index order) {
+std::vector<BondLimit> bond_limits(const TtSvdOptions& options, const Shape& shape) {
     check_eps(options.eps);
     check_rank(options.max_rank);
-    const auto bonds = static_cast<std::size_t>(order - 1);
+    const auto bonds = static_cast<std::size_t>(shape.order() - 1);
     if (options.bonds.empty()) {
-        const double share = std::sqrt(std::max<double>(1, static_cast<double>(bonds)));
-        return std::vector<BondLimit>(bonds, {options.eps / share, options.max_rank});
+        return std::vector<BondLimit>(bonds, {eps_per_bond(options.eps, shape), options.max_rank});
     }
     if (options.bonds.size() != bonds) {
         throw InputError({"bonds", std::to_string(options.bonds.size()) + " limits", std::to_string(bonds), ""});
@@ -210,7 +215,7 @@ class Decomposition {
   public:
     Decomposition(Centre<T> centre, const Shape& shape, const TtSvdOptions& options)
         : centre_(std::move(centre)), shape_(shape), options_(options) {
-        limits_ = squeezed_limits(shape, bond_limits(options, shape.order()));
+        limits_ = squeezed_limits(shape, bond_limits(options, shape));
         errors2_.assign(limits_.size(), 0.0);
     }
 
@@ -221,9 +226,7 @@ class Decomposition {
             const End end = choose_end(centre_, limits_);
             if (!peel(end)) return zero_train();
         }
-        if (!norm2_ && !establish_norm(squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size())))) {
-            return zero_train();
-        }
+        if (!norm2_ && !measure_norm()) return zero_train();
         report(options_.progress, "decompose", bonds, bonds);
         return assemble();
     }
@@ -247,6 +250,26 @@ class Decomposition {
         rescale(centre_, exponent_);
         norm2_ = squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size()));
         rescaled_ = true;
+        return true;
+    }
+
+    /// The norm of a tensor that nothing was cut from: its entries stay exactly as they are. Returns false when
+    /// it is zero.
+    bool measure_norm() {
+        const MatrixView<const T> all(centre_.data, 1, centre_.size());
+        double norm2 = squared_norm(all);
+        if (!squares_are_safe<T>(norm2)) {
+            if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
+            const double largest = max_magnitude(all);
+            if (largest == 0) return false;
+            norm_exponent_ = std::ilogb(largest);
+            norm2 = 0;
+            for (Index i = 0; i < all.cols; ++i) {
+                const double x = std::ldexp(static_cast<double>(centre_.data[i]), -norm_exponent_);
+                norm2 += x * x;
+            }
+        }
+        norm2_ = norm2;
         return true;
     }
 
@@ -305,7 +328,8 @@ class Decomposition {
             take(end, whole(end));
             return true;
         }
-        if (options_.method == SvdMethod::random) {
+        // A group of tiny modes has nothing for a random projection to gain and several bonds to cut.
+        if (options_.method == SvdMethod::random && end.count == 1) {
             if (!norm2_ && !establish_norm(squared_norm(matrix(end))) && zero_) return false;
             take(end, peel_random(end));
             return true;
@@ -352,19 +376,22 @@ class Decomposition {
     }
 
     PeeledEnd peel_random(const End& end) {
-        const auto wanted = cuts(end);
-        auto basis = dominant_basis(matrix(end), end.side, wanted.back());
+        const auto basis = dominant_basis(matrix(end), end.side, cuts(end).front());
         note_method(basis.method);
-        if (basis.sigma.empty()) return whole(end);
-        // The map is split into cores exactly as data would be, weighted by the singular values it carries.
-        auto weighted = transpose(basis.vectors.view());
-        for (std::size_t i = 0; i < basis.sigma.size(); ++i) {
-            for (Index j = 0; j < weighted.cols(); ++j) weighted(static_cast<Index>(i), j) *= basis.sigma[i];
+        PeeledEnd result;
+        result.rank = basis.vectors.cols();
+        result.tails2 = {basis.tail2};
+        result.rank_limited = basis.rank_limited;
+        result.map = Matrix<double>::copy(basis.vectors.view());
+        const Index bond = outer_bond(end);
+        const Index size = end.own / bond;
+        if (end.side == Side::left) {
+            result.cores.emplace_back(Shape{bond, size, result.rank},
+                                      Matrix<double>::copy(basis.vectors.view()).release());
+        } else {
+            result.cores.emplace_back(Shape{result.rank, size, bond}, transpose(basis.vectors.view()).release());
         }
-        auto split = peel_factor(std::move(weighted), end.side, group_modes(end), outer_bond(end), wanted);
-        split.tails2.back() += basis.tail2;
-        split.rank_limited = split.rank_limited || basis.rank_limited;
-        return split;
+        return result;
     }
 
     void note_method(SvdMethod method) {
@@ -384,7 +411,8 @@ class Decomposition {
         } else {
             centre_.last -= end.count;
             centre_.right = peeled.rank;
-            std::move(peeled.cores.rbegin(), peeled.cores.rend(), std::back_inserter(right_cores_));
+            for (auto it = peeled.cores.rbegin(); it != peeled.cores.rend(); ++it)
+                right_cores_.push_back(std::move(*it));
         }
     }
 
@@ -409,7 +437,7 @@ class Decomposition {
         kinds.assign(left_cores_.size(), Orthogonality::left);
         dense.push_back(centre_core());
         kinds.push_back(Orthogonality::none);
-        std::transform(right_cores_.rbegin(), right_cores_.rend(), std::back_inserter(dense), narrowed);
+        for (auto it = right_cores_.rbegin(); it != right_cores_.rend(); ++it) dense.push_back(narrowed(*it));
         kinds.resize(dense.size(), Orthogonality::right);
 
         std::vector<Tensor<T>> cores;
@@ -432,7 +460,7 @@ class Decomposition {
         }
         TtSvdResult<T> result;
         result.train = TensorTrain<T>(std::move(cores), std::move(orthogonality));
-        result.norm = std::ldexp(std::sqrt(*norm2_), -exponent_);
+        result.norm = std::ldexp(std::sqrt(*norm2_), norm_exponent_ - exponent_);
         result.bond_errors2 = spread_errors();
         double error2 = 0;
         for (const double e : result.bond_errors2) error2 += e;
@@ -475,7 +503,8 @@ class Decomposition {
     std::optional<double> norm2_;
     bool zero_ = false;
     bool rescaled_ = false;
-    int exponent_ = 0;
+    int exponent_ = 0;       ///< the centre is 2^exponent_ times what it stands for
+    int norm_exponent_ = 0;  ///< the norm is 2^norm_exponent_ times the root of norm2_ (times 2^-exponent_)
     std::vector<double> errors2_;
     bool rank_limited_ = false;
     SvdMethod method_ = SvdMethod::automatic;
@@ -495,16 +524,16 @@ Centre<T> start(const T* data, const Shape& shape) {
     return centre;
 }
 
-double smallest_eps(const TtSvdOptions& options, Index order) {
+double smallest_eps(const TtSvdOptions& options, const Shape& shape) {
     double least = 1;
-    for (const auto& bond : bond_limits(options, order)) {
+    for (const auto& bond : bond_limits(options, shape)) {
         if (bond.eps > 0) least = std::min(least, bond.eps);
     }
     return least;
 }
 
 /// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded once.
-bool needs_double(const TtSvdOptions& options, Index order) { return smallest_eps(options, order) < 1e-5; }
+bool needs_double(const TtSvdOptions& options, const Shape& shape) { return smallest_eps(options, shape) < 1e-5; }
 
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
     Tensor<double> wide(x.shape());
@@ -527,9 +556,9 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
             result.method};
 }
 
-void check_method(const TtSvdOptions& options, Index order) {
-    if (options.method != SvdMethod::gram || smallest_eps(options, order) >= gram_limit) return;
-    throw InputError({"method", "gram with eps " + std::to_string(options.eps),
+void check_method(const TtSvdOptions& options, const Shape& shape) {
+    if (options.method != SvdMethod::gram || smallest_eps(options, shape) >= gram_limit) return;
+    throw InputError({"method", "gram with eps " + (std::ostringstream() << options.eps).str(),
                       "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
                       "Use method auto or qr."});
 }
@@ -539,9 +568,9 @@ void check_method(const TtSvdOptions& options, Index order) {
 template <Real T>
 TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
     check_tensor(x.shape());
-    check_method(options, x.shape().order());
+    check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
-        if (needs_double(options, x.shape().order())) return in_double(x, options);
+        if (needs_double(options, x.shape())) return in_double(x, options);
     }
     return Decomposition<T>(start(x.data(), x.shape()), x.shape(), options).run();
 }
@@ -549,9 +578,9 @@ TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
 template <Real T>
 TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options) {
     check_tensor(x.shape());
-    check_method(options, x.shape().order());
+    check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
-        if (needs_double(options, x.shape().order())) return in_double(x.view(), options);
+        if (needs_double(options, x.shape())) return in_double(x.view(), options);
     }
     const Shape shape = x.shape();
     auto centre = start<T>(x.data(), shape);

@@ -46,9 +46,8 @@ inline void touch(const TensorFile& file) {
 }
 
 inline int decode_as(const char* name, const std::uint8_t* data, std::size_t size) {
-    return only_input_errors([&] {
-        touch(decode_tensor(std::as_bytes(std::span(data, size)), name, {.max_bytes = memory_limit}));
-    });
+    return only_input_errors(
+        [&] { touch(decode_tensor(std::as_bytes(std::span(data, size)), name, {.max_bytes = memory_limit})); });
 }
 
 inline int npy(const std::uint8_t* data, std::size_t size) { return decode_as("fuzz.npy", data, size); }
@@ -71,8 +70,8 @@ inline int csv(const std::uint8_t* data, std::size_t size) {
 
 inline int model(const std::uint8_t* data, std::size_t size) {
     return only_input_errors([&] {
-        AnyModel any = decode_model(std::as_bytes(std::span(data, size)), "fuzz.npz",
-                                    {.max_inflated_bytes = memory_limit});
+        AnyModel any =
+            decode_model(std::as_bytes(std::span(data, size)), "fuzz.npz", {.max_inflated_bytes = memory_limit});
         std::visit([](const auto& decoded) { check_model(decoded, "fuzz.npz"); }, any);
         Model<double> wide = to_double(std::move(any));
         if (wide.is_features() || wide.is_complete()) to_train(std::move(wide));

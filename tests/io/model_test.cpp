@@ -25,8 +25,7 @@ TYPED_TEST_SUITE(ModelTest, Types);
 TYPED_TEST(ModelTest, RoundTripKeepsEverything) {
     auto model = sample<TypeParam>(1, {{1, 2, 3}, {3, 4, 2}, {2, 1, 1}});
     model.labels = {{"patient", {"p1", "p2"}}, {"time", {}}, {"", {"b\xC3\xA9ta"}}};
-    model.metadata = {
-        {"rel_error", 0.1}, {"method", "gram"}, {"nested", {{"k", {1, 2, 3}}}}, {"nothing", nullptr}};
+    model.metadata = {{"rel_error", 0.1}, {"method", "gram"}, {"nested", {{"k", {1, 2, 3}}}}, {"nothing", nullptr}};
     save_model(this->path("m.npz"), model, false);
     const auto loaded = std::get<Model<TypeParam>>(load_model(this->path("m.npz")));
     EXPECT_EQ(loaded.first_mode, 1);
@@ -141,9 +140,8 @@ TEST_F(ModelFile, NamesCoresThatDoNotFit) {
               "core_1 has shape 2x2; expected three modes R_{n-1} x I_n x R_n, none of size 0");
     EXPECT_EQ(refusal_of("core_1=np.ones((1, 2, 1)), core_3=np.ones((1, 2, 1))"),
               "no core_2 before core_3; expected cores without a gap. Write the model again.");
-    EXPECT_EQ(
-        refusal_of("core_3=np.ones((1, 2, 1))"),
-        "cores that start at core_3; expected core_1 (a model or a personal core) or core_2 (features)");
+    EXPECT_EQ(refusal_of("core_3=np.ones((1, 2, 1))"),
+              "cores that start at core_3; expected core_1 (a model or a personal core) or core_2 (features)");
     EXPECT_EQ(refusal_of("x=np.ones(3), core_01=np.ones((1, 1, 1)), core_=np.ones(1), core_x=np.ones(1)"),
               "no array called core_1 or core_2; expected a model with arrays core_1, core_2, .... A tensor "
               "is a .npy file; couplet "
@@ -151,8 +149,7 @@ TEST_F(ModelFile, NamesCoresThatDoNotFit) {
     EXPECT_EQ(refusal_of("core_1=np.full((1, 2, 1), np.nan)", ": core_1"),
               "NaN at index (0, 0, 0), counted from 0; expected finite numbers only. Replace or remove "
               "missing values first.");
-    EXPECT_NE(refusal_of("core_1=np.ones((1, 2, 1), dtype=int)", ": core_1").find("int64 elements"),
-              std::string::npos);
+    EXPECT_NE(refusal_of("core_1=np.ones((1, 2, 1), dtype=int)", ": core_1").find("int64 elements"), std::string::npos);
 }
 
 TEST_F(ModelFile, NamesBadLabelsAndMetadata) {
@@ -161,19 +158,16 @@ TEST_F(ModelFile, NamesBadLabelsAndMetadata) {
               "3 labels in mode 1; expected 2 for shape 2. Write the model again.");
     EXPECT_EQ(refusal_of(core + "mode_names=np.array(['a', 'b'])"),
               "2 names in mode_names; expected 1, one per core. Write the model again.");
-    EXPECT_EQ(refusal_of(core + "meta_json=np.array('[1]')"),
-              "metadata that is no JSON object; expected an object");
-    EXPECT_TRUE(
-        refusal_of(core + "meta_json=np.array('{')", ": meta_json").starts_with("text that is not JSON: "));
+    EXPECT_EQ(refusal_of(core + "meta_json=np.array('[1]')"), "metadata that is no JSON object; expected an object");
+    EXPECT_TRUE(refusal_of(core + "meta_json=np.array('{')", ": meta_json").starts_with("text that is not JSON: "));
     EXPECT_EQ(refusal_of(core + "meta_json=np.array('{\"a\":' + '[' * 10**5)", ": meta_json"),
               "JSON nested too deeply; expected at most 64 levels");
 }
 
 TEST_F(ModelFile, ABadModelIsNotWritten) {
     const auto bad = sample<double>(1, {{1, 2, 3}, {2, 2, 1}});
-    EXPECT_NE(
-        refusal(path("m.npz"), [&] { save_model(path("m.npz"), bad, false); }).find("core_1 has shape 1x2x3"),
-        std::string::npos);
+    EXPECT_NE(refusal(path("m.npz"), [&] { save_model(path("m.npz"), bad, false); }).find("core_1 has shape 1x2x3"),
+              std::string::npos);
     auto label = sample<double>(1, {{1, 1, 1}});
     label.labels = {{"\xFF", {}}};
     EXPECT_THROW(save_model(path("m.npz"), label, false), InputError);

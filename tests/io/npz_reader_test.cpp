@@ -15,8 +15,7 @@ class NpzReaderTest : public testing::IoTest {
     std::string refusal_of(const std::string& script, const std::string& where_tail = ": a",
                            const NpzLimits& limits = {}) {
         python("import zipfile\n" + script);
-        return refusal(path("x.npz") + where_tail,
-                       [&] { NpzReader(path("x.npz"), limits).tensor<double>("a"); });
+        return refusal(path("x.npz") + where_tail, [&] { NpzReader(path("x.npz"), limits).tensor<double>("a"); });
     }
 };
 
@@ -30,8 +29,7 @@ TEST_F(NpzReaderTest, ReadsWhatNumpyWrites) {
         "scalar=np.array('one'))\n");
     for (const char* name : {"stored.npz", "deflated.npz"}) {
         const NpzReader archive(path(name));
-        EXPECT_EQ(archive.names(),
-                  (std::vector<std::string>{"bytes", "c", "f", "n", "s", "scalar", "single", "u"}));
+        EXPECT_EQ(archive.names(), (std::vector<std::string>{"bytes", "c", "f", "n", "s", "scalar", "single", "u"}));
         EXPECT_TRUE(archive.contains("c"));
         EXPECT_FALSE(archive.contains("d"));
         EXPECT_EQ(archive.header("c").shape, (Shape{3, 4}));
@@ -47,14 +45,12 @@ TEST_F(NpzReaderTest, ReadsWhatNumpyWrites) {
         EXPECT_EQ(archive.texts("bytes"), (std::vector<std::string>{"text"}));
         EXPECT_EQ(archive.texts("scalar"), (std::vector<std::string>{"one"}));
         const std::string bytes = get(name);
-        EXPECT_TRUE(same_elements(NpzReader(bytes_of(bytes), "memory").tensor<double>("c"),
-                                  counting<double>({3, 4})));
+        EXPECT_TRUE(same_elements(NpzReader(bytes_of(bytes), "memory").tensor<double>("c"), counting<double>({3, 4})));
     }
 }
 
 TEST_F(NpzReaderTest, RefusesTheWrongType) {
-    python(
-        "np.savez('x.npz', wide=np.ones(2), n=np.ones(2, dtype='<i8'), empty=np.array('', dtype='<U0'))\n");
+    python("np.savez('x.npz', wide=np.ones(2), n=np.ones(2, dtype='<i8'), empty=np.array('', dtype='<U0'))\n");
     const NpzReader archive(path("x.npz"));
     EXPECT_EQ(refusal(path("x.npz") + ": wide", [&] { archive.tensor<float>("wide"); }),
               "float64 elements; expected float32. Read it as float64.");
@@ -73,9 +69,8 @@ TEST_F(NpzReaderTest, RefusesForeignFiles) {
         put("x.npz", bytes);
         return refusal(path("x.npz"), [&] { const NpzReader archive(path("x.npz")); });
     };
-    EXPECT_EQ(
-        message(""),
-        "an empty file; expected an .npz archive. The file is truncated or damaged: write or copy it again.");
+    EXPECT_EQ(message(""),
+              "an empty file; expected an .npz archive. The file is truncated or damaged: write or copy it again.");
     EXPECT_EQ(message("not an archive at all"),
               "no readable archive (Not a zip archive); expected an .npz archive. The file is truncated or "
               "damaged: write or copy it "
@@ -104,29 +99,26 @@ TEST_F(NpzReaderTest, ChecksTheChecksum) {
 TEST_F(NpzReaderTest, BombsAreRefusedBeforeAllocating) {
     const std::string damaged = " The file is truncated or damaged: write or copy it again.";
     const std::string form = "; expected an .npz archive as numpy.savez or numpy.savez_compressed writes it.";
-    EXPECT_EQ(
-        refusal_of("np.savez_compressed('x.npz', a=np.zeros(10**6))\n", "", {.max_inflated_bytes = 1 << 20}),
-        "compressed members that grow too large: over 1048576 bytes" + form + damaged);
+    EXPECT_EQ(refusal_of("np.savez_compressed('x.npz', a=np.zeros(10**6))\n", "", {.max_inflated_bytes = 1 << 20}),
+              "compressed members that grow too large: over 1048576 bytes" + form + damaged);
     // The header promises more than the member holds.
-    EXPECT_EQ(
-        refusal_of("with zipfile.ZipFile('x.npz', 'w', zipfile.ZIP_DEFLATED) as z:\n"
-                   "    h = b\"{'descr': '<f8', 'fortran_order': False, 'shape': "
-                   "(10**15,)}\".replace(b'10**15', b'%d' % 10**15)\n"
-                   "    z.writestr('a.npy', b'\\x93NUMPY\\x01\\0' + len(h).to_bytes(2, 'little') + h)\n"),
-        "80 bytes, while the header promises 8000000000000080 bytes for shape 1000000000000000 of '<f8'; "
-        "expected all the "
-        "promised bytes." +
-            damaged);
+    EXPECT_EQ(refusal_of("with zipfile.ZipFile('x.npz', 'w', zipfile.ZIP_DEFLATED) as z:\n"
+                         "    h = b\"{'descr': '<f8', 'fortran_order': False, 'shape': "
+                         "(10**15,)}\".replace(b'10**15', b'%d' % 10**15)\n"
+                         "    z.writestr('a.npy', b'\\x93NUMPY\\x01\\0' + len(h).to_bytes(2, 'little') + h)\n"),
+              "80 bytes, while the header promises 8000000000000080 bytes for shape 1000000000000000 of '<f8'; "
+              "expected all the "
+              "promised bytes." +
+                  damaged);
     // Both headers of the member promise more than deflate can give.
     EXPECT_EQ(
-        refusal_of(
-            "with zipfile.ZipFile('y.npz', 'w', zipfile.ZIP_DEFLATED) as z: z.writestr('a.npy', b'0' * 100)\n"
-            "b = bytearray(open('y.npz', 'rb').read())\n"
-            "for at in b.find(b'PK\\x03\\x04') + 22, b.find(b'PK\\x01\\x02') + 24:\n"
-            "    assert b[at] == 100\n"
-            "    b[at:at + 4] = (10**9).to_bytes(4, 'little')\n"
-            "open('x.npz', 'wb').write(b)\n",
-            ""),
+        refusal_of("with zipfile.ZipFile('y.npz', 'w', zipfile.ZIP_DEFLATED) as z: z.writestr('a.npy', b'0' * 100)\n"
+                   "b = bytearray(open('y.npz', 'rb').read())\n"
+                   "for at in b.find(b'PK\\x03\\x04') + 22, b.find(b'PK\\x01\\x02') + 24:\n"
+                   "    assert b[at] == 100\n"
+                   "    b[at:at + 4] = (10**9).to_bytes(4, 'little')\n"
+                   "open('x.npz', 'wb').write(b)\n",
+                   ""),
         "a compressed member that promises too much" + form + damaged);
 }
 
@@ -143,9 +135,7 @@ TEST_F(NpzReaderTest, RefusesOddArchives) {
               "damaged: "
               "write or copy it again.");
     EXPECT_EQ(
-        refusal_of(
-            "with zipfile.ZipFile('x.npz', 'w', zipfile.ZIP_BZIP2) as z: z.writestr('a.npy', b'1' * 100)\n",
-            ""),
+        refusal_of("with zipfile.ZipFile('x.npz', 'w', zipfile.ZIP_BZIP2) as z: z.writestr('a.npy', b'1' * 100)\n", ""),
         "compression method 12" + tail);
     EXPECT_NE(refusal_of("with zipfile.ZipFile('x.npz', 'w') as z: z.writestr('a.npy', b'not an array')\n")
                   .find("a file that starts with 'not an'"),

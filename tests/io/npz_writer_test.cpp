@@ -27,16 +27,15 @@ class NpzWriterTest : public testing::IoTest {
 TEST_F(NpzWriterTest, NumpyReadsItWithoutPickle) {
     write_sample("x.npz");
     EXPECT_EQ(files(), std::vector<std::string>{"x.npz"});
-    EXPECT_EQ(
-        python("z = np.load('x.npz', allow_pickle=False)\n"
-               "print(sorted(z.files))\n"
-               "assert z['single'].dtype == '<f4' and (z['single'] == np.arange(6).reshape(2, 3) / 4).all()\n"
-               "assert z['wide'].dtype == '<f8' and (z['wide'] == np.arange(4) / 4).all()\n"
-               "print(z['numbers'].tolist(), ascii(z['texts'].tolist()), z['note'].item())\n"
-               "import zipfile; print(zipfile.ZipFile('x.npz').testzip())\n"),
-        "['note', 'numbers', 'single', 'texts', 'wide']\n"
-        "[-1, 0, 4611686018427387904] ['asthma', '', 'na\\xefve \\U0001fac0'] {\"a\": 1}\n"
-        "None\n");
+    EXPECT_EQ(python("z = np.load('x.npz', allow_pickle=False)\n"
+                     "print(sorted(z.files))\n"
+                     "assert z['single'].dtype == '<f4' and (z['single'] == np.arange(6).reshape(2, 3) / 4).all()\n"
+                     "assert z['wide'].dtype == '<f8' and (z['wide'] == np.arange(4) / 4).all()\n"
+                     "print(z['numbers'].tolist(), ascii(z['texts'].tolist()), z['note'].item())\n"
+                     "import zipfile; print(zipfile.ZipFile('x.npz').testzip())\n"),
+              "['note', 'numbers', 'single', 'texts', 'wide']\n"
+              "[-1, 0, 4611686018427387904] ['asthma', '', 'na\\xefve \\U0001fac0'] {\"a\": 1}\n"
+              "None\n");
 }
 
 TEST_F(NpzWriterTest, EqualContentGivesEqualBytes) {

@@ -8,8 +8,8 @@
 
 namespace couplet {
 
-/// Rows over the feature modes, R x (I2 ... IN): D_k of a client, or a merged state. Held as a train with open left bond
-/// (left-orthonormal cores, the norm in the last) or dense, whichever is smaller.
+/// Rows over the feature modes, R x (I2 ... IN): D_k of a client, or a merged state. Held as a train with open left
+/// bond (left-orthonormal cores, the norm in the last) or dense, whichever is smaller.
 class FeatureBlock {
   public:
     /// Throws InputError unless the matrix has features.size() columns.

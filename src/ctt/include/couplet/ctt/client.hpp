@@ -9,10 +9,10 @@ namespace couplet {
 /// What a client sends in the first round of stack and average.
 struct Upload {
     Released<FeatureBlock> block;
-    Index rows = 0;       ///< I1
-    double norm2 = 0;     ///< ||X_k||^2
-    double svd_tail2 = 0; ///< a_k^2, cut at the R1 bond
-    double tt_tail2 = 0;  ///< t_k^2, cut at the feature bonds
+    Index rows = 0;        ///< I1
+    double norm2 = 0;      ///< ||X_k||^2
+    double svd_tail2 = 0;  ///< a_k^2, cut at the R1 bond
+    double tt_tail2 = 0;   ///< t_k^2, cut at the feature bonds
 };
 
 /// Relative errors a client may make, as parts of its own norm.
@@ -32,8 +32,8 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits);
 /// The printed method's client step (Alg. 2 and 3): exactly `rank` singular vectors, then TT-SVD with
 /// eps1 / sqrt(N-1) ||X_k|| at every bond.
 struct AverageStep {
-    Matrix<double> personal;   ///< U_k, stays here
-    Matrix<double> weighted;   ///< D_k = U_k^T X_k, dense; stays here
+    Matrix<double> personal;  ///< U_k, stays here
+    Matrix<double> weighted;  ///< D_k = U_k^T X_k, dense; stays here
     Upload upload;
 };
 AverageStep average_client(TensorView<const double> x, Index rank, double eps1);

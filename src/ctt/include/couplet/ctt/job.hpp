@@ -64,8 +64,8 @@ struct Job {
     ConsensusOptions consensus;
 };
 
-/// Fills in the defaults: average eps1 = 0.1, eps2 = 0.05 and plain consensus (the paper's); otherwise eps1 = eps2 = 0.01
-/// when only a rank is given and eps = 0.1 when nothing is. Throws InputError for combinations that mean nothing.
+/// Fills in the defaults: average eps1 = 0.1, eps2 = 0.05 and plain consensus (the paper's); otherwise eps1 = eps2 =
+/// 0.01 when only a rank is given and eps = 0.1 when nothing is. Throws InputError for combinations that mean nothing.
 Job resolve_job(const JobOptions& options);
 
 /// What a client tells at the start of a job.
@@ -82,8 +82,8 @@ struct Start {
     double norm2 = 0;  ///< of all clients
 };
 
-/// Totals of all clients. Throws InputError when there are none, when feature shapes differ (naming client and mode), or
-/// when the average's common rank exceeds what a client can give (naming every client's cap).
+/// Totals of all clients. Throws InputError when there are none, when feature shapes differ (naming client and mode),
+/// or when the average's common rank exceeds what a client can give (naming every client's cap).
 Start start_job(const Job& job, const std::vector<Hello>& hellos);
 
 /// The rank a client can give: min(rows, I2 ... IN).

@@ -10,8 +10,8 @@ namespace couplet {
 
 /// What a merge may cut, in absolute squares.
 struct MergeCuts {
-    double budget2 = 0;     ///< for all bonds together; the R1 bond takes what the feature bonds leave
-    double bond_tail2 = 0;  ///< for each of the N - 2 feature bonds
+    double budget2 = 0;               ///< for all bonds together; the R1 bond takes what the feature bonds leave
+    double bond_tail2 = 0;            ///< for each of the N - 2 feature bonds
     Index max_rank = unlimited_rank;  ///< of R1
 };
 
@@ -20,13 +20,14 @@ struct Merged {
     double discarded2 = 0;  ///< ||S||^2 minus what the features keep of it
 };
 
-/// Best common row space of S = [D_1; ...; D_K] as right-orthonormal feature cores: R1 singular directions of S, weighted
-/// by importance. All blocks must have the same feature modes.
+/// Best common row space of S = [D_1; ...; D_K] as right-orthonormal feature cores: R1 singular directions of S,
+/// weighted by importance. All blocks must have the same feature modes.
 ///
 /// Two routes with the same result up to rounding; merge_blocks takes the cheaper and never multiplies out more than
 /// 2^26 numbers:
 /// - merge_dense multiplies S out, rho x P, and decomposes it: about rho P (rho + 2 R) flops, rho = sum of R1_k.
-/// - merge_trains sweeps n = N..2 over the stacked cores: sum_n [2 sum_k R^k_{n-1} I_n R^k_n r_n + O(rho m min(rho, m))],
+/// - merge_trains sweeps n = N..2 over the stacked cores: sum_n [2 sum_k R^k_{n-1} I_n R^k_n r_n + O(rho m min(rho,
+/// m))],
 ///   m = I_n r_n. Nothing of size P is formed. Blocks must be left-orthonormal; a block that is not is made so first.
 Merged merge_blocks(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts);
 Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts);

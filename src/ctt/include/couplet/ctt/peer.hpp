@@ -13,8 +13,8 @@
 
 namespace couplet {
 
-/// What one peer tells another: a consensus state; a basis or the result, flooded or sent down a tree; totals or a merge
-/// on the way up a tree.
+/// What one peer tells another: a consensus state; a basis or the result, flooded or sent down a tree; totals or a
+/// merge on the way up a tree.
 using PeerBody = std::variant<std::vector<double>, Matrix<double>, FeaturesMessage, Start, MergeState>;
 
 /// `step` counts the sub-protocols of a job, the same at every peer. The body is shared, not copied, between the
@@ -33,7 +33,8 @@ Index count_numbers(const PeerBody& body);
 /// finished().
 ///
 /// - average: consensus on D_k, then TT-SVD(eps2) of what each node has (paper Alg. 3).
-/// - subspace: consensus on each sum; after it the first node floods the next basis, and at the end the features, so that
+/// - subspace: consensus on each sum; after it the first node floods the next basis, and at the end the features, so
+/// that
 ///   all nodes hold the same bits.
 /// - stack: totals, then merges, up a breadth-first tree to its central node; totals, then features, down it.
 ///

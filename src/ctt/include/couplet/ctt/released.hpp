@@ -4,8 +4,8 @@
 
 namespace couplet {
 
-/// A value that has passed a step after which it may leave its owner: compression to feature cores, or a sum over all of
-/// a client's patients. Messages hold Released values only, and nothing outside that step can make one, so a message
+/// A value that has passed a step after which it may leave its owner: compression to feature cores, or a sum over all
+/// of a client's patients. Messages hold Released values only, and nothing outside that step can make one, so a message
 /// built from raw local data does not compile.
 template <class T>
 class Released {

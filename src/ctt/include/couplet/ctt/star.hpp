@@ -56,8 +56,8 @@ class StarClient {
     std::optional<PersonalFit> result_;
 };
 
-/// The coordinator of the star. Messages may arrive in any order and repeatedly (a repeated one is ignored); uploads are
-/// merged in the order of the clients, so the result does not depend on arrival.
+/// The coordinator of the star. Messages may arrive in any order and repeatedly (a repeated one is ignored); uploads
+/// are merged in the order of the clients, so the result does not depend on arrival.
 class StarCoordinator {
   public:
     StarCoordinator(const Job& job, Index clients);

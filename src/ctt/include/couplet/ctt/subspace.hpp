@@ -10,8 +10,9 @@
 namespace couplet {
 
 /// The common row space from sums over clients (section 4): Y_t = sum_k X_k^T (X_k Q_{t-1}) for a few passes, then the
-/// Gram matrix on the Krylov space they span; or one sum, the Gram matrix itself. Whoever holds the sums (a coordinator,
-/// or each peer after consensus) runs one of these; clients answer its requests with sketch_sum and projected_gram.
+/// Gram matrix on the Krylov space they span; or one sum, the Gram matrix itself. Whoever holds the sums (a
+/// coordinator, or each peer after consensus) runs one of these; clients answer its requests with sketch_sum and
+/// projected_gram.
 class SubspaceIteration {
   public:
     /// What the next sum must be of.

@@ -18,7 +18,7 @@ struct SimulationOptions {
     double heldout = 0;          ///< part of each client's patients kept out of the job, 0 <= heldout < 1
     bool save_state = false;     ///< return the merge before its final cut (stack in a star)
     std::optional<MergeState> resume = {};
-    bool dry_run = false;        ///< stop when it is known what would be sent
+    bool dry_run = false;  ///< stop when it is known what would be sent
     /// Receives each client's personal core (I1 x R1) as it is fitted, in the order of the clients.
     std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
     ProgressSink progress = {};
@@ -43,13 +43,13 @@ struct SimulationResult {
     std::optional<double> rse_heldout;
     std::vector<double> rse_per_client;
     std::optional<double> rel_error_bound;
-    std::vector<Index> ranks;           ///< R_1 ... R_N of the feature train
+    std::vector<Index> ranks;  ///< R_1 ... R_N of the feature train
     std::vector<Index> personal_ranks;
     Index rounds = 0;
     double numbers_up_per_client = 0;
     double numbers_down_per_client = 0;
     double numbers_total = 0;
-    double bytes_up = 0;    ///< of all messages to the coordinator, or between peers
+    double bytes_up = 0;  ///< of all messages to the coordinator, or between peers
     double bytes_down = 0;
     PhaseSeconds seconds;
     std::optional<ConsensusReport> consensus;

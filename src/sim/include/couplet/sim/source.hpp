@@ -47,8 +47,8 @@ class LazySource : public ClientSource {
     std::function<Tensor<double>(Index)> make_;
 };
 
-/// The rows of one tensor over K clients, as evenly as possible, in order; the first ones get one more. Throws InputError
-/// unless 1 <= K <= rows.
+/// The rows of one tensor over K clients, as evenly as possible, in order; the first ones get one more. Throws
+/// InputError unless 1 <= K <= rows.
 std::vector<Tensor<double>> split_rows(TensorView<const double> x, Index clients);
 
 }  // namespace couplet

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/core/progress.hpp"
+#include "couplet/tt/tt_svd.hpp"
+#include "format.hpp"
+#include "inputs.hpp"
+#include "layout.hpp"
+#include "session.hpp"
+#include "stopwatch.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+constexpr double default_eps = 1e-2;
+constexpr std::array methods{SvdMethod::automatic, SvdMethod::gram, SvdMethod::qr, SvdMethod::random};
+
+struct Options {
+    std::string input;
+    std::optional<double> eps;
+    std::optional<Index> max_rank;
+    std::string method = "auto";
+    Index repeat = 1;
+    std::string output;
+
+    /// Only a rank: no other cut.
+    double effective_eps() const { return eps.value_or(max_rank ? 0 : default_eps); }
+};
+
+SvdMethod method_named(const std::string& name) {
+    return *std::find_if(methods.begin(), methods.end(), [&](SvdMethod m) { return to_string(m) == name; });
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+template <Real T>
+struct Run {
+    TtSvdResult<T> result;
+    std::vector<double> seconds;  ///< of every repetition
+};
+
+template <Real T>
+Run<T> compute(TensorView<const T> x, const Options& options, const Session& session) {
+    const ProgressSink progress = session.progress();
+    const TtSvdOptions how{.eps = options.effective_eps(),
+                           .max_rank = options.max_rank.value_or(unlimited_rank),
+                           .method = method_named(options.method),
+                           .seed = session.seed(),
+                           .progress = options.repeat == 1 ? progress : ProgressSink{}};
+    Run<T> run;
+    for (Index i = 0; i < options.repeat; ++i) {
+        if (options.repeat > 1) report(progress, "repeat", i, options.repeat);
+        run.result = {};  // the last run's memory is not this one's
+        Stopwatch watch;
+        run.result = tt_svd(x, how);
+        run.seconds.push_back(watch.lap());
+    }
+    report(progress, "done", 1, 1);
+    return run;
+}
+
+template <Real T>
+void save(TtSvdResult<T> result, const Labels& labels, const Options& options, const Session& session) {
+    Model<T> model = to_model(std::move(result.train));
+    model.labels = labels;
+    model.metadata = {{"eps", options.effective_eps()},
+                      {"method", to_string(result.method)},
+                      {"norm", result.norm},
+                      {"rank_limited", result.rank_limited},
+                      {"rel_error", result.rel_error},
+                      {"seed", session.seed()},
+                      {"version", version()}};
+    save_model(options.output, model, session.force());
+}
+
+template <Real T>
+void decompose(TensorView<const T> x, const TensorFile& file, double read_seconds, const Options& options,
+               const Session& session) {
+    auto [result, runs] = compute(x, options, session);
+    const std::vector<Index> ranks = result.train.ranks();
+    const Index numbers = result.train.parameters();
+    const double compression = static_cast<double>(x.size()) / static_cast<double>(numbers);
+    const double compute_seconds = median(runs);
+
+    Json json{{"shape", x.shape().sizes()},
+              {"ranks", ranks},
+              {"rel_error", result.rel_error},
+              {"compression", compression},
+              {"method", to_string(result.method)},
+              {"seconds", {{"read", read_seconds}, {"compute", compute_seconds}, {"write", 0.0}}},
+              {"rank_limited", result.rank_limited},
+              {"norm", result.norm},
+              {"seed", session.seed()},
+              {"version", version()}};
+    if (options.repeat > 1) json["runs"] = runs;
+
+    const double eps = options.effective_eps();
+    const char* over = options.eps && result.rel_error > eps ? ", cut by --max-rank first" : "";
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"tensor", fmt::format("{}, {}, {}", shape_text(x.shape()), dtype_name(file.dtype()),
+                               bytes_text(x.size() * static_cast<Index>(sizeof(T))))},
+        {"ranks", ranks_text(ranks)},
+        {"relative error", eps > 0
+                               ? fmt::format("{} (asked: {}{})", number_text(result.rel_error), number_text(eps), over)
+                               : number_text(result.rel_error)},
+        {"compression",
+         fmt::format("{}x, {} numbers become {}", number_text(compression), count_text(x.size()), count_text(numbers))},
+        {"method", std::string(to_string(result.method))}};
+
+    double write_seconds = 0;
+    if (!options.output.empty()) {
+        Stopwatch watch;
+        save(std::move(result), file.labels(), options, session);
+        write_seconds = watch.lap();
+        json["seconds"]["write"] = write_seconds;
+        json["output"] = options.output;
+        rows.emplace_back("written", options.output);
+    }
+    rows.emplace_back("time", fmt::format("read {}, compute {}{}, write {}", seconds_text(read_seconds),
+                                          seconds_text(compute_seconds),
+                                          options.repeat > 1 ? fmt::format(" (median of {})", options.repeat) : "",
+                                          seconds_text(write_seconds)));
+    session.print(json, fields(rows));
+}
+
+void execute(const Options& options, const Session& session) {
+    session.claim_output(options.output, std::array{options.input});
+    Stopwatch watch;
+    const TensorFile file = read_tensor(options.input);
+    const double read_seconds = watch.lap();
+    file.visit([&](auto x) { decompose(x, file, read_seconds, options, session); });
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    std::vector<std::string> names;
+    for (const SvdMethod method : methods) names.emplace_back(to_string(method));
+    add_input(app, "X.npy", options->input, "Tensor to decompose: .npy with float32 or float64, .csv, .csv.gz or .tns");
+    add_eps(
+        app, options->eps,
+        "Relative error allowed, 0 <= E < 1: the norm of what is lost over the norm of the tensor. Without --eps and "
+        "--max-rank 0.01; with --max-rank alone 0, so that only the rank cuts");
+    add_max_rank(app, options->max_rank, "No rank exceeds R, even if the error then does");
+    add_choice(app, "--method", names, options->method,
+               "How singular vectors are found. gram is fastest but cannot see errors below 1e-6, qr is accurate to "
+               "rounding, random suits small ranks, auto picks");
+    add_count(app, {"--repeat", "N", 1, 1000000, "It is the number of timed runs."}, options->repeat,
+              "Compute N times and report the median time");
+    add_output(app, ".npz", false, options->output, "Model to write; without it nothing is written");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb decompose_verb{
+    .name = "decompose",
+    .group = tensors_group,
+    .summary = "split a tensor into a tensor train (TT-SVD)",
+    .description =
+        "Finds a chain of small three-way cores whose product is the tensor within the relative error asked for, with "
+        "ranks as small as that allows. The error is reported as achieved. The file is mapped, not copied.",
+    .output =
+        "ranks: R_0 ... R_N, the sizes of the bonds between cores; both ends are 1. relative error: norm of the "
+        "difference over the norm of the tensor. compression: numbers in the tensor over numbers in the cores.\n"
+        "--json: shape, ranks, rel_error, compression, method, seconds {read, compute, write}, rank_limited "
+        "(--max-rank "
+        "cut more than the error asked for), norm, seed, version, runs (with --repeat), output (with -o).",
+    .examples =
+        "couplet decompose X.npy\n"
+        "couplet decompose X.npy --eps 0.05 -o M.npz\n"
+        "couplet decompose X.npy --max-rank 20 --json --quiet",
+    .setup = setup};
+
+}  // namespace couplet::cli

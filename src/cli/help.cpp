@@ -1,0 +1,113 @@
+#include "help.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "layout.hpp"
+#include "options.hpp"
+#include "usage.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view root_text =
+    "Decomposes tensors into tensor trains: chains of small cores whose product is the tensor, or close to it. "
+    "Tensors are .npy files (also .csv, .csv.gz, .tns), models are .npz files that numpy.load reads.";
+
+constexpr std::string_view root_examples =
+    "couplet ranks X.npy                          which rank gives which error\n"
+    "couplet decompose X.npy --eps 0.05 -o M.npz  a model within 5% of the tensor\n"
+    "couplet reconstruct M.npz -o Y.npy           and back";
+
+std::string label(const CLI::Option& option) {
+    if (option.get_positional()) return option.get_name();
+    std::string text;
+    for (const std::string& name : option.get_snames()) text += (text.empty() ? "-" : ", -") + name;
+    for (const std::string& name : option.get_lnames()) text += (text.empty() ? "--" : ", --") + name;
+    const std::string type = option.get_type_name();
+    // A list of words is long: it stands in the description.
+    if (!type.empty()) text += type.find('|') == std::string::npos ? " " + type : " WORD";
+    return text;
+}
+
+std::string explanation(const CLI::Option& option) {
+    std::string text = option.get_description();
+    std::string words = option.get_type_name();
+    if (words.find('|') != std::string::npos) {
+        for (std::size_t i = 0; (i = words.find('|', i)) != std::string::npos;) words.replace(i, 1, ", ");
+        text += ": " + words;
+    }
+    if (!option.get_default_str().empty()) text += fmt::format(" (default: {})", option.get_default_str());
+    return text;
+}
+
+Rows option_rows(const CLI::App& app, bool positional, bool global) {
+    Rows rows;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_positional() != positional || (option->get_group() == globals_group) != global) continue;
+        rows.emplace_back(label(*option), explanation(*option));
+    }
+    return rows;
+}
+
+std::string section(std::string_view title, const Rows& rows) {
+    return rows.empty() ? "" : fmt::format("\n{}:\n{}", title, fields(rows, 2));
+}
+
+std::string paragraph_section(std::string_view title, std::string_view text) {
+    return text.empty() ? "" : fmt::format("\n{}:\n{}\n", title, wrapped(text, 2));
+}
+
+/// Commands are never broken: a broken one cannot be copied.
+std::string example_section(std::string_view text) {
+    if (text.empty()) return "";
+    std::string lines = "  " + std::string(text);
+    for (std::size_t i = 0; (i = lines.find('\n', i)) != std::string::npos; i += 3) lines.replace(i, 1, "\n  ");
+    return fmt::format("\nExamples:\n{}\n", lines);
+}
+
+std::string root_help(const CLI::App& app) {
+    std::string text = fmt::format("Usage: {}\n\n{}\n", usage_line(app), wrapped(root_text, 0));
+    for (auto verb = verbs().begin(); verb != verbs().end();) {
+        const std::string_view group = (*verb)->group;
+        Rows rows;
+        for (; verb != verbs().end() && (*verb)->group == group; ++verb) {
+            rows.emplace_back((*verb)->name, (*verb)->summary);
+        }
+        text += section(group, rows);
+    }
+    text += section(globals_group, option_rows(app, false, true));
+    text += example_section(root_examples);
+    return text + "\ncouplet <verb> --help explains a verb.\n";
+}
+
+std::string verb_help(const CLI::App& app, const Verb* verb) {
+    std::string text = fmt::format("{}: {}\n\nUsage: {}\n", command_name(app), app.get_description(), usage_line(app));
+    if (verb != nullptr) text += "\n" + wrapped(verb->description, 0) + "\n";
+    text += section("Arguments", option_rows(app, true, false));
+    text += section("Options", option_rows(app, false, false));
+    text += section(globals_group, option_rows(app, false, true));
+    if (verb != nullptr) text += paragraph_section("Output", verb->output) + example_section(verb->examples);
+    return text;
+}
+
+}  // namespace
+
+std::string help_text(const CLI::App& app) {
+    if (app.get_parent() == nullptr) return root_help(app);
+    const auto all = verbs();
+    const bool top = app.get_parent()->get_parent() == nullptr;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Verb* verb) { return top && verb->name == app.get_name(); });
+    return verb_help(app, found == all.end() ? nullptr : *found);
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/text.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/tt/arithmetic.hpp"
+#include "format.hpp"
+#include "inputs.hpp"
+#include "layout.hpp"
+#include "session.hpp"
+#include "statistics.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string input;
+};
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+Index file_bytes(const std::string& path) { return static_cast<Index>(std::filesystem::file_size(path)); }
+
+Json labels_json(const Labels& labels) {
+    Json modes = Json::array();
+    for (const ModeLabels& mode : labels) modes.push_back({{"name", mode.name}, {"entries", mode.entries}});
+    return modes;
+}
+
+/// Names come from files: shown() keeps control characters off the terminal.
+void add_label_rows(const Labels& labels, Rows& rows) {
+    constexpr std::size_t most_shown = 3;
+    for (std::size_t n = 0; n < labels.size(); ++n) {
+        const ModeLabels& mode = labels[n];
+        if (mode.name.empty() && mode.entries.empty()) continue;
+        std::string text = mode.name.empty() ? "" : shown(mode.name);
+        for (std::size_t i = 0; i < mode.entries.size() && i < most_shown; ++i) {
+            text += (i > 0 ? ", " : (text.empty() ? "" : ": ")) + shown(mode.entries[i]);
+        }
+        if (mode.entries.size() > most_shown) text += fmt::format(", ... ({})", mode.entries.size());
+        rows.emplace_back(fmt::format("mode {}", n + 1), text);
+    }
+}
+
+void show_tensor(const Options& options, const Session& session) {
+    const TensorFile file = open_tensor(options.input);
+    const Statistics s = file.visit([](auto x) { return statistics(x); });
+    const Shape& shape = file.shape();
+    const bool fortran = options.input.ends_with(".npy") && read_npy_header(options.input).fortran_order;
+    Json json{{"kind", "tensor"},
+              {"dtype", dtype_name(file.dtype())},
+              {"order", shape.order()},
+              {"shape", shape.sizes()},
+              {"numbers", shape.size()},
+              {"bytes", file_bytes(options.input)},
+              {"fortran_order", fortran},
+              {"norm", s.norm},
+              {"min", s.min},
+              {"max", s.max},
+              {"mean", s.mean},
+              {"nonzeros", s.nonzeros},
+              {"nan", s.nan},
+              {"inf", s.inf},
+              {"labels", labels_json(file.labels())},
+              {"version", version()}};
+    Rows rows{
+        {"kind", "tensor"},
+        {"shape", shape_text(shape)},
+        {"elements",
+         fmt::format("{} {}{}", count_text(shape.size()), dtype_name(file.dtype()), fortran ? ", Fortran order" : "")},
+        {"file", bytes_text(file_bytes(options.input))},
+        {"norm", number_text(s.norm)},
+        {"min, mean, max", fmt::format("{}, {}, {}", number_text(s.min), number_text(s.mean), number_text(s.max))},
+        {"nonzeros", fmt::format("{} ({:.3g}%)", count_text(s.nonzeros),
+                                 100 * static_cast<double>(s.nonzeros) / static_cast<double>(shape.size()))}};
+    if (s.nan + s.inf > 0) {
+        rows.emplace_back("not finite", fmt::format("{} NaN, {} Inf (left out above; other verbs refuse them)",
+                                                    count_text(s.nan), count_text(s.inf)));
+    }
+    add_label_rows(file.labels(), rows);
+    session.print(json, fields(rows));
+}
+
+template <Real T>
+double model_norm(const Model<T>& model, const std::string& path) {
+    if (model.is_features() || model.is_complete()) {
+        Model<T> copy{.first_mode = model.first_mode, .cores = {}, .labels = {}};
+        for (const Tensor<T>& core : model.cores) copy.cores.push_back(Tensor<T>::copy(core.view()));
+        return couplet::norm(train_of(std::move(copy), path));
+    }
+    return std::sqrt(squared_norm(model.cores.front().view().unfold(2)));
+}
+
+template <Real T>
+void show_model(const Model<T>& model, const Options& options, const Session& session) {
+    std::vector<Index> sizes;
+    std::vector<Index> ranks{model.cores.front().shape()[0]};
+    Index numbers = 0;
+    for (const Tensor<T>& core : model.cores) {
+        sizes.push_back(core.shape()[1]);
+        ranks.push_back(core.shape()[2]);
+        numbers += core.size();
+    }
+    const Shape shape(sizes);
+    const char* kind = model.is_features() ? "features" : (model.is_complete() ? "model" : "personal");
+    const char* dtype = dtype_name(sizeof(T) == 4 ? DType::f4 : DType::f8);
+    const double norm = model_norm(model, options.input);
+    const double open = static_cast<double>(ranks.front()) * static_cast<double>(ranks.back());
+    const double compression = static_cast<double>(shape.size()) * open / static_cast<double>(numbers);
+    const Json json{{"kind", kind},
+                    {"dtype", dtype},
+                    {"order", shape.order()},
+                    {"shape", sizes},
+                    {"ranks", ranks},
+                    {"numbers", numbers},
+                    {"compression", compression},
+                    {"bytes", file_bytes(options.input)},
+                    {"norm", norm},
+                    {"labels", labels_json(model.labels)},
+                    {"metadata", model.metadata},
+                    {"version", version()}};
+    Rows rows{{"kind", kind},
+              {"modes", shape_text(shape)},
+              {"ranks", ranks_text(ranks)},
+              {"cores", fmt::format("{} {} numbers, {}x fewer than the tensor", count_text(numbers), dtype,
+                                    number_text(compression))},
+              {"file", bytes_text(file_bytes(options.input))},
+              {"norm", number_text(norm)}};
+    add_label_rows(model.labels, rows);
+    for (const auto& [name, value] : model.metadata.items()) {
+        rows.emplace_back(shown(name), value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+    }
+    session.print(json, fields(rows));
+}
+
+void execute(const Options& options, const Session& session) {
+    if (!options.input.ends_with(".npz")) return show_tensor(options, session);
+    const AnyModel any = read_model(options.input);
+    std::visit([&](const auto& model) { show_model(model, options, session); }, any);
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_input(app, "FILE", options->input, "Tensor (.npy, .csv, .csv.gz, .tns) or model (.npz)");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb info_verb{
+    .name = "info",
+    .group = tensors_group,
+    .summary = "what a tensor or model file holds",
+    .description =
+        "Shows type, shape, size and norm; for a tensor also the range of its values and how many are zero or "
+        "not finite, for a model its ranks, labels and metadata.",
+    .output =
+        "--json, both: kind (tensor, model, features, personal), dtype, order, shape, numbers, bytes, norm, labels, "
+        "version. Tensors: fortran_order, min, max, mean, nonzeros, nan, inf. Models: ranks, compression, metadata.",
+    .examples =
+        "couplet info X.npy\n"
+        "couplet info M.npz --json",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,90 @@
+#include "inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
+#include "format.hpp"
+
+namespace couplet::cli {
+namespace {
+
+/// require_finite() on all threads; the exact place is looked for only when there is one.
+template <Real T>
+void require_finite_in_parallel(TensorView<const T> x, const std::string& path) {
+    constexpr Index block = Index{1} << 18;
+    std::atomic<bool> bad{false};
+    parallel_for((x.size() + block - 1) / block, [&](Index i) {
+        const auto count = static_cast<std::size_t>(std::min(block, x.size() - i * block));
+        if (find_non_finite(std::span<const T>(x.data() + i * block, count))) bad = true;
+    });
+    if (bad) require_finite(x, path);
+}
+
+template <Real T>
+std::string modes_text(const Model<T>& model) {
+    std::vector<Index> sizes;
+    for (const Tensor<T>& core : model.cores) sizes.push_back(core.shape()[1]);
+    const std::string shape = shape_text(Shape(sizes));
+    const Index left = model.cores.front().shape()[0];
+    return model.is_features() ? fmt::format("features {} with first rank {}", shape, left)
+                               : fmt::format("modes {}", shape);
+}
+
+template <Real T>
+AnyModelPair matched(Model<T> a, Model<T> b, const std::string& path_a, const std::string& path_b) {
+    const std::string modes_a = modes_text(a);
+    const std::string modes_b = modes_text(b);
+    if (modes_a != modes_b) {
+        throw InputError({path_b, modes_b, fmt::format("{} as in {}", modes_a, path_a),
+                          "Only models of tensors of one shape go together."});
+    }
+    return ModelPair<T>{std::move(a), std::move(b)};
+}
+
+}  // namespace
+
+TensorFile read_tensor(const std::string& path) {
+    TensorFile file = open_tensor(path);
+    file.visit([&](auto x) { require_finite_in_parallel(x, path); });
+    return file;
+}
+
+AnyModel read_model(const std::string& path) {
+    for (const char* extension : {".npy", ".csv", ".csv.gz", ".tns", ".tns.gz"}) {
+        if (!path.ends_with(extension)) continue;
+        throw InputError({path, "a tensor, by its name", "a model (.npz)",
+                          fmt::format("Make one with: couplet decompose {} -o M.npz", path)});
+    }
+    return load_model(path);
+}
+
+template <Real T>
+TensorTrain<T> train_of(Model<T> model, const std::string& path) {
+    try {
+        return to_train(std::move(model));
+    } catch (const InputError& error) {
+        ErrorParts parts = error.parts();
+        parts.where = path;
+        throw InputError(std::move(parts));
+    }
+}
+
+AnyModelPair read_model_pair(const std::string& path_a, const std::string& path_b) {
+    AnyModel a = read_model(path_a);
+    AnyModel b = read_model(path_b);
+    if (std::holds_alternative<Model<float>>(a) && std::holds_alternative<Model<float>>(b)) {
+        return matched(std::get<Model<float>>(std::move(a)), std::get<Model<float>>(std::move(b)), path_a, path_b);
+    }
+    return matched(to_double(std::move(a)), to_double(std::move(b)), path_a, path_b);
+}
+
+template TensorTrain<float> train_of(Model<float>, const std::string&);
+template TensorTrain<double> train_of(Model<double>, const std::string&);
+
+}  // namespace couplet::cli

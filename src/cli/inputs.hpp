@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "couplet/io/model.hpp"
+#include "couplet/io/tensor_file.hpp"
+
+namespace couplet::cli {
+
+/// Opens a tensor and reads all of it once, on all threads: the pages of a mapped file have then arrived, and the time
+/// of what follows is its own. Throws InputError that names the first NaN or infinity.
+TensorFile read_tensor(const std::string& path);
+
+/// Reads a model; a tensor by mistake is told how to become one.
+AnyModel read_model(const std::string& path);
+
+/// The train of a model; the error for a personal core alone names the file.
+template <Real T>
+TensorTrain<T> train_of(Model<T> model, const std::string& path);
+
+/// Two models that can be added or multiplied: same element type, modes and open bond.
+template <Real T>
+struct ModelPair {
+    Model<T> a;
+    Model<T> b;
+};
+using AnyModelPair = std::variant<ModelPair<float>, ModelPair<double>>;
+
+/// float32 only when both are. Throws InputError that names both files when their modes differ.
+AnyModelPair read_model_pair(const std::string& path_a, const std::string& path_b);
+
+}  // namespace couplet::cli

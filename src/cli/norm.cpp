@@ -1,0 +1,44 @@
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "couplet/core/error.hpp"
+#include "couplet/tt/arithmetic.hpp"
+#include "format.hpp"
+#include "inputs.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string input;
+};
+
+void execute(const Options& options, const Session& session) {
+    const auto measure = [&](auto&& model) { return couplet::norm(train_of(std::move(model), options.input)); };
+    const double value = std::visit(measure, read_model(options.input));
+    session.print({{"norm", value}, {"version", version()}}, exact_text(value) + "\n");
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_input(app, "M.npz", options->input, "Model to measure");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb norm_verb{
+    .name = "norm",
+    .group = arithmetic_group,
+    .summary = "Frobenius norm of a model",
+    .description =
+        "The root of the sum of all squared entries, without forming the tensor. couplet info shows the norm of "
+        "a tensor file.",
+    .output = "One number, all its digits. --json: norm, version.",
+    .examples = "couplet norm M.npz",
+    .setup = setup};
+
+}  // namespace couplet::cli

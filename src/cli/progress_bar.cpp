@@ -1,0 +1,62 @@
+#include "progress_bar.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace couplet::cli {
+namespace {
+
+constexpr std::string_view erase_line = "\r\x1b[K";
+
+class Line {
+  public:
+    Line(std::function<void(std::string_view)> write, bool utf8) : write_(std::move(write)), utf8_(utf8) {}
+    ~Line() { erase(); }
+    Line(const Line&) = delete;
+    Line& operator=(const Line&) = delete;
+
+    void show(const ProgressEvent& event) {
+        if (event.done >= event.total) return erase();
+        std::string text = bar_text(event, utf8_);
+        if (text == shown_) return;
+        write_(std::string(erase_line) + text);
+        shown_ = std::move(text);
+    }
+
+  private:
+    void erase() {
+        if (!std::exchange(shown_, {}).empty()) write_(erase_line);
+    }
+
+    std::function<void(std::string_view)> write_;
+    bool utf8_;
+    std::string shown_;
+};
+
+}  // namespace
+
+std::string bar_text(const ProgressEvent& event, bool utf8) {
+    constexpr std::int64_t width = 40;
+    const double part = event.total > 0 ? static_cast<double>(event.done) / static_cast<double>(event.total) : 0;
+    const auto filled = std::clamp<std::int64_t>(static_cast<std::int64_t>(part * width), 0, width);
+    std::string bar;
+    for (std::int64_t i = 0; i < width; ++i) {
+        if (utf8) {
+            bar += i < filled ? "█" : "░";
+        } else {
+            bar += i < filled ? '#' : '.';
+        }
+    }
+    return fmt::format("{}  {}  {}/{}", event.phase.substr(0, 16), bar, event.done, event.total);
+}
+
+ProgressSink progress_bar(std::function<void(std::string_view)> write, bool utf8) {
+    auto line = std::make_shared<Line>(std::move(write), utf8);
+    return [line](const ProgressEvent& event) { line->show(event); };
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "couplet/core/progress.hpp"
+
+namespace couplet::cli {
+
+/// "decompose  ####....  1/2", with blocks when `utf8`. Fits a line of 80 columns.
+std::string bar_text(const ProgressEvent& event, bool utf8);
+
+/// A sink that keeps one line up to date through `write`. The line is removed when the work is done, and when the
+/// last copy of the sink goes, so that nothing stays before a result or a message.
+ProgressSink progress_bar(std::function<void(std::string_view)> write, bool utf8);
+
+}  // namespace couplet::cli

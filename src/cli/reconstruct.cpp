@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/npy.hpp"
+#include "format.hpp"
+#include "inputs.hpp"
+#include "layout.hpp"
+#include "session.hpp"
+#include "stopwatch.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string input;
+    std::string output;
+};
+
+/// With an open left bond its index comes first as a mode of its own.
+template <Real T>
+Shape full_shape(const TensorTrain<T>& train) {
+    std::vector<Index> sizes;
+    if (train.left_rank() > 1) sizes.push_back(train.left_rank());
+    sizes.insert(sizes.end(), train.shape().sizes().begin(), train.shape().sizes().end());
+    return Shape(std::move(sizes));
+}
+
+/// A small model can stand for terabytes. The system would hand out the memory and end the process later.
+void require_memory(const Shape& shape, Index item, const std::string& path) {
+    const Index memory = Index{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+    if (shape.size() <= memory / item) return;
+    throw RunError({path, fmt::format("a tensor {} of more memory than there is", shape_text(shape)),
+                    fmt::format("at most {}", bytes_text(memory)), "Use a larger machine."});
+}
+
+template <Real T>
+void reconstruct(Model<T> model, const Options& options, const Session& session, double read_seconds) {
+    const TensorTrain<T> train = train_of(std::move(model), options.input);
+    require_memory(full_shape(train), sizeof(T), options.input);
+    Stopwatch watch;
+    const Tensor<T> full = train.full();
+    const double compute_seconds = watch.lap();
+    write_npy(options.output, full.view(), session.force());
+    const double write_seconds = watch.lap();
+    const char* dtype = dtype_name(sizeof(T) == 4 ? DType::f4 : DType::f8);
+    const Index bytes = full.size() * static_cast<Index>(sizeof(T));
+    const Json json{{"shape", full.shape().sizes()},
+                    {"ranks", train.ranks()},
+                    {"dtype", dtype},
+                    {"seconds", {{"read", read_seconds}, {"compute", compute_seconds}, {"write", write_seconds}}},
+                    {"version", version()},
+                    {"output", options.output}};
+    session.print(json,
+                  fields({{"tensor", fmt::format("{}, {}, {}", shape_text(full.shape()), dtype, bytes_text(bytes))},
+                          {"from ranks", ranks_text(train.ranks())},
+                          {"written", options.output},
+                          {"time", fmt::format("read {}, compute {}, write {}", seconds_text(read_seconds),
+                                               seconds_text(compute_seconds), seconds_text(write_seconds))}}));
+}
+
+void execute(const Options& options, const Session& session) {
+    session.claim_output(options.output, std::array{options.input});
+    Stopwatch watch;
+    AnyModel any = read_model(options.input);
+    const double read_seconds = watch.lap();
+    std::visit([&](auto&& model) { reconstruct(std::move(model), options, session, read_seconds); }, std::move(any));
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_input(app, "M.npz", options->input, "Model to multiply out");
+    add_output(app, ".npy", true, options->output, "Tensor to write");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb reconstruct_verb{
+    .name = "reconstruct",
+    .group = tensors_group,
+    .summary = "multiply a model out to the full tensor",
+    .description =
+        "Writes the tensor that the cores of a model stand for, in the element type of the model. The features "
+        "of a federation have an open first bond, which becomes the first mode.",
+    .output = "--json: shape, ranks, dtype, seconds {read, compute, write}, version, output.",
+    .examples = "couplet reconstruct M.npz -o Y.npy",
+    .setup = setup};
+
+}  // namespace couplet::cli

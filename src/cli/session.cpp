@@ -1,0 +1,36 @@
+#include "session.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "couplet/io/atomic_file.hpp"
+#include "progress_bar.hpp"
+#include "signals.hpp"
+#include "terminal.hpp"
+
+namespace couplet::cli {
+
+void Session::claim_output(const std::string& path, std::span<const std::string> inputs) const {
+    if (path.empty()) return;
+    const std::vector<std::filesystem::path> paths(inputs.begin(), inputs.end());
+    require_output(path, globals_.force, paths);
+    clean_on_interrupt(std::filesystem::path(path).parent_path());
+}
+
+ProgressSink Session::progress() const {
+    if (globals_.quiet || !stderr_is_terminal()) return {};
+    return progress_bar(write_stderr, locale_is_utf8());
+}
+
+void Session::note(std::string_view text) const {
+    if (!globals_.quiet) write_stderr(fmt::format("{}: {}\n", who_, text));
+}
+
+void Session::print(const Json& json, std::string_view text) const {
+    if (!globals_.json) return write_stdout(text);
+    // File names may be any bytes; JSON is UTF-8.
+    write_stdout(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "couplet/core/progress.hpp"
+#include "options.hpp"
+
+namespace couplet::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// What a verb may know and do beyond its own options: the global flags, and the terminal.
+class Session {
+  public:
+    /// `who` starts every line on stderr: "couplet decompose".
+    Session(Globals globals, std::string who) : globals_(std::move(globals)), who_(std::move(who)) {}
+
+    std::uint64_t seed() const noexcept { return globals_.seed; }
+    bool force() const noexcept { return globals_.force; }
+
+    /// Refuses, before the work starts, an output that could not be written at its end or that is an input, and has
+    /// its temporary files removed on an interrupt. An empty path is no output.
+    void claim_output(const std::string& path, std::span<const std::string> inputs) const;
+    /// Draws a bar on stderr when that is a terminal; empty otherwise and with --quiet.
+    ProgressSink progress() const;
+    /// A line on stderr, unless --quiet.
+    void note(std::string_view text) const;
+    /// The result: the object with --json, the text without.
+    void print(const Json& json, std::string_view text) const;
+
+  private:
+    Globals globals_;
+    std::string who_;
+};
+
+}  // namespace couplet::cli

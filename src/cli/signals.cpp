@@ -1,0 +1,77 @@
+#include "signals.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace couplet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folders {
+    std::mutex mutex;
+    std::vector<fs::path> paths;
+};
+
+/// Never destroyed: the waiting thread may need it while the process ends.
+Folders& folders() {
+    static auto* const shared = new Folders;
+    return *shared;
+}
+
+bool is_ignored(int signal) {
+    struct sigaction current {};
+    return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
+}
+
+/// A thread that waits may lock, allocate and read folders, which a signal handler may not.
+[[noreturn]] void wait_for(sigset_t signals) {
+    int signal = 0;
+    while (::sigwait(&signals, &signal) != 0) continue;
+    Folders& known = folders();
+    const std::lock_guard lock(known.mutex);
+    for (const fs::path& folder : known.paths) remove_temporaries(folder, ::getpid());
+    ::_exit(128 + signal);
+}
+
+}  // namespace
+
+void watch_signals() {
+    ::signal(SIGPIPE, SIG_IGN);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        if (!is_ignored(signal)) ::sigaddset(&signals, signal);
+    }
+    folders();
+    // Every later thread inherits the mask, so only the waiting one takes these signals.
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread(wait_for, signals).detach();
+}
+
+void clean_on_interrupt(const fs::path& folder) {
+    Folders& known = folders();
+    const std::lock_guard lock(known.mutex);
+    known.paths.push_back(folder.empty() ? fs::path(".") : folder);
+}
+
+void remove_temporaries(const fs::path& folder, pid_t process) noexcept {
+    try {
+        const std::string prefix = ".couplet-" + std::to_string(process) + "-";
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+            if (entry.path().filename().string().starts_with(prefix)) fs::remove(entry.path(), ignored);
+        }
+    } catch (const std::exception&) {
+        return;  // the process ends anyway
+    }
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,147 @@
+#include "usage.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
+
+#include "couplet/io/text.hpp"
+#include "suggest.hpp"
+
+namespace couplet::cli {
+namespace {
+
+std::string help_hint(const CLI::App& app) { return fmt::format("See {} --help.", command_name(app)); }
+
+std::string with_suggestion(const std::string& word, const std::vector<std::string>& names, const CLI::App& app) {
+    const auto near = nearest(word, names);
+    return near ? fmt::format("Did you mean {}? {}", *near, help_hint(app)) : help_hint(app);
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    }
+    return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    return names;
+}
+
+bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+[[noreturn]] void refuse_option(const std::string& word, const CLI::App& app) {
+    const std::string name = word.substr(0, word.find('='));
+    throw InputError({shown(name), "no such option", fmt::format("an option of {}", command_name(app)),
+                      with_suggestion(name, option_names(app), app)});
+}
+
+[[noreturn]] void refuse_word(const std::string& word, const CLI::App& app) {
+    const std::vector<std::string> names = subcommand_names(app);
+    if (names.empty()) {
+        throw InputError({shown(word), "one argument too many", usage_line(app), help_hint(app)});
+    }
+    // The likeliest wish of a new user; no verb of that name exists.
+    const std::string remedy = word == "help" ? help_hint(app) : with_suggestion(word, names, app);
+    throw InputError({shown(word), "no such verb", fmt::format("one of {}", fmt::join(names, ", ")), remedy});
+}
+
+const CLI::Option* first_missing(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_required() && option->count() == 0) return option;
+    }
+    return nullptr;
+}
+
+const CLI::Option* first_repeated(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_expected_max() <= 1 && option->count() > 1) return option;
+    }
+    return nullptr;
+}
+
+std::string underscored(std::string name) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+}  // namespace
+
+const CLI::App* active_app(const CLI::App& root) {
+    const CLI::App* app = &root;
+    for (auto subs = app->get_subcommands(); !subs.empty(); subs = app->get_subcommands()) app = subs.front();
+    return app;
+}
+
+std::string command_name(const CLI::App& app) {
+    return app.get_parent() == nullptr ? app.get_name() : command_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string usage_line(const CLI::App& app) {
+    std::string line = command_name(app);
+    if (!app.get_subcommands({}).empty()) line += " <verb>";
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_positional()) line += " " + option->get_name();
+    }
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_positional() || !option->get_required()) continue;
+        const bool is_short = !option->get_snames().empty();
+        line += fmt::format(" {}{} {}", is_short ? "-" : "--",
+                            is_short ? option->get_snames().front() : option->get_lnames().front(),
+                            option->get_type_name());
+    }
+    return line + " [options]";
+}
+
+void refuse_leftovers(const CLI::App& root) {
+    for (const CLI::App* app = &root;;) {
+        const std::vector<std::string> left = app->remaining();
+        if (!left.empty() && is_option(left.front())) refuse_option(left.front(), *app);
+        if (!left.empty()) refuse_word(left.front(), *app);
+        const auto subs = app->get_subcommands();
+        if (subs.empty()) return;
+        app = subs.front();
+    }
+}
+
+InputError explained(const CLI::ParseError& error, const CLI::App& root) {
+    const CLI::App& app = *active_app(root);
+    if (const auto* option = first_repeated(app)) {
+        return InputError(
+            {option->get_name(), fmt::format("given {} times", option->count()), "one value", "Leave the others out."});
+    }
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+        if (const auto* option = first_missing(app)) {
+            return InputError({option->get_name(), "missing", usage_line(app), help_hint(app)});
+        }
+    }
+    const std::string text = error.what();
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+        const std::string name = text.substr(0, text.find(':'));
+        if (const auto* option = app.get_option_no_throw(name)) {
+            return InputError(
+                {name, "nothing after it", fmt::format("a value {}", option->get_type_name()), help_hint(app)});
+        }
+    }
+    return InputError({"arguments", text, usage_line(app), help_hint(app)});
+}
+
+InputError missing_verb() { return InputError({"verb", "missing", "couplet <verb> [options]", "See couplet --help."}); }
+
+std::string option_message(const ErrorParts& parts, const CLI::App& app) {
+    ErrorParts named = parts;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            if (underscored(name) == parts.where) named.where = "--" + name;
+        }
+    }
+    return Error(named).what();
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,30 @@
+#include <array>
+
+#include "verb.hpp"
+
+/// One line per verb, in the order of the help.
+#define COUPLET_FOR_EACH_VERB(VERB) \
+    VERB(decompose)                 \
+    VERB(ranks)                     \
+    VERB(reconstruct)               \
+    VERB(info)                      \
+    VERB(round)                     \
+    VERB(add)                       \
+    VERB(dot)                       \
+    VERB(norm)                      \
+    VERB(completion)
+
+namespace couplet::cli {
+
+#define COUPLET_DECLARE(name) extern const Verb name##_verb;
+COUPLET_FOR_EACH_VERB(COUPLET_DECLARE)
+#undef COUPLET_DECLARE
+
+std::span<const Verb* const> verbs() {
+#define COUPLET_ADDRESS(name) &name##_verb,
+    static const std::array all{COUPLET_FOR_EACH_VERB(COUPLET_ADDRESS)};
+#undef COUPLET_ADDRESS
+    return all;
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace couplet {
+
+/// The public files that the builders know.
+enum class DataFile { ecg, ecg_classes, diabetes, cms, synthea_patients, synthea_conditions, synthea_medications };
+
+/// Where a file is. `place` is the file itself, or a folder that holds it directly or in its usual subfolder (ecg,
+/// diabetes, cms_synpuf, synthea_1k). Without `place` the folder named by the environment variable COUPLET_DATA is
+/// used. The name may end in .csv or .csv.gz. Throws InputError that says where one gets the file.
+std::filesystem::path find_data_file(DataFile file, const std::optional<std::filesystem::path>& place = {});
+
+}  // namespace couplet
