@@ -82,11 +82,12 @@ function(couplet_module_tests name)
                        PROPERTIES TIMEOUT 600)
 endfunction()
 
-# Writes "compiler PATH", then "module NAME DIR;DIR..." for each module: what a source file of that module can include.
-# tests/layers compares it with the table in docs/architecture.md.
+# Writes "compiler PATH", "nm PATH" and for each module "archive NAME FILE" and "module NAME DIR;DIR...": what a source
+# file of that module can include. tests/layers compares it with the table in docs/architecture.md.
 function(couplet_write_layers file)
-  set(lines "compiler ${CMAKE_CXX_COMPILER}\n")
+  set(lines "compiler ${CMAKE_CXX_COMPILER}\nnm ${CMAKE_NM}\n")
   foreach(module IN LISTS ARGN)
+    string(APPEND lines "archive ${module} $<TARGET_FILE:couplet_${module}>\n")
     string(APPEND lines "module ${module} $<TARGET_PROPERTY:couplet_${module},INCLUDE_DIRECTORIES>\n")
   endforeach()
   file(GENERATE OUTPUT ${file} CONTENT "${lines}")

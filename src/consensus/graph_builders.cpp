@@ -31,7 +31,7 @@ std::vector<Edge> random_tree(Index nodes, Random& random) {
 
 Index parse_node(const std::string& path, const TextLine& line, const std::string& word, Index nodes) {
     long long value = 0;
-    if (!parse_integer(word, value) || value < 1 || value > nodes) {
+    if (!parse_word(word, value) || value < 1 || value > nodes) {
         throw InputError({place_in_file(path, line.number), "'" + word + "'",
                           "a node number from 1 to " + std::to_string(nodes), ""});
     }
@@ -149,7 +149,7 @@ Graph make_graph(std::string_view spec, Index nodes, std::uint64_t seed) {
     }
     if (spec.starts_with("random:")) {
         double density = 0;
-        if (!parse_number(spec.substr(7), density)) {
+        if (!parse_word(spec.substr(7), density)) {
             throw InputError({"graph " + std::string(spec), "'" + std::string(spec.substr(7)) + "'",
                               "a density above 0 and at most 1", "Write for example random:0.3."});
         }

@@ -164,7 +164,7 @@ std::string to_string(ConsensusEngine engine) {
 std::optional<Index> parse_consensus_iterations(std::string_view text) {
     if (text == "auto") return std::nullopt;
     long long value = 0;
-    if (!parse_integer(text, value) || value < 0 || value > max_consensus_iterations) {
+    if (!parse_word(text, value) || value < 0 || value > max_consensus_iterations) {
         throw InputError({"consensus iterations", "'" + std::string(text) + "'",
                           "auto or a number from 0 to " + std::to_string(max_consensus_iterations), ""});
     }

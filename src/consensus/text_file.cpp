@@ -55,7 +55,7 @@ std::vector<TextLine> read_text_lines(const std::string& path) {
 
 std::string place_in_file(const std::string& path, int line) { return path + ", line " + std::to_string(line); }
 
-bool parse_integer(std::string_view word, long long& value) { return parse_whole(word, value); }
-bool parse_number(std::string_view word, double& value) { return parse_whole(word, value); }
+bool parse_word(std::string_view word, long long& value) { return parse_whole(word, value); }
+bool parse_word(std::string_view word, double& value) { return parse_whole(word, value); }
 
 }  // namespace couplet

@@ -48,7 +48,7 @@ Matrix<double> read_square(const std::string& path, Index nodes) {
                               size + ", one a node", ""});
         }
         for (Index j = 0; j < nodes; ++j) {
-            if (!parse_number(line.words[j], w(i, j)) || !std::isfinite(w(i, j))) {
+            if (!parse_word(line.words[j], w(i, j)) || !std::isfinite(w(i, j))) {
                 throw InputError({place_in_file(path, line.number),
                                   "entry " + std::to_string(j + 1) + " is '" + line.words[j] + "'", "a finite number",
                                   ""});

@@ -25,14 +25,14 @@ TEST(TextFileTest, MissingFileIsNamed) {
 TEST(TextFileTest, ParsesWholeWordsOnly) {
     long long integer = 0;
     double number = 0;
-    EXPECT_TRUE(parse_integer("+12", integer));
+    EXPECT_TRUE(parse_word("+12", integer));
     EXPECT_EQ(integer, 12);
-    EXPECT_FALSE(parse_integer("12x", integer));
-    EXPECT_FALSE(parse_integer("", integer));
-    EXPECT_FALSE(parse_integer("99999999999999999999", integer));
-    EXPECT_TRUE(parse_number("-2.5e-1", number));
+    EXPECT_FALSE(parse_word("12x", integer));
+    EXPECT_FALSE(parse_word("", integer));
+    EXPECT_FALSE(parse_word("99999999999999999999", integer));
+    EXPECT_TRUE(parse_word("-2.5e-1", number));
     EXPECT_EQ(number, -0.25);
-    EXPECT_FALSE(parse_number("0.5.5", number));
+    EXPECT_FALSE(parse_word("0.5.5", number));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<TextLine> read_text_lines(const std::string& path);
 std::string place_in_file(const std::string& path, int line);
 
 /// The whole word as an integer or a number; false when anything else is in it.
-bool parse_integer(std::string_view word, long long& value);
-bool parse_number(std::string_view word, double& value);
+bool parse_word(std::string_view word, long long& value);
+bool parse_word(std::string_view word, double& value);
 
 }  // namespace couplet
