@@ -31,10 +31,12 @@ sanitize: deps ## run the test programs under the address, undefined behaviour a
 	@scripts/sanitize asan
 	@scripts/sanitize tsan
 
-bench: deps ## run the benchmarks; JSON in build/bench/results
+bench: build ## TT-SVD against NumPy and TensorLy, side by side (about 15 minutes; BENCH_FLAGS=--quick: one)
 	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS)
-	@scripts/run-benchmarks build/bench/bin build/bench/results
+	@cmake --build --preset bench -j $(JOBS) --target machine
+	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
+	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
+	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
 
 fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@cmake --preset fuzz --log-level=WARNING

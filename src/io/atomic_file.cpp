@@ -18,21 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder_of(const fs::path& path) {
-    return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 std::string reason(int code) { return std::generic_category().message(code); }
 
 [[noreturn]] void refuse_existing(const fs::path& path) {
-    throw InputError(
-        {path.string(), "a file that exists already", "a new name", "Use --force to replace it."});
+    throw InputError({path.string(), "a file that exists already", "a new name", "Use --force to replace it."});
 }
 
 [[noreturn]] void fail_writing(const fs::path& path, int code) {
     const char* remedy = code == ENOSPC || code == EDQUOT ? "Free some space or write to another disk." : "";
-    throw RunError(
-        {path.string(), "writing failed: " + reason(code), "a disk that takes all the bytes", remedy});
+    throw RunError({path.string(), "writing failed: " + reason(code), "a disk that takes all the bytes", remedy});
 }
 
 /// Renames without replacing. False when the target exists.
@@ -106,8 +102,7 @@ void AtomicFile::commit() {
 void require_output(const fs::path& path, bool overwrite, std::span<const fs::path> inputs) {
     const std::string where = path.string();
     if (!path.has_filename()) {
-        throw InputError(
-            {where, where.empty() ? "an empty name" : "a folder", "the name of a file to write", ""});
+        throw InputError({where, where.empty() ? "an empty name" : "a folder", "the name of a file to write", ""});
     }
     std::error_code ignored;
     const fs::path folder = folder_of(path);
@@ -119,12 +114,10 @@ void require_output(const fs::path& path, bool overwrite, std::span<const fs::pa
         throw InputError({where, "folder " + folder.string() + " is not writable", "a writable folder",
                           "Choose another place or change its permissions."});
     }
-    const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const fs::path& input) {
-        return fs::equivalent(path, input, ignored);
-    });
+    const bool is_input = std::any_of(inputs.begin(), inputs.end(),
+                                      [&](const fs::path& input) { return fs::equivalent(path, input, ignored); });
     if (is_input) {
-        throw InputError(
-            {where, "a file that is also an input", "an output of its own", "Choose another name."});
+        throw InputError({where, "a file that is also an input", "an output of its own", "Choose another name."});
     }
     const fs::file_status status = fs::symlink_status(path, ignored);
     if (!fs::exists(status)) return;

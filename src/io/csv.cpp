@@ -52,10 +52,10 @@ bool CsvReader::append_line() {
     std::string_view line;
     if (!lines_.next(line)) return false;
     if (record_.size() + line.size() > LineReader::longest_line) {
-        throw InputError({name(),
-                          fmt::format("a quoted field from line {} on is longer than {} bytes", row_line_,
-                                      LineReader::longest_line),
-                          "a closing quote", "Check the quotes on that line."});
+        throw InputError(
+            {name(),
+             fmt::format("a quoted field from line {} on is longer than {} bytes", row_line_, LineReader::longest_line),
+             "a closing quote", "Check the quotes on that line."});
     }
     record_ += '\n';
     record_ += line;
@@ -74,10 +74,9 @@ void CsvReader::split_quoted(std::string_view line, std::vector<std::string_view
             for (++read;; ++read) {
                 if (read >= record_.size()) {
                     if (!append_line()) {
-                        throw InputError(
-                            {name(),
-                             fmt::format("a quote opened in the row at line {} never closes", row_line_),
-                             "a closing quote", ""});
+                        throw InputError({name(),
+                                          fmt::format("a quote opened in the row at line {} never closes", row_line_),
+                                          "a closing quote", ""});
                     }
                     // record_[read] is now the line end.
                 }
@@ -89,9 +88,8 @@ void CsvReader::split_quoted(std::string_view line, std::vector<std::string_view
             }
             ++read;
             if (read < record_.size() && record_[read] != ',') {
-                throw InputError(
-                    {name(), fmt::format("text after a closing quote in the row at line {}", row_line_),
-                     "a comma or the end of the line", "Double the quotes inside a quoted field."});
+                throw InputError({name(), fmt::format("text after a closing quote in the row at line {}", row_line_),
+                                  "a comma or the end of the line", "Double the quotes inside a quoted field."});
             }
         } else {
             while (read < record_.size() && record_[read] != ',') record_[write++] = record_[read++];
@@ -137,8 +135,7 @@ Index CsvReader::column(std::string_view column_name) const {
     if (found != header_.end()) return found - header_.begin();
     constexpr std::size_t most = 20;
     std::string columns;
-    for (std::size_t i = 0; i < std::min(header_.size(), most); ++i)
-        columns += (i > 0 ? ", " : "") + shown(header_[i]);
+    for (std::size_t i = 0; i < std::min(header_.size(), most); ++i) columns += (i > 0 ? ", " : "") + shown(header_[i]);
     if (header_.size() > most) columns += ", ...";
     throw InputError({name(), "no column " + shown(column_name), "one of " + columns, ""});
 }
@@ -150,10 +147,9 @@ double CsvReader::number(std::span<const std::string_view> row, Index column) co
     if (kind == NumberText::number) return value;
     const std::string label = header_.empty() ? "" : fmt::format(" ({})", shown(header_[position]));
     const char* expected = kind == NumberText::out_of_range ? "a number in the range of float64" : "a number";
-    throw InputError(
-        {name(),
-         fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
-         expected, "Use a decimal point; leave missing values empty."});
+    throw InputError({name(),
+                      fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
+                      expected, "Use a decimal point; leave missing values empty."});
 }
 
 Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
@@ -171,17 +167,15 @@ Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
         }
         const std::size_t bytes = (values.size() + columns) * sizeof(double);
         if (bytes > static_cast<std::size_t>(max_bytes)) {
-            throw InputError(
-                {csv.name(),
-                 fmt::format("more than {} bytes of numbers by line {}", max_bytes, csv.line_number()),
-                 "a matrix within that limit", "Raise the limit or split the file."});
+            throw InputError({csv.name(),
+                              fmt::format("more than {} bytes of numbers by line {}", max_bytes, csv.line_number()),
+                              "a matrix within that limit", "Raise the limit or split the file."});
         }
         for (std::size_t c = 0; c < columns; ++c) values.push_back(csv.number(row, static_cast<Index>(c)));
         ++rows;
     }
     if (rows == 0) {
-        throw InputError(
-            {csv.name(), "no rows of numbers", "at least one row", "Check how the file was made."});
+        throw InputError({csv.name(), "no rows of numbers", "at least one row", "Check how the file was made."});
     }
     Tensor<double> matrix(Shape{rows, static_cast<Index>(columns)});
     std::copy(values.begin(), values.end(), matrix.data());

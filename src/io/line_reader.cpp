@@ -23,8 +23,7 @@ bool is_gzip(std::span<const std::byte> bytes) {
 /// Decompresses a gzip stream, of one or several members, into a window that keeps what is still unread.
 class LineReader::Inflater {
   public:
-    Inflater(std::span<const std::byte> input, const std::string& name)
-        : input_(input), name_(name), window_(1 << 18) {
+    Inflater(std::span<const std::byte> input, const std::string& name) : input_(input), name_(name), window_(1 << 18) {
         constexpr int gzip_only = 16 + MAX_WBITS;
         if (::inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
     }
@@ -62,8 +61,7 @@ class LineReader::Inflater {
                               "The file is truncated: copy or compress it again."});
         } else if (code != Z_OK) {
             const std::string why = stream_.msg != nullptr ? stream_.msg : "bad data";
-            throw InputError(
-                {name_, "a damaged gzip stream (" + why + ")", "a valid gzip file", "Compress it again."});
+            throw InputError({name_, "a damaged gzip stream (" + why + ")", "a valid gzip file", "Compress it again."});
         }
         return room - stream_.avail_out;
     }
@@ -80,9 +78,7 @@ LineReader::LineReader(const std::filesystem::path& path) : name_(path.string())
     open(file_.bytes());
 }
 
-LineReader::LineReader(std::span<const std::byte> bytes, std::string name) : name_(std::move(name)) {
-    open(bytes);
-}
+LineReader::LineReader(std::span<const std::byte> bytes, std::string name) : name_(std::move(name)) { open(bytes); }
 
 LineReader::~LineReader() = default;
 LineReader::LineReader(LineReader&&) noexcept = default;

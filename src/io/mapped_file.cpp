@@ -33,8 +33,7 @@ std::string reason(int code) { return std::generic_category().message(code); }
 
 [[noreturn]] void refuse_open(const std::string& where, int code) {
     if (code == ENOENT || code == ENOTDIR) {
-        throw InputError(
-            {where, "no such file", "an existing file", "Check the spelling and the current folder."});
+        throw InputError({where, "no such file", "an existing file", "Check the spelling and the current folder."});
     }
     if (code == EACCES || code == EPERM) {
         throw InputError({where, "a file that may not be read", "a readable file", "Check its permissions."});
@@ -59,8 +58,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) refuse_open(where, errno);
     if (!S_ISREG(status.st_mode)) {
-        throw InputError(
-            {where, kind_of(status.st_mode), "a regular file", "Save the data to a file first."});
+        throw InputError({where, kind_of(status.st_mode), "a regular file", "Save the data to a file first."});
     }
     if (status.st_size == 0) return;
     const auto size = static_cast<std::size_t>(status.st_size);
@@ -86,8 +84,8 @@ void MappedFile::expect_stream() const noexcept {
     void* data = const_cast<std::byte*>(bytes_.data());
     ::madvise(data, bytes_.size(), MADV_SEQUENTIAL);
     // Reading everything ahead helps only while it cannot push out what it has just read.
-    const std::size_t memory = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
-                               static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t memory =
+        static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     if (bytes_.size() <= memory / 4) ::madvise(data, bytes_.size(), MADV_WILLNEED);
 }
 
@@ -100,8 +98,8 @@ void MappedFile::release(Index first, Index count) const noexcept {
     // The last page of the file is whole as far as the mapping is concerned.
     const Index end_page = end == size ? size : end / page * page;
     if (begin_page >= end_page) return;
-    ::madvise(const_cast<std::byte*>(bytes_.data()) + begin_page,
-              static_cast<std::size_t>(end_page - begin_page), MADV_DONTNEED);
+    ::madvise(const_cast<std::byte*>(bytes_.data()) + begin_page, static_cast<std::size_t>(end_page - begin_page),
+              MADV_DONTNEED);
 }
 
 }  // namespace couplet

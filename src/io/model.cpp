@@ -36,8 +36,7 @@ std::vector<Index> core_numbers(const NpzReader& archive, const std::string& whe
     }
     std::sort(numbers.begin(), numbers.end());
     if (numbers.empty()) {
-        throw InputError({where, "no array called core_1 or core_2",
-                          "a model with arrays core_1, core_2, ...",
+        throw InputError({where, "no array called core_1 or core_2", "a model with arrays core_1, core_2, ...",
                           "A tensor is a .npy file; couplet decompose makes a model of it."});
     }
     for (std::size_t i = 1; i < numbers.size(); ++i) {
@@ -53,8 +52,7 @@ nlohmann::json parse_metadata(const std::string& text, const std::string& where)
     constexpr int deepest = 64;
     const auto bounded = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
         if (depth > deepest) {
-            throw InputError(
-                {where, "JSON nested too deeply", fmt::format("at most {} levels", deepest), ""});
+            throw InputError({where, "JSON nested too deeply", fmt::format("at most {} levels", deepest), ""});
         }
         return true;
     };
@@ -160,8 +158,7 @@ void check_model(const Model<T>& model, const std::string& where) {
                           "core_1 (a model or a personal core) or core_2 (features)", ""});
     }
     check_ranks(model, where);
-    if (!model.metadata.is_object())
-        throw InputError({where, "metadata that is no JSON object", "an object", ""});
+    if (!model.metadata.is_object()) throw InputError({where, "metadata that is no JSON object", "an object", ""});
     try {
         check_labels(model.labels, mode_sizes(model));
     } catch (const InputError& error) {

@@ -8,7 +8,7 @@ namespace couplet {
 namespace {
 
 template <Real T>
-void write_array(const std::filesystem::path& path, TensorView<const T> tensor, bool overwrite) {
+void write_array(const std::filesystem::path& path, const TensorView<const T>& tensor, bool overwrite) {
     AtomicFile file(path, overwrite);
     const std::string header = encode_npy_header(sizeof(T) == 4 ? "<f4" : "<f8", tensor.shape());
     file.write(std::as_bytes(std::span(header)));
@@ -18,11 +18,11 @@ void write_array(const std::filesystem::path& path, TensorView<const T> tensor, 
 
 }  // namespace
 
-void write_npy(const std::filesystem::path& path, TensorView<const float> tensor, bool overwrite) {
+void write_npy(const std::filesystem::path& path, const TensorView<const float>& tensor, bool overwrite) {
     write_array(path, tensor, overwrite);
 }
 
-void write_npy(const std::filesystem::path& path, TensorView<const double> tensor, bool overwrite) {
+void write_npy(const std::filesystem::path& path, const TensorView<const double>& tensor, bool overwrite) {
     write_array(path, tensor, overwrite);
 }
 

@@ -64,13 +64,12 @@ class HeaderParser {
 
   private:
     [[noreturn]] void fail(const std::string& expected) const {
-        throw InputError(
-            {where_, fmt::format("a damaged .npy header at its byte {}: {}", at_, shown(text_.substr(at_))),
-             expected, "Save the array again with numpy.save."});
+        throw InputError({where_,
+                          fmt::format("a damaged .npy header at its byte {}: {}", at_, shown(text_.substr(at_))),
+                          expected, "Save the array again with numpy.save."});
     }
     void skip_space() {
-        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-            ++at_;
+        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
     }
     char peek() {
         skip_space();
@@ -163,7 +162,7 @@ std::optional<ItemType> parse_descr(std::string_view descr) {
     // Dates carry their unit after the size: '<M8[ns]'.
     const auto [end, error] = std::from_chars(descr.data(), descr.data() + descr.size(), type.size);
     const bool complete = end == descr.data() + descr.size() || *end == '[';
-    constexpr Index largest = std::numeric_limits<Index>::max() / 4;
+    constexpr Index largest = std::numeric_limits<Index>::max() / 8;  // counted in bits by describe()
     if (error != std::errc() || !complete || type.size < 0 || type.size > largest) return std::nullopt;
     return type;
 }
@@ -242,16 +241,16 @@ Index npy_data_offset(std::span<const std::byte> first, Index total_bytes, const
     Index header_bytes = byte(8) | byte(9) << 8;
     if (major > 1) {
         if (text.size() < long_preamble) {
-            throw InputError({where, fmt::format("{} bytes", total_bytes),
-                              "a .npy array of at least 12 bytes", write_again});
+            throw InputError(
+                {where, fmt::format("{} bytes", total_bytes), "a .npy array of at least 12 bytes", write_again});
         }
         preamble = long_preamble;
         header_bytes |= byte(10) << 16 | byte(11) << 24;
     }
     if (header_bytes > std::min(total_bytes - preamble, longest_header)) {
-        throw InputError(
-            {where, fmt::format("{} bytes that promise a header of {} bytes", total_bytes, header_bytes),
-             fmt::format("a header inside the file and of at most {} bytes", longest_header), write_again});
+        throw InputError({where, fmt::format("{} bytes that promise a header of {} bytes", total_bytes, header_bytes),
+                          fmt::format("a header inside the file and of at most {} bytes", longest_header),
+                          write_again});
     }
     return preamble + header_bytes;
 }
@@ -259,8 +258,7 @@ Index npy_data_offset(std::span<const std::byte> first, Index total_bytes, const
 NpyHeader parse_npy_header(std::span<const std::byte> bytes, Index total_bytes, const std::string& where) {
     const Index offset = npy_data_offset(bytes, total_bytes, where);
     const std::size_t preamble = bytes[6] == std::byte{1} ? 10 : 12;
-    const std::string_view literal =
-        as_text(bytes).substr(preamble, static_cast<std::size_t>(offset) - preamble);
+    const std::string_view literal = as_text(bytes).substr(preamble, static_cast<std::size_t>(offset) - preamble);
     NpyHeader header = HeaderParser(literal, where).parse();
     header.item_bytes = item_bytes(parse_descr(header.descr));
     header.data_offset = offset;
@@ -278,9 +276,8 @@ void check_npy_size(const NpyHeader& header, Index total_bytes, const std::strin
                           "all the promised bytes", write_again});
     }
     if (count * header.item_bytes < available) {
-        throw InputError(
-            {where, fmt::format("{} bytes, while the header promises only {}", total_bytes, promise),
-             "nothing after the array", "Save one array per file, or write the damaged file again."});
+        throw InputError({where, fmt::format("{} bytes, while the header promises only {}", total_bytes, promise),
+                          "nothing after the array", "Save one array per file, or write the damaged file again."});
     }
 }
 
@@ -290,17 +287,14 @@ DType require_tensor_header(const NpyHeader& header, const std::string& where) {
     if (!single && descr != "<f8" && descr != "=f8") {
         const auto type = parse_descr(descr);
         const char kind = type ? type->kind : '?';
-        const char* remedy =
-            kind == 'c' ? "Save numpy.stack([x.real, x.imag]) instead: one more mode of size 2."
-            : kind == 'U' || kind == 'S' || kind == 'M' || kind == 'm' ? "Encode it as numbers first."
-                                                                       : save_again;
-        throw InputError(
-            {where, describe(header.descr), "little-endian float32 or float64 elements", remedy});
+        const char* remedy = kind == 'c' ? "Save numpy.stack([x.real, x.imag]) instead: one more mode of size 2."
+                             : kind == 'U' || kind == 'S' || kind == 'M' || kind == 'm' ? "Encode it as numbers first."
+                                                                                        : save_again;
+        throw InputError({where, describe(header.descr), "little-endian float32 or float64 elements", remedy});
     }
     const Index order = header.shape.order();
     if (order == 0) {
-        throw InputError(
-            {where, "a scalar (order 0)", "a tensor of at least one mode", "Save numpy.atleast_1d(x)."});
+        throw InputError({where, "a scalar (order 0)", "a tensor of at least one mode", "Save numpy.atleast_1d(x)."});
     }
     if (order > max_order) {
         throw InputError({where, fmt::format("{} modes", order), fmt::format("at most {}", max_order),
@@ -308,9 +302,9 @@ DType require_tensor_header(const NpyHeader& header, const std::string& where) {
     }
     for (Index n = 0; n < order; ++n) {
         if (header.shape[n] > 0) continue;
-        throw InputError(
-            {where, fmt::format("an empty tensor: mode {} of {} has size 0", n + 1, header.shape.to_string()),
-             "at least one index in every mode", "Check how the file was made."});
+        throw InputError({where,
+                          fmt::format("an empty tensor: mode {} of {} has size 0", n + 1, header.shape.to_string()),
+                          "at least one index in every mode", "Check how the file was made."});
     }
     return single ? DType::f4 : DType::f8;
 }
@@ -326,14 +320,12 @@ std::string encode_npy_header(const std::string& descr, const Shape& shape) {
     std::string sizes;
     for (const Index size : shape.sizes()) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", size);
     if (shape.order() == 1) sizes += ",";
-    std::string literal =
-        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, sizes);
+    std::string literal = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, sizes);
     const std::size_t unpadded = preamble + literal.size() + 1;
     literal.append((alignment - unpadded % alignment) % alignment, ' ');
     literal += '\n';
     std::string header(magic);
-    header +=
-        {'\x01', '\x00', static_cast<char>(literal.size() & 0xFF), static_cast<char>(literal.size() >> 8)};
+    header += {'\x01', '\x00', static_cast<char>(literal.size() & 0xFF), static_cast<char>(literal.size() >> 8)};
     return header + literal;
 }
 

@@ -48,9 +48,7 @@ ZipHandle open_archive(std::span<const std::byte> bytes, const std::string& name
 class Member {
   public:
     Member(zip_t* archive, std::uint64_t position, Index total_bytes, std::string where)
-        : file_(::zip_fopen_index(archive, position, 0)),
-          total_bytes_(total_bytes),
-          where_(std::move(where)) {
+        : file_(::zip_fopen_index(archive, position, 0)), total_bytes_(total_bytes), where_(std::move(where)) {
         if (file_ == nullptr) {
             throw InputError({where_, fmt::format("an unreadable member ({})", ::zip_strerror(archive)),
                               "a stored or deflated array", damaged});
@@ -92,8 +90,7 @@ class Member {
 
   private:
     [[noreturn]] void refuse() {
-        throw InputError({where_,
-                          fmt::format("data that cannot be read ({})", ::zip_file_strerror(file_.get())),
+        throw InputError({where_, fmt::format("data that cannot be read ({})", ::zip_file_strerror(file_.get())),
                           fmt::format("{} bytes with their checksum", total_bytes_), damaged});
     }
 
@@ -121,9 +118,8 @@ std::string decode_item(std::span<const std::byte> item, char kind, const std::s
         std::u32string points(item.size() / sizeof(char32_t), U'\0');
         std::memcpy(points.data(), item.data(), item.size());
         points.resize(points.find_last_not_of(U'\0') + 1);
-        const bool valid = std::all_of(points.begin(), points.end(), [](char32_t p) {
-            return p < 0xD800 || (p > 0xDFFF && p <= 0x10FFFF);
-        });
+        const bool valid = std::all_of(points.begin(), points.end(),
+                                       [](char32_t p) { return p < 0xD800 || (p > 0xDFFF && p <= 0x10FFFF); });
         if (!valid) throw InputError({where, "text with an invalid character", "Unicode text", damaged});
         return encode_utf8(points);
     }
@@ -144,10 +140,8 @@ class NpzReader::Archive {
 
     Member open(std::string_view array) const {
         const auto found = members_.find(array);
-        const std::string where = fmt::format("{}: {}", name_, array);
-        if (found == members_.end())
-            throw InputError({name_, fmt::format("no array {}", shown(array)), "it", ""});
-        return {zip_.get(), found->second.position, found->second.bytes, where};
+        if (found == members_.end()) refuse_name(array);
+        return {zip_.get(), found->second.position, found->second.bytes, fmt::format("{}: {}", name_, array)};
     }
 
     struct Entry {
@@ -157,6 +151,20 @@ class NpzReader::Archive {
     const std::map<std::string, Entry, std::less<>>& members() const { return members_; }
 
   private:
+    [[noreturn]] void refuse_name(std::string_view array) const {
+        constexpr std::size_t most = 20;
+        std::string known;
+        for (auto member = members_.begin(); member != members_.end(); ++member) {
+            if (static_cast<std::size_t>(std::distance(members_.begin(), member)) == most) {
+                known += ", ...";
+                break;
+            }
+            known += (known.empty() ? "" : ", ") + shown(member->first);
+        }
+        throw InputError(
+            {name_, "no array " + shown(array), known.empty() ? "at least one array" : "one of " + known, ""});
+    }
+
     void list_members(Index archive_bytes, const NpzLimits& limits) {
         Index stored = 0;
         Index inflated = 0;
@@ -178,7 +186,7 @@ class NpzReader::Archive {
             }
             const std::string array(member.substr(0, member.size() - 4));
             const Entry entry{static_cast<std::uint64_t>(i), static_cast<Index>(status.size)};
-            if (!members_.emplace(array, entry).second) refuse("two arrays called " + shown(array));
+            members_.emplace(array, entry);  // The archive itself refuses equal names.
         }
     }
 
@@ -199,8 +207,7 @@ class NpzReader::Archive {
     }
 
     [[noreturn]] void refuse(const std::string& found) const {
-        throw InputError(
-            {name_, found, "an .npz archive as numpy.savez or numpy.savez_compressed writes it", damaged});
+        throw InputError({name_, found, "an .npz archive as numpy.savez or numpy.savez_compressed writes it", damaged});
     }
 
     MappedFile file_;
@@ -254,8 +261,7 @@ Tensor<T> NpzReader::tensor(std::string_view array) const {
 std::vector<std::int64_t> NpzReader::integers(std::string_view array) const {
     Member member = archive_->open(array);
     if (member.header().descr != "<i8") {
-        throw InputError(
-            {member.where(), "elements of type " + shown(member.header().descr), "int64 ('<i8')", ""});
+        throw InputError({member.where(), "elements of type " + shown(member.header().descr), "int64 ('<i8')", ""});
     }
     const std::vector<std::byte> bytes = member.elements();
     std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));

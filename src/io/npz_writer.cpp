@@ -67,11 +67,9 @@ class NpzWriter::Archive {
             zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(kept.data()), kept.size()},
             zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(elements.data())),
                                   elements.size()}};
-        zip_source_t* source =
-            ::zip_source_buffer_fragment(zip_.get(), fragments.data(), elements.empty() ? 1 : 2, 0);
+        zip_source_t* source = ::zip_source_buffer_fragment(zip_.get(), fragments.data(), elements.empty() ? 1 : 2, 0);
         if (source == nullptr) fail();
-        const zip_int64_t position =
-            ::zip_file_add(zip_.get(), (array + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
+        const zip_int64_t position = ::zip_file_add(zip_.get(), (array + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
         if (position < 0) {
             ::zip_source_free(source);
             if (::zip_error_code_zip(::zip_get_error(zip_.get())) == ZIP_ER_EXISTS) {
@@ -113,12 +111,12 @@ NpzWriter::~NpzWriter() = default;
 NpzWriter::NpzWriter(NpzWriter&&) noexcept = default;
 NpzWriter& NpzWriter::operator=(NpzWriter&&) noexcept = default;
 
-void NpzWriter::add(const std::string& array, TensorView<const float> tensor) {
+void NpzWriter::add(const std::string& array, const TensorView<const float>& tensor) {
     archive_->add(array, encode_npy_header("<f4", tensor.shape()),
                   std::as_bytes(std::span(tensor.data(), static_cast<std::size_t>(tensor.size()))));
 }
 
-void NpzWriter::add(const std::string& array, TensorView<const double> tensor) {
+void NpzWriter::add(const std::string& array, const TensorView<const double>& tensor) {
     archive_->add(array, encode_npy_header("<f8", tensor.shape()),
                   std::as_bytes(std::span(tensor.data(), static_cast<std::size_t>(tensor.size()))));
 }

@@ -17,17 +17,16 @@ enum class Format { npy, csv, tns };
 
 Format format_of(const std::string& name) {
     std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
-        return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-    });
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
     const auto ends = [&](const char* extension) { return lower.ends_with(extension); };
     if (ends(".npy")) return Format::npy;
     if (ends(".csv") || ends(".csv.gz")) return Format::csv;
     if (ends(".tns") || ends(".tns.gz")) return Format::tns;
     const char* remedy = ends(".npz") ? "A .npz file is a model: couplet reconstruct turns it into a tensor."
                                       : "Save the tensor with numpy.save('x.npy', x).";
-    throw InputError({name, "a name that does not say what the file is",
-                      "a tensor in .npy, .csv, .csv.gz or .tns", remedy});
+    throw InputError(
+        {name, "a name that does not say what the file is", "a tensor in .npy, .csv, .csv.gz or .tns", remedy});
 }
 
 template <Real T>
@@ -135,8 +134,7 @@ TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOption
     return tensor;
 }
 
-TensorFile decode_tensor(std::span<const std::byte> bytes, const std::string& name,
-                         const TensorFileOptions& options) {
+TensorFile decode_tensor(std::span<const std::byte> bytes, const std::string& name, const TensorFileOptions& options) {
     TensorFile tensor;
     tensor.name_ = name;
     if (format_of(name) != Format::npy) {

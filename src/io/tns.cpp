@@ -34,10 +34,9 @@ void split_words(std::string_view line, std::vector<std::string_view>& words) {
 
 [[noreturn]] void refuse_word(const LineReader& lines, std::size_t position, std::string_view word,
                               const std::string& expected) {
-    throw InputError(
-        {lines.name(),
-         fmt::format("line {}, field {} holds {}", lines.line_number(), position + 1, shown(word)), expected,
-         ""});
+    throw InputError({lines.name(),
+                      fmt::format("line {}, field {} holds {}", lines.line_number(), position + 1, shown(word)),
+                      expected, ""});
 }
 
 Index parse_index(const LineReader& lines, std::size_t position, std::string_view word, Index smallest) {
@@ -57,8 +56,8 @@ double parse_value(const LineReader& lines, std::size_t position, std::string_vi
 
 void check_order(const LineReader& lines, Index order, Index words, Index first_line) {
     if (order == 0 && (words < 2 || words - 1 > max_order)) {
-        throw InputError({lines.name(), fmt::format("line {} has {} fields", lines.line_number(), words),
-                          line_form, fmt::format("A tensor has 1 to {} modes.", max_order)});
+        throw InputError({lines.name(), fmt::format("line {} has {} fields", lines.line_number(), words), line_form,
+                          fmt::format("A tensor has 1 to {} modes.", max_order)});
     }
     if (order > 0 && words != order + 1) {
         throw InputError({lines.name(), fmt::format("line {} has {} fields", lines.line_number(), words),
@@ -116,10 +115,9 @@ Tensor<double> to_dense(const TnsEntries& entries, Index max_bytes, const std::s
     }
     if (!fits || bytes > max_bytes) {
         throw InputError({where,
-                          fmt::format("a sparse tensor of shape {}, which needs {} bytes as a dense one",
-                                      sizes, fits ? std::to_string(bytes) : "more than 2^63"),
-                          fmt::format("at most {} bytes", max_bytes),
-                          "Drop or merge indices, or raise the limit."});
+                          fmt::format("a sparse tensor of shape {}, which needs {} bytes as a dense one", sizes,
+                                      fits ? std::to_string(bytes) : "more than 2^63"),
+                          fmt::format("at most {} bytes", max_bytes), "Drop or merge indices, or raise the limit."});
     }
     auto tensor = Tensor<double>::zeros(Shape(entries.sizes));
     for (std::size_t e = 0; e < entries.values.size(); ++e) {

@@ -44,8 +44,8 @@ template <class F>
 F symbol(void* library, const char* name) {
     void* address = ::dlsym(library, name);
     if (address == nullptr) {
-        throw RunError({library_name, std::string("symbol ") + name + " is missing",
-                        "OpenBLAS 0.3 with LAPACK", "Install libopenblas0-pthread."});
+        throw RunError({library_name, std::string("symbol ") + name + " is missing", "OpenBLAS 0.3 with LAPACK",
+                        "Install libopenblas0-pthread."});
     }
     return reinterpret_cast<F>(address);
 }
@@ -53,8 +53,7 @@ F symbol(void* library, const char* name) {
 void* open_library() {
     void* library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-        throw RunError(
-            {library_name, ::dlerror(), "OpenBLAS on the library path", "Install libopenblas0-pthread."});
+        throw RunError({library_name, ::dlerror(), "OpenBLAS on the library path", "Install libopenblas0-pthread."});
     }
     return library;
 }
@@ -65,8 +64,8 @@ const char* better_core(std::string_view chosen) {
                                                "Nehalem",   "Atom",    "Katmai",  "Coppermine",
                                                "Northwood", "Generic", "Opteron", "Barcelona"};
     if (std::ranges::find(before_avx, chosen) == std::end(before_avx)) return nullptr;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl")) {
         return "SkylakeX";
     }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
@@ -102,21 +101,20 @@ struct Table {
     COUPLET_SYMBOL(decltype(&::cblas_dsyrk), cblas_dsyrk);
     using Corename = char* (*)();
     COUPLET_SYMBOL(Corename, openblas_get_corename);
-    using Sytrd = void (*)(const char*, const I*, double*, const I*, double*, double*, double*, double*,
-                           const I*, I*, std::size_t);
+    using Sytrd = void (*)(const char*, const I*, double*, const I*, double*, double*, double*, double*, const I*, I*,
+                           std::size_t);
     COUPLET_SYMBOL(Sytrd, dsytrd_);
-    using Stemr = void (*)(const char*, const char*, const I*, double*, double*, const double*, const double*,
-                           const I*, const I*, I*, double*, double*, const I*, const I*, I*, I*, double*,
-                           const I*, I*, const I*, I*, std::size_t, std::size_t);
-    COUPLET_SYMBOL(Stemr, dstemr_);
+    using Stedc = void (*)(const char*, const I*, double*, double*, double*, const I*, double*, const I*, I*, const I*,
+                           I*, std::size_t);
+    COUPLET_SYMBOL(Stedc, dstedc_);
     using Ormtr = void (*)(const char*, const char*, const char*, const I*, const I*, const double*, const I*,
                            const double*, double*, const I*, double*, const I*, I*, std::size_t, std::size_t,
                            std::size_t);
     COUPLET_SYMBOL(Ormtr, dormtr_);
     using Sterf = void (*)(const I*, double*, double*, I*);
     COUPLET_SYMBOL(Sterf, dsterf_);
-    using Syevd = void (*)(const char*, const char*, const I*, double*, const I*, double*, double*, const I*,
-                           I*, const I*, I*, std::size_t, std::size_t);
+    using Syevd = void (*)(const char*, const char*, const I*, double*, const I*, double*, double*, const I*, I*,
+                           const I*, I*, std::size_t, std::size_t);
     COUPLET_SYMBOL(Syevd, dsyevd_);
     template <class T>
     using Qrf = void (*)(const I*, const I*, T*, const I*, T*, T*, const I*, I*);
@@ -127,8 +125,8 @@ struct Table {
     using Orglq = void (*)(const I*, const I*, const I*, T*, const I*, const T*, T*, const I*, I*);
     COUPLET_SYMBOL(Orglq<double>, dorglq_);
     COUPLET_SYMBOL(Orglq<float>, sorglq_);
-    using Gesdd = void (*)(const char*, const I*, const I*, double*, const I*, double*, double*, const I*,
-                           double*, const I*, double*, const I*, I*, I*, std::size_t);
+    using Gesdd = void (*)(const char*, const I*, const I*, double*, const I*, double*, double*, const I*, double*,
+                           const I*, double*, const I*, I*, I*, std::size_t);
     COUPLET_SYMBOL(Gesdd, dgesdd_);
 #undef COUPLET_SYMBOL
 };
@@ -161,27 +159,27 @@ CBLAS_TRANSPOSE op(bool trans) { return trans ? CblasTrans : CblasNoTrans; }
 
 blasint narrow(Index size) {
     if (size > std::numeric_limits<blasint>::max()) {
-        throw InputError({"matrix", "a side of " + std::to_string(size),
-                          "at most 2^31 - 1, the limit of BLAS", "Split the tensor along its first mode."});
+        throw InputError({"matrix", "a side of " + std::to_string(size), "at most 2^31 - 1, the limit of BLAS",
+                          "Split the tensor along its first mode."});
     }
     return static_cast<blasint>(size);
 }
 
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
           const double* b, Index ldb, double beta, double* c, Index ldc) {
-    table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a,
-                        narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+    table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda),
+                        b, narrow(ldb), beta, c, narrow(ldc));
 }
 
-void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda,
-          const float* b, Index ldb, float beta, float* c, Index ldc) {
-    table().cblas_sgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a,
-                        narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda, const float* b,
+          Index ldb, float beta, float* c, Index ldc) {
+    table().cblas_sgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda),
+                        b, narrow(ldb), beta, c, narrow(ldc));
 }
 
 void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc) {
-    table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), narrow(n), narrow(k), 1.0, a, narrow(lda), beta,
-                        c, narrow(ldc));
+    table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), narrow(n), narrow(k), 1.0, a, narrow(lda), beta, c,
+                        narrow(ldc));
 }
 
 void sytrd(Index n, double* a, double* d, double* e, double* tau) {
@@ -193,27 +191,14 @@ void sytrd(Index n, double* a, double* d, double* e, double* tau) {
     });
 }
 
-void stemr(Index n, double* d, double* e, Index first, Index last, double* values, double* z) {
+void stedc(Index n, double* d, double* e, double* z) {
     const I order = narrow(n);
-    const I il = narrow(first);
-    const I iu = narrow(last);
-    const double unused = 0;
-    const I columns = il == 1 && iu == order ? order : iu - il + 1;
-    I found = 0;
-    I high_accuracy = 1;
-    std::vector<I> support(2 * static_cast<std::size_t>(columns));
-    std::vector<I> iwork(10 * static_cast<std::size_t>(order));
+    std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
     const I iwork_size = static_cast<I>(iwork.size());
-    with_workspace<double>("dstemr", [&](double* work, I size) {
+    with_workspace<double>("dstedc", [&](double* work, I size) {
         I info = 0;
-        if (size == -1) {
-            *work = 18.0 * order;
-            return info;
-        }
-        table().dstemr_("V", "I", &order, d, e, &unused, &unused, &il, &iu, &found, values, z, &order,
-                        &columns, support.data(), &high_accuracy, work, &size, iwork.data(), &iwork_size,
-                        &info, 1, 1);
-        return found == iu - il + 1 ? info : I{-100};
+        table().dstedc_("I", &order, d, e, z, &order, work, &size, iwork.data(), &iwork_size, &info, 1);
+        return info;
     });
 }
 
@@ -222,8 +207,7 @@ void ormtr(Index n, Index m, const double* a, const double* tau, double* c) {
     const I columns = narrow(m);
     with_workspace<double>("dormtr", [&](double* work, I size) {
         I info = 0;
-        table().dormtr_("R", "L", "T", &columns, &order, a, &order, tau, c, &columns, work, &size, &info, 1,
-                        1, 1);
+        table().dormtr_("R", "L", "T", &columns, &order, a, &order, tau, c, &columns, work, &size, &info, 1, 1, 1);
         return info;
     });
 }
@@ -241,8 +225,7 @@ void syevd(Index n, double* a, double* values) {
     const I iwork_size = static_cast<I>(iwork.size());
     with_workspace<double>("dsyevd", [&](double* work, I size) {
         I info = 0;
-        table().dsyevd_("V", "L", &order, a, &order, values, work, &size, iwork.data(), &iwork_size, &info, 1,
-                        1);
+        table().dsyevd_("V", "L", &order, a, &order, values, work, &size, iwork.data(), &iwork_size, &info, 1, 1);
         return info;
     });
 }
@@ -315,8 +298,7 @@ void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
     std::vector<I> iwork(8 * static_cast<std::size_t>(least));
     with_workspace<double>("dgesdd", [&](double* work, I size) {
         I info = 0;
-        table().dgesdd_("S", &rows, &cols, a, &rows, s, u, &rows, vt, &least, work, &size, iwork.data(),
-                        &info, 1);
+        table().dgesdd_("S", &rows, &cols, a, &rows, s, u, &rows, vt, &least, work, &size, iwork.data(), &info, 1);
         return info;
     });
 }

@@ -21,9 +21,8 @@ void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta,
 
 // LAPACK in its own column-major terms; each throws RunError when info != 0.
 void sytrd(Index n, double* a, double* d, double* e, double* tau);
-/// Eigenvectors first..last (1-based, ascending) of the tridiagonal (d, e), which are overwritten. z is n x
-/// count.
-void stemr(Index n, double* d, double* e, Index first, Index last, double* values, double* z);
+/// All eigenpairs of the tridiagonal (d, e) by divide and conquer, ascending in d; e is overwritten. z is n x n.
+void stedc(Index n, double* d, double* e, double* z);
 /// C = Q C for a row-major C (n x m), with Q from sytrd.
 void ormtr(Index n, Index m, const double* a, const double* tau, double* c);
 /// Eigenvalues only of a tridiagonal; ascending in d.

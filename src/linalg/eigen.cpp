@@ -56,10 +56,9 @@ Matrix<double> TridiagonalForm::top_vectors(std::span<const double> values) cons
     if (z.size() == 0) {
         auto d = diagonal_;
         auto e = off_diagonal_;
-        std::vector<double> ascending(static_cast<std::size_t>(n));
-        Matrix<double> columns(count, n);  // column-major n x count
-        blas::stemr(n, d.data(), e.data(), n - count + 1, n, ascending.data(), columns.data());
-        z = reversed_columns(columns.data(), n, count);
+        Matrix<double> columns(n, n);  // column-major, ascending
+        blas::stedc(n, d.data(), e.data(), columns.data());
+        z = reversed_columns(columns.data() + (n - count) * n, n, count);
     }
     blas::ormtr(n, count, reflectors_.data(), tau_.data(), z.data());
     apply_sign_rule(z.view());

@@ -19,40 +19,6 @@ Matrix<double> random_columns(Index n, Index l, std::uint64_t seed) {
     return q;
 }
 
-/// What remains of `block` outside the space of `basis` (orthonormal columns), projected twice.
-void project_out(const Matrix<double>& basis, Matrix<double>& block) {
-    for (int repeat = 0; repeat < 2; ++repeat) {
-        const auto coefficients = product<double>(basis.view(), block.view(), Op::transpose);
-        multiply<double>(basis.view(), Op::none, coefficients.view(), Op::none, block.view(), -1.0, 1.0);
-    }
-}
-
-/// Columns of `block` that carry at least 1e-6 of its largest direction, orthonormal.
-Matrix<double> significant_directions(Matrix<double> block) {
-    const auto r = orthonormalise_columns(block.view());
-    double largest = 0;
-    for (Index j = 0; j < r.cols(); ++j) largest = std::max(largest, r(j, j));
-    std::vector<Index> kept;
-    for (Index j = 0; j < r.cols(); ++j) {
-        if (r(j, j) > 1e-6 * largest) kept.push_back(j);
-    }
-    if (static_cast<Index>(kept.size()) == block.cols()) return block;
-    Matrix<double> result(block.rows(), static_cast<Index>(kept.size()));
-    for (Index i = 0; i < block.rows(); ++i) {
-        for (std::size_t j = 0; j < kept.size(); ++j) result(i, static_cast<Index>(j)) = block(i, kept[j]);
-    }
-    return result;
-}
-
-Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
-    Matrix<double> result(a.rows(), a.cols() + b.cols());
-    for (Index i = 0; i < a.rows(); ++i) {
-        std::copy_n(a.view().row(i), a.cols(), result.view().row(i));
-        std::copy_n(b.view().row(i), b.cols(), result.view().row(i) + a.cols());
-    }
-    return result;
-}
-
 }  // namespace
 
 Matrix<double> krylov_space(const SymmetricOperator& apply, Index n, const KrylovOptions& options) {
@@ -70,8 +36,7 @@ Matrix<double> krylov_space(const SymmetricOperator& apply, Index n, const Krylo
         const Index room = n - space.cols();
         if (room <= 0) break;
         auto extra = leading_columns(blocks[t].view(), std::min(room, blocks[t].cols()));
-        project_out(space, extra);
-        space = side_by_side(space, significant_directions(std::move(extra)));
+        space = extend_basis(space, std::move(extra));
     }
     return space;
 }
@@ -91,10 +56,9 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
         q = product<double>(a, q.view());
         orthonormalise_columns(q.view());
         q = product<double>(a, q.view());
-        if (space.cols() > 0) project_out(space, q);
-        q = significant_directions(std::move(q));
-        if (q.cols() < block) return std::nullopt;
-        space = space.cols() == 0 ? Matrix<double>::copy(q.view()) : side_by_side(space, q);
+        const Index before_columns = space.cols();
+        space = extend_basis(space, std::move(q));
+        if (space.cols() < before_columns + block) return std::nullopt;
         const auto image = product<double>(a, space.view());
         const auto small = product<double>(space.view(), image.view(), Op::transpose);
         const auto ritz = symmetric_eigen(small.view(), count);
@@ -108,8 +72,7 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
         // Still far from settled after a second pass: the direct solver will be faster.
         if (before >= 0 && sum - before > 1e-3 * std::max(trace - sum, 0.0)) return std::nullopt;
         before = sum;
-        q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(),
-                            std::min(count, block));
+        q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(), std::min(count, block));
         if (q.cols() < block) {
             auto padded = random_columns(n, block, static_cast<std::uint64_t>(space.cols()));
             for (Index i = 0; i < n; ++i) std::copy_n(q.view().row(i), q.cols(), padded.view().row(i));

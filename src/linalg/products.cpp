@@ -43,8 +43,8 @@ void add_into(const T* from, Index size, T* to) {
 
 /// Long inner dimension, small result: every part of the inner dimension has its own result, summed in order.
 template <Real T>
-void multiply_split_inner(MatrixView<const T> a, bool ta, MatrixView<const T> b, bool tb, MatrixView<T> c,
-                          T alpha, T beta, const Partition& inner) {
+void multiply_split_inner(MatrixView<const T> a, bool ta, MatrixView<const T> b, bool tb, MatrixView<T> c, T alpha,
+                          T beta, const Partition& inner) {
     std::vector<Matrix<T>> partial;
     partial.reserve(static_cast<std::size_t>(inner.count));
     for (Index p = 0; p < inner.count; ++p) partial.emplace_back(c.rows, c.cols);
@@ -53,8 +53,8 @@ void multiply_split_inner(MatrixView<const T> a, bool ta, MatrixView<const T> b,
         const T* pa = ta ? a.row(k0) : a.data + k0;
         const T* pb = tb ? b.data + k0 : b.row(k0);
         auto& out = partial[static_cast<std::size_t>(p)];
-        blas::gemm(ta, tb, c.rows, c.cols, inner.length(p), alpha, pa, a.stride, pb, b.stride, T(0),
-                   out.data(), c.cols);
+        blas::gemm(ta, tb, c.rows, c.cols, inner.length(p), alpha, pa, a.stride, pb, b.stride, T(0), out.data(),
+                   c.cols);
     });
     for (std::size_t p = 1; p < partial.size(); ++p) add_into(partial[p].data(), c.size(), partial[0].data());
     for (Index i = 0; i < c.rows; ++i) {
@@ -132,8 +132,7 @@ void gram_tiled(MatrixView<const float> a, bool right, double beta, Matrix<doubl
 }  // namespace
 
 template <Real T>
-void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, MatrixView<T> c, T alpha,
-              T beta) {
+void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, MatrixView<T> c, T alpha, T beta) {
     const bool ta = op_a == Op::transpose;
     const bool tb = op_b == Op::transpose;
     const Index m = ta ? a.cols : a.rows;
@@ -141,8 +140,8 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
     const Index n = tb ? b.rows : b.cols;
     if ((tb ? b.cols : b.rows) != k || c.rows != m || c.cols != n) {
         throw InputError({"matrix product",
-                          size_text(a.rows, a.cols, op_a) + " times " + size_text(b.rows, b.cols, op_b) +
-                              " into " + size_text(c.rows, c.cols, Op::none),
+                          size_text(a.rows, a.cols, op_a) + " times " + size_text(b.rows, b.cols, op_b) + " into " +
+                              size_text(c.rows, c.cols, Op::none),
                           "sizes that agree", ""});
     }
     if (m == 0 || n == 0) return;
@@ -162,15 +161,15 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
         const Partition rows(m, parts, 16);
         parallel_for(rows.count, [&](Index p) {
             const Index i0 = rows.begin(p);
-            blas::gemm(ta, tb, rows.length(p), n, k, alpha, ta ? a.data + i0 : a.row(i0), a.stride, b.data,
-                       b.stride, beta, c.row(i0), c.stride);
+            blas::gemm(ta, tb, rows.length(p), n, k, alpha, ta ? a.data + i0 : a.row(i0), a.stride, b.data, b.stride,
+                       beta, c.row(i0), c.stride);
         });
     } else {
         const Partition cols(n, parts, 16);
         parallel_for(cols.count, [&](Index p) {
             const Index j0 = cols.begin(p);
-            blas::gemm(ta, tb, m, cols.length(p), k, alpha, a.data, a.stride, tb ? b.row(j0) : b.data + j0,
-                       b.stride, beta, c.data + j0, c.stride);
+            blas::gemm(ta, tb, m, cols.length(p), k, alpha, a.data, a.stride, tb ? b.row(j0) : b.data + j0, b.stride,
+                       beta, c.data + j0, c.stride);
         });
     }
 }
@@ -187,7 +186,7 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
     const bool right = side == Side::right;
     const Index n = right ? a.cols : a.rows;
     const Index k = right ? a.rows : a.cols;
-    if (k == 0) return Matrix<double>::zeros(n, n);
+    if (k == 0 || n == 0) return Matrix<double>::zeros(n, n);
     constexpr Index tiled_from = 384;
     Matrix<double> g(n, n);
     const double flops = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
@@ -200,8 +199,8 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
     std::vector<Matrix<double>> partial;
     for (Index p = 1; p < inner.count; ++p) partial.emplace_back(n, n);
     parallel_for(inner.count, [&](Index p) {
-        const auto part = right ? a.rows_from(inner.begin(p), inner.length(p))
-                                : a.cols_from(inner.begin(p), inner.length(p));
+        const auto part =
+            right ? a.rows_from(inner.begin(p), inner.length(p)) : a.cols_from(inner.begin(p), inner.length(p));
         accumulate_gram(part, right, p == 0 ? g : partial[static_cast<std::size_t>(p - 1)], true);
     });
     for (const auto& other : partial) {
@@ -247,10 +246,8 @@ double max_magnitude(MatrixView<const T> a) {
     return largest;
 }
 
-template void multiply(MatrixView<const float>, Op, MatrixView<const float>, Op, MatrixView<float>, float,
-                       float);
-template void multiply(MatrixView<const double>, Op, MatrixView<const double>, Op, MatrixView<double>, double,
-                       double);
+template void multiply(MatrixView<const float>, Op, MatrixView<const float>, Op, MatrixView<float>, float, float);
+template void multiply(MatrixView<const double>, Op, MatrixView<const double>, Op, MatrixView<double>, double, double);
 template Matrix<float> product(MatrixView<const float>, MatrixView<const float>, Op, Op);
 template Matrix<double> product(MatrixView<const double>, MatrixView<const double>, Op, Op);
 template Matrix<double> gram(MatrixView<const float>, Side);

@@ -54,8 +54,7 @@ Matrix<double> fold_all_rows(MatrixView<const T> a) {
     std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
     parallel_for(parts, [&](Index p) {
         const Index first = a.rows * p / parts;
-        triangles[static_cast<std::size_t>(p)] =
-            fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
+        triangles[static_cast<std::size_t>(p)] = fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
     });
     while (triangles.size() > 1) {
         std::vector<Matrix<double>> next((triangles.size() + 1) / 2);
@@ -85,7 +84,53 @@ Matrix<double> fold_all_columns(MatrixView<const T> a) {
     return result;
 }
 
+/// What remains of `block` outside the space of `basis` (orthonormal columns).
+void project_out(const Matrix<double>& basis, Matrix<double>& block, int times) {
+    for (int repeat = 0; repeat < times; ++repeat) {
+        const auto coefficients = product<double>(basis.view(), block.view(), Op::transpose);
+        multiply<double>(basis.view(), Op::none, coefficients.view(), Op::none, block.view(), -1.0, 1.0);
+    }
+}
+
+/// Columns of `block` that carry at least 1e-6 of its largest direction, orthonormal.
+Matrix<double> significant_directions(Matrix<double> block) {
+    const auto r = orthonormalise_columns(block.view());
+    double largest = 0;
+    for (Index j = 0; j < r.cols(); ++j) largest = std::max(largest, r(j, j));
+    std::vector<Index> kept;
+    for (Index j = 0; j < r.cols(); ++j) {
+        if (r(j, j) > 1e-6 * largest) kept.push_back(j);
+    }
+    if (static_cast<Index>(kept.size()) == block.cols()) return block;
+    Matrix<double> result(block.rows(), static_cast<Index>(kept.size()));
+    for (Index i = 0; i < block.rows(); ++i) {
+        for (std::size_t j = 0; j < kept.size(); ++j) result(i, static_cast<Index>(j)) = block(i, kept[j]);
+    }
+    return result;
+}
+
+Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
+    Matrix<double> result(a.rows(), a.cols() + b.cols());
+    for (Index i = 0; i < a.rows(); ++i) {
+        std::copy_n(a.view().row(i), a.cols(), result.view().row(i));
+        std::copy_n(b.view().row(i), b.cols(), result.view().row(i) + a.cols());
+    }
+    return result;
+}
+
 }  // namespace
+
+Matrix<double> extend_basis(const Matrix<double>& basis, Matrix<double> block) {
+    if (basis.cols() == 0) return significant_directions(std::move(block));
+    project_out(basis, block, 2);
+    block = significant_directions(std::move(block));
+    if (block.cols() > 0) {
+        // Normalising a direction of 1e-6 magnifies what rounding left of the basis in it a million times.
+        project_out(basis, block, 1);
+        orthonormalise_columns(block.view());
+    }
+    return side_by_side(basis, block);
+}
 
 template <Real T>
 Matrix<double> triangular_factor(MatrixView<const T> a, Side side) {

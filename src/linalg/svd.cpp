@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "blas.hpp"
@@ -39,8 +40,7 @@ Cut choose_rank(const std::vector<double>& squares, const SvdOptions& options, d
 
 std::vector<double> roots(const std::vector<double>& squares, Index count) {
     std::vector<double> result;
-    for (Index i = 0; i < count; ++i)
-        result.push_back(std::sqrt(std::max(0.0, squares[static_cast<std::size_t>(i)])));
+    for (Index i = 0; i < count; ++i) result.push_back(std::sqrt(std::max(0.0, squares[static_cast<std::size_t>(i)])));
     return result;
 }
 
@@ -54,7 +54,7 @@ void require_usable(MatrixView<const T> a, const SvdOptions& options) {
         throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
     }
     if (!(options.max_tail >= 0)) {
-        throw InputError({"max_tail", std::to_string(options.max_tail), "a number of at least 0", ""});
+        throw InputError({"max_tail", (std::ostringstream() << options.max_tail).str(), "a number of at least 0", ""});
     }
 }
 
@@ -77,7 +77,14 @@ SymmetricOperator gram_operator(MatrixView<const T> a, Side side) {
         const auto converted = convert<T>(q);
         const Op first = side == Side::right ? Op::none : Op::transpose;
         const Op second = side == Side::right ? Op::transpose : Op::none;
-        const auto image = product<T>(a, converted.view(), first);
+        auto image = product<T>(a, converted.view(), first);
+        if constexpr (std::same_as<T, float>) {
+            // The scale of a Krylov block is free, and A^T A of float data may leave the range of float.
+            const double largest = max_magnitude<float>(image.view());
+            const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+            const float factor = std::ldexp(1.0F, std::clamp(-exponent, -120, 120));
+            for (Index i = 0; i < image.size(); ++i) image.data()[i] *= factor;
+        }
         return convert<double>(product<T>(a, image.view(), second).view());
     };
 }
@@ -90,24 +97,26 @@ std::optional<Basis> random_basis(MatrixView<const T> a, Side side, const SvdOpt
     const Index n = side == Side::right ? a.cols : a.rows;
     const double norm2 = squared_norm(a);
     const double limit = std::same_as<T, float> ? 1e-3 : gram_limit;
-    if (options.max_tail > 0 && options.max_tail * options.max_tail < limit * limit * norm2)
-        return std::nullopt;
+    // Products of float data round at about 1e-7 of the norm, squared or not.
+    const double rounding = std::same_as<T, float> ? 4e-7 : gram_rounding;
+    if (options.max_tail > 0 && options.max_tail * options.max_tail < limit * limit * norm2) return std::nullopt;
     // Without a rank the first guess is a sixteenth of the side; each retry doubles it.
     Index guess = std::min(options.max_rank, options.max_tail > 0 ? std::max<Index>(8, n / 16) : n);
     const auto apply = gram_operator(a, side);
     while (guess + oversampling < n / 2) {
-        const auto space =
-            krylov_space(apply, n, {.block = guess + oversampling, .passes = 3, .seed = options.seed});
+        const auto space = krylov_space(apply, n, {.block = guess + oversampling, .passes = 3, .seed = options.seed});
         const auto f = convert<T>(space.view());
-        const auto image =
-            side == Side::right ? product<T>(a, f.view()) : product<T>(a, f.view(), Op::transpose);
+        const auto image = side == Side::right ? product<T>(a, f.view()) : product<T>(a, f.view(), Op::transpose);
         const auto ritz = symmetric_eigen(gram<T>(image.view(), Side::right).view());
         std::vector<double> squares = ritz.values;
         double captured = 0;
         for (double& value : squares) captured += value = std::max(value, 0.0);
         squares.push_back(std::max(0.0, norm2 - captured));  // what no vector of the space explains
-        const auto wanted = choose_rank(squares, options, gram_rounding * norm2);
-        if (wanted.rank < static_cast<Index>(squares.size())) {
+        const auto wanted = choose_rank(squares, options, rounding * norm2);
+        // max_rank is to blame only when the space was made for that rank and still misses by far.
+        const bool missed = wanted.limited && options.max_tail > 0 &&
+                            (guess < options.max_rank || wanted.tail2 < 1.2 * options.max_tail * options.max_tail);
+        if (wanted.rank < static_cast<Index>(squares.size()) && !missed) {
             const auto kept = leading_columns(ritz.vectors.view(), wanted.rank);
             Basis basis{product<double>(space.view(), kept.view()), roots(squares, wanted.rank), wanted.tail2,
                         wanted.limited, SvdMethod::random};
@@ -176,8 +185,7 @@ std::string_view to_string(SvdMethod method) noexcept {
 }
 
 bool gram_suffices(const Basis& basis, double norm2) noexcept {
-    return basis.vectors.rows() == basis.vectors.cols() || norm2 == 0 ||
-           basis.tail2 >= gram_limit * gram_limit * norm2;
+    return basis.vectors.rows() == basis.vectors.cols() || norm2 == 0 || basis.tail2 >= gram_limit * gram_limit * norm2;
 }
 
 Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
@@ -190,8 +198,7 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
         // A few eigenvectors of many: block Krylov, unless the spectrum is too flat for it to settle.
         constexpr double settled = 1e-9;
         std::optional<SymmetricEigen> eigen;
-        if (n >= 128 && 5 * options.max_rank <= n &&
-            effective_rank(g, trace) < static_cast<double>(options.max_rank)) {
+        if (n >= 128 && 5 * options.max_rank <= n && effective_rank(g, trace) < static_cast<double>(options.max_rank)) {
             eigen = krylov_eigen(g, options.max_rank, settled);
         }
         if (!eigen) eigen = symmetric_eigen(g, options.max_rank);

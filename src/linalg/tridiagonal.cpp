@@ -33,6 +33,25 @@ Bounds gershgorin(std::span<const double> d, std::span<const double> e) {
     return {b.low - margin, b.high + margin, b.norm};
 }
 
+/// The matrix times 2^-exponent, of norm about 1: squares of its entries neither overflow nor vanish.
+struct Scaled {
+    std::vector<double> d;
+    std::vector<double> e;
+    int exponent = 0;
+};
+
+std::vector<double> times_power_of_two(std::span<const double> values, int exponent) {
+    std::vector<double> result;
+    for (const double value : values) result.push_back(std::ldexp(value, exponent));
+    return result;
+}
+
+Scaled to_norm_one(std::span<const double> d, std::span<const double> e) {
+    const double norm = gershgorin(d, e).norm;
+    const int exponent = norm > 0 && std::isfinite(norm) ? std::ilogb(norm) : 0;
+    return {times_power_of_two(d, -exponent), times_power_of_two(e, -exponent), exponent};
+}
+
 /// For each lane the number of eigenvalues above x[lane].
 void count_above(std::span<const double> d, const std::vector<double>& e2, double pivot_min, const double* x,
                  double* count) {
@@ -132,7 +151,8 @@ double worst_residual(std::span<const double> d, std::span<const double> e, std:
             double r = (d[at] - values[static_cast<std::size_t>(j)]) * z(i, j);
             if (i > 0) r += e[at - 1] * z(i - 1, j);
             if (i + 1 < n) r += e[at] * z(i + 1, j);
-            if (!(std::abs(r) <= worst)) worst = std::abs(r);
+            if (std::isnan(r)) return r;
+            worst = std::max(worst, std::abs(r));
         }
     }
     return worst;
@@ -140,8 +160,13 @@ double worst_residual(std::span<const double> d, std::span<const double> e, std:
 
 }  // namespace
 
-std::vector<double> tridiagonal_values(std::span<const double> d, std::span<const double> e, Index count) {
+std::vector<double> tridiagonal_values(std::span<const double> diagonal, std::span<const double> off_diagonal,
+                                       Index count) {
+    const Scaled scaled = to_norm_one(diagonal, off_diagonal);
+    const auto& d = scaled.d;
+    const auto& e = scaled.e;
     const Bounds bounds = gershgorin(d, e);
+    if (bounds.norm == 0) return std::vector<double>(static_cast<std::size_t>(count), 0.0);
     std::vector<double> e2;
     double largest = 0;
     for (std::size_t i = 0; i + 1 < d.size(); ++i) {
@@ -173,11 +198,15 @@ std::vector<double> tridiagonal_values(std::span<const double> d, std::span<cons
             values[static_cast<std::size_t>(block * lanes + j)] = 0.5 * (low[j] + high[j]);
         }
     });
-    return values;
+    return times_power_of_two(values, scaled.exponent);
 }
 
-Matrix<double> tridiagonal_vectors(std::span<const double> d, std::span<const double> e,
-                                   std::span<const double> values) {
+Matrix<double> tridiagonal_vectors(std::span<const double> diagonal, std::span<const double> off_diagonal,
+                                   std::span<const double> eigenvalues) {
+    const Scaled scaled = to_norm_one(diagonal, off_diagonal);
+    const auto& d = scaled.d;
+    const auto& e = scaled.e;
+    const auto values = times_power_of_two(eigenvalues, -scaled.exponent);
     const auto n = static_cast<Index>(d.size());
     const auto count = static_cast<Index>(values.size());
     const double norm = gershgorin(d, e).norm;
@@ -185,14 +214,14 @@ Matrix<double> tridiagonal_vectors(std::span<const double> d, std::span<const do
     Matrix<double> z(n, count);
     parallel_for((count + lanes - 1) / lanes, [&](Index block) {
         const Index first = block * lanes;
-        twisted_vectors(d, e, values.data() + first, std::min(lanes, count - first), pivot_min, z.view(),
-                        first);
+        twisted_vectors(d, e, values.data() + first, std::min(lanes, count - first), pivot_min, z.view(), first);
     });
     if (!(worst_residual(d, e, values, z) <= 1e-13 * norm)) return {};
     const auto overlap = product<double>(z.view(), z.view(), Op::transpose);
     double worst = 0;
     for (Index i = 0; i < count; ++i) {
         for (Index j = 0; j < i; ++j) worst = std::max(worst, std::abs(overlap(i, j)));
+        if (!(std::abs(overlap(i, i) - 1) <= 1e-10)) return {};
     }
     if (worst > 1e-10) return {};
     if (worst > 1e-13) orthonormalise_columns(z.view());

@@ -96,6 +96,7 @@ double dot(const TensorTrain<T>& a, const TensorTrain<T>& b) {
         gamma = product<double>(ga.view().unfold(2), moved.view(), Op::transpose);
         const double largest = max_magnitude<double>(gamma.view());
         if (largest == 0) return 0;
+        if (!std::isfinite(largest)) return std::nan("");
         const int shift = std::ilogb(largest);
         for (Index i = 0; i < gamma.size(); ++i) gamma.data()[i] = std::ldexp(gamma.data()[i], -shift);
         exponent += shift;
@@ -115,8 +116,7 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
     for (const auto& train : trains) {
         require_same_modes(first, train, 1, "concatenate");
         if (train.left_rank() != 1) {
-            throw InputError(
-                {"concatenate", "a first rank of " + std::to_string(train.left_rank()), "1", ""});
+            throw InputError({"concatenate", "a first rank of " + std::to_string(train.left_rank()), "1", ""});
         }
     }
     const Index order = first.order();
@@ -130,8 +130,8 @@ TensorTrain<T> concatenate(std::span<const TensorTrain<T>> trains) {
             modes += train.core(n).shape()[1];
             columns += train.core(n).shape()[2];
         }
-        auto core = Tensor<T>::zeros(
-            {n == 0 ? 1 : rows, n == 0 ? modes : first.shape()[n], n == order - 1 ? 1 : columns});
+        auto core =
+            Tensor<T>::zeros({n == 0 ? 1 : rows, n == 0 ? modes : first.shape()[n], n == order - 1 ? 1 : columns});
         Index row = 0;
         Index mode = 0;
         Index column = 0;

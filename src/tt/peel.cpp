@@ -52,8 +52,7 @@ Matrix<double> map_rows(const Matrix<double>& m, const Matrix<double>& v, const 
     }
     for (Index i = 0; i < at.o; ++i) {
         const MatrixView<const double> block(m.data() + i * at.s * m.cols(), at.s, m.cols());
-        multiply<double>(v.view(), Op::transpose, block, Op::none,
-                         {result.data() + i * r * m.cols(), r, m.cols()});
+        multiply<double>(v.view(), Op::transpose, block, Op::none, {result.data() + i * r * m.cols(), r, m.cols()});
     }
     return result;
 }
@@ -71,7 +70,7 @@ class EndBuilder {
 
     void add(const Basis& basis, Index size, Index bond, const SplitIndex& at) {
         end_.cores.push_back(core_of(basis.vectors, side_, size, bond));
-        end_.tail2 += basis.tail2;
+        end_.tails2.push_back(basis.tail2);
         end_.rank_limited = end_.rank_limited || basis.rank_limited;
         end_.rank = basis.vectors.cols();
         if (is_identity(basis)) return;
@@ -101,11 +100,13 @@ std::vector<Index> outside_in(std::vector<Index> modes, Side side) {
 }  // namespace
 
 PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
-                    const SvdOptions& options) {
+                    const std::vector<SvdOptions>& cuts) {
     double norm2 = 0;
     for (Index i = 0; i < g.rows(); ++i) norm2 += g(i, i);
     EndBuilder builder(side, g.rows());
+    std::size_t cut = 0;
     for (const Index size : outside_in(modes, side)) {
+        const SvdOptions& options = cuts[cut++];
         const SplitIndex at{bond * size, g.rows() / (bond * size), side};
         const auto basis = at.o == 1 ? basis_from_gram(g.view(), options)
                            : options.max_tail == 0 && options.max_rank >= at.s
@@ -120,11 +121,13 @@ PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes
 }
 
 PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,
-                      const SvdOptions& options) {
+                      const std::vector<SvdOptions>& cuts) {
     EndBuilder builder(side, s.cols());
     // Columns as rows: the own index leads, so that left and right ends share map_rows.
     auto columns = transpose(s.view());
+    std::size_t cut = 0;
     for (const Index size : outside_in(modes, side)) {
+        const SvdOptions& options = cuts[cut++];
         const SplitIndex at{bond * size, columns.rows() / (bond * size), side};
         Matrix<double> factor;  // (other) x (peeled index)
         if (side == Side::left) {

@@ -14,7 +14,8 @@ struct PeeledEnd {
     /// (own size) x rank, orthonormal columns; empty when the group was kept whole (identity).
     Matrix<double> map;
     Index rank = 1;
-    double tail2 = 0;
+    /// Discarded squares of each cut, from the outside in.
+    std::vector<double> tails2;
     bool rank_limited = false;
     bool trusted = true;  ///< every cut was within the accuracy of the Gram matrix
 };
@@ -23,13 +24,13 @@ struct PeeledEnd {
 ///
 /// `modes` are the sizes of the group in mode order, `bond` the rank that closes it on the outside (R_{n-1}
 /// before a left group, R_n after a right group). g has order bond * prod(modes), its index running over
-/// (bond, modes) at a left end and (modes, bond) at a right one. Each cut obeys `options`. Partial traces of
-/// g are the Gram matrices of the inner bonds, so the data is not needed again.
+/// (bond, modes) at a left end and (modes, bond) at a right one. Cut j, counted from the outside in, obeys cuts[j].
+/// Partial traces of g are the Gram matrices of the inner bonds, so the data is not needed again.
 PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
-                    const SvdOptions& options);
+                    const std::vector<SvdOptions>& cuts);
 
 /// Same from a factor s (k x order) with s^T s = g: accurate to rounding.
 PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,
-                      const SvdOptions& options);
+                      const std::vector<SvdOptions>& cuts);
 
 }  // namespace couplet

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -31,7 +32,18 @@ ThinQr thin_qr(MatrixView<const double> a) {
     return {std::move(square), std::move(r)};
 }
 
-void sweep_left(std::vector<Tensor<double>>& cores) {
+/// Brings core n back to magnitude about 1: the products of a sweep grow with the length of the train.
+void rescale(ScaledCores& scaled, std::size_t n) {
+    auto& core = scaled.cores[n];
+    const double largest = max_magnitude<double>(core.view().unfold(0));
+    if (!(largest > 0 && std::isfinite(largest))) return;
+    const int shift = std::ilogb(largest);
+    for (double& x : core.elements()) x = std::ldexp(x, -shift);
+    scaled.exponent += shift;
+}
+
+void sweep_left(ScaledCores& scaled) {
+    auto& cores = scaled.cores;
     for (std::size_t n = 0; n + 1 < cores.size(); ++n) {
         const Shape shape = cores[n].shape();
         auto [q, r] = thin_qr(cores[n].view().unfold(2));
@@ -40,10 +52,12 @@ void sweep_left(std::vector<Tensor<double>>& cores) {
         const Shape next_shape = cores[n + 1].shape();
         cores[n] = Tensor<double>({shape[0], shape[1], rank}, std::move(q).release());
         cores[n + 1] = Tensor<double>({rank, next_shape[1], next_shape[2]}, std::move(next).release());
+        rescale(scaled, n + 1);
     }
 }
 
-void sweep_right(std::vector<Tensor<double>>& cores) {
+void sweep_right(ScaledCores& scaled) {
+    auto& cores = scaled.cores;
     for (std::size_t n = cores.size() - 1; n > 0; --n) {
         const Shape shape = cores[n].shape();
         auto [q, r] = thin_qr(transpose(cores[n].view().unfold(1)).view());
@@ -52,6 +66,7 @@ void sweep_right(std::vector<Tensor<double>>& cores) {
         const Shape before_shape = cores[n - 1].shape();
         cores[n] = Tensor<double>({rank, shape[1], shape[2]}, transpose(q.view()).release());
         cores[n - 1] = Tensor<double>({before_shape[0], before_shape[1], rank}, std::move(before).release());
+        rescale(scaled, n - 1);
     }
 }
 
@@ -64,8 +79,7 @@ TensorTrain<T> rebuild(const ScaledCores& scaled, std::size_t carrier, std::vect
         const auto& source = scaled.cores[n];
         Tensor<T> core(source.shape());
         const int shift = n == carrier ? scaled.exponent : 0;
-        for (Index i = 0; i < core.size(); ++i)
-            core.data()[i] = static_cast<T>(std::ldexp(source.data()[i], shift));
+        for (Index i = 0; i < core.size(); ++i) core.data()[i] = static_cast<T>(std::ldexp(source.data()[i], shift));
         cores.push_back(std::move(core));
     }
     TensorTrain<T> train(std::move(cores), std::move(kinds));
@@ -86,32 +100,29 @@ std::vector<Orthogonality> all_but(std::size_t order, std::size_t which, Orthogo
 template <Real T>
 Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train) {
     auto scaled = scaled_cores(train);
-    sweep_left(scaled.cores);
+    sweep_left(scaled);
     const double norm = std::ldexp(core_norm(scaled.cores.back()), scaled.exponent);
     const auto order = scaled.cores.size();
-    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), train.labels()),
-            norm};
+    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), train.labels()), norm};
 }
 
 template <Real T>
 Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train) {
     auto scaled = scaled_cores(train);
-    sweep_right(scaled.cores);
+    sweep_right(scaled);
     const double norm = std::ldexp(core_norm(scaled.cores.front()), scaled.exponent);
-    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), train.labels()),
-            norm};
+    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), train.labels()), norm};
 }
 
 template <Real T>
 TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
     if (!(options.eps >= 0 && options.eps < 1)) {
-        throw InputError({"eps", std::to_string(options.eps), "a number with 0 <= eps < 1", ""});
+        throw InputError({"eps", (std::ostringstream() << options.eps).str(), "a number with 0 <= eps < 1", ""});
     }
-    if (options.max_rank < 1)
-        throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
+    if (options.max_rank < 1) throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
     auto scaled = scaled_cores(train);
     auto& cores = scaled.cores;
-    sweep_left(cores);
+    sweep_left(scaled);
     const double norm = core_norm(cores.back());
     const auto order = cores.size();
     TtSvdResult<T> result;
@@ -133,7 +144,6 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
         const Shape shape = cores[n].shape();
         const auto basis = dominant_basis<double>(cores[n].view().unfold(1), Side::right,
                                                   {.max_tail = tail, .max_rank = options.max_rank});
-        if (basis.sigma.empty() && basis.vectors.rows() > shape[0]) continue;
         const auto carried = product<double>(cores[n].view().unfold(1), basis.vectors.view());  // R_{n-1} x r
         auto before = product<double>(cores[n - 1].view().unfold(2), carried.view());
         const Shape before_shape = cores[n - 1].shape();

@@ -31,17 +31,17 @@ TensorTrain<T>::TensorTrain(std::vector<Tensor<T>> cores, std::vector<Orthogonal
             throw InputError({where, "shape " + s.to_string(), "three modes of at least 1", ""});
         }
         if (n > 0 && s[0] != ranks_.back()) {
-            throw InputError(
-                {where, "shape " + s.to_string() + " after one of shape " + cores_[n - 1].shape().to_string(),
-                 "a first size of " + std::to_string(ranks_.back()), ""});
+            throw InputError({where,
+                              "shape " + s.to_string() + " after one of shape " + cores_[n - 1].shape().to_string(),
+                              "a first size of " + std::to_string(ranks_.back()), ""});
         }
         if (n == 0) ranks_.push_back(s[0]);
         ranks_.push_back(s[2]);
         sizes.push_back(s[1]);
     }
     if (ranks_.back() != 1) {
-        throw InputError({"core " + std::to_string(cores_.size()),
-                          "shape " + cores_.back().shape().to_string(), "a last size of 1", ""});
+        throw InputError({"core " + std::to_string(cores_.size()), "shape " + cores_.back().shape().to_string(),
+                          "a last size of 1", ""});
     }
     shape_ = Shape(std::move(sizes));
 }
@@ -66,8 +66,7 @@ Index TensorTrain<T>::parameters() const noexcept {
 template <Real T>
 T TensorTrain<T>::at(std::span<const Index> indices) const {
     if (left_rank() != 1) {
-        throw InputError(
-            {"element access", "a train with R_0 = " + std::to_string(left_rank()), "R_0 = 1", ""});
+        throw InputError({"element access", "a train with R_0 = " + std::to_string(left_rank()), "R_0 = 1", ""});
     }
     shape_.offset(indices);  // checks the range
     std::vector<double> row{1.0};
@@ -106,6 +105,15 @@ template <Real T>
 void TensorTrain<T>::set_labels(Labels labels) {
     check_labels(labels, shape_);
     labels_ = std::move(labels);
+}
+
+template <Real T>
+TensorTrain<T> TensorTrain<T>::clone() const {
+    std::vector<Tensor<T>> cores;
+    for (const auto& core : cores_) cores.push_back(Tensor<T>::copy(core.view()));
+    TensorTrain copy(std::move(cores), orthogonality_);
+    copy.labels_ = labels_;
+    return copy;
 }
 
 template <Real T>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -16,22 +16,63 @@
 namespace couplet {
 namespace {
 
-void check_options(const TtSvdOptions& options) {
-    if (!(options.eps >= 0 && options.eps < 1)) {
-        throw InputError({"eps", std::to_string(options.eps), "a number with 0 <= eps < 1",
-                          "It is the relative error allowed, for example 0.01."});
+void check_eps(double eps) {
+    if (eps >= 0 && eps < 1) return;
+    throw InputError({"eps", (std::ostringstream() << eps).str(), "a number with 0 <= eps < 1",
+                      "It is the relative error allowed, for example 0.01."});
+}
+
+void check_rank(Index max_rank) {
+    if (max_rank < 1) throw InputError({"max_rank", std::to_string(max_rank), "at least 1", ""});
+}
+
+/// eps / sqrt(N - 1), N the number of modes that can have a bond to cut: those of size above 1.
+double eps_per_bond(double eps, const Shape& shape) {
+    const auto modes = std::ranges::count_if(shape.sizes(), [](Index size) { return size > 1; });
+    return eps / std::sqrt(std::max<double>(1, static_cast<double>(modes - 1)));
+}
+
+/// The limits of all N - 1 bonds, checked.
+std::vector<BondLimit> bond_limits(const TtSvdOptions& options, const Shape& shape) {
+    check_eps(options.eps);
+    check_rank(options.max_rank);
+    const auto bonds = static_cast<std::size_t>(shape.order() - 1);
+    if (options.bonds.empty()) {
+        return std::vector<BondLimit>(bonds, {eps_per_bond(options.eps, shape), options.max_rank});
     }
-    if (options.max_rank < 1) {
-        throw InputError({"max_rank", std::to_string(options.max_rank), "at least 1", ""});
+    if (options.bonds.size() != bonds) {
+        throw InputError({"bonds", std::to_string(options.bonds.size()) + " limits", std::to_string(bonds), ""});
     }
+    for (const auto& bond : options.bonds) {
+        check_eps(bond.eps);
+        check_rank(bond.max_rank);
+    }
+    return options.bonds;
+}
+
+/// The limits of the bonds that remain when modes of size 1 are left out: of several in a row the tightest.
+std::vector<BondLimit> squeezed_limits(const Shape& shape, const std::vector<BondLimit>& all) {
+    std::vector<BondLimit> result;
+    bool started = false;
+    BondLimit pending;
+    for (Index n = 0; n < shape.order(); ++n) {
+        if (shape[n] > 1) {
+            if (started) result.push_back(pending);
+            started = true;
+            if (n + 1 < shape.order()) pending = all[static_cast<std::size_t>(n)];
+        } else if (started && n + 1 < shape.order()) {
+            const auto& bond = all[static_cast<std::size_t>(n)];
+            pending = {std::min(pending.eps, bond.eps), std::min(pending.max_rank, bond.max_rank)};
+        }
+    }
+    return result;
 }
 
 void check_tensor(const Shape& shape) {
     if (shape.order() < 1) throw InputError({"tensor", "order 0", "at least one mode", ""});
     for (Index n = 0; n < shape.order(); ++n) {
         if (shape[n] == 0) {
-            throw InputError({"tensor",
-                              "mode " + std::to_string(n + 1) + " of " + shape.to_string() + " has size 0",
+            throw InputError({"tensor", "mode " + std::to_string(n + 1) + " of " + shape.to_string() + " has size 0",
                               "at least one entry in every mode", ""});
         }
     }
@@ -65,19 +106,27 @@ struct End {
     Index own = 1;          ///< bond times their sizes
 };
 
+/// Limit of the bond that the (j+1)-th mode from the outside closes at this end of the centre.
+template <Real T>
+const BondLimit& limit_at(const Centre<T>& centre, const std::vector<BondLimit>& limits, Side side, std::size_t j) {
+    return limits[side == Side::left ? centre.first + j : centre.last - 2 - j];
+}
+
 /// Groups tiny modes at an end until they are worth a pass over the data: twice the rank, at least 10.
 template <Real T>
-End group_end(const Centre<T>& centre, Side side, Index max_rank) {
+End group_end(const Centre<T>& centre, Side side, const std::vector<BondLimit>& limits) {
     constexpr Index least = 10;
     constexpr Index unknown_rank = 16;
-    const Index worth =
-        std::max(least, 2 * std::min(max_rank, max_rank == unlimited_rank ? unknown_rank : max_rank));
     const std::size_t available = centre.last - centre.first - 1;
     const auto size_at = [&](std::size_t i) {
         return side == Side::left ? centre.modes[centre.first + i] : centre.modes[centre.last - 1 - i];
     };
+    const auto worth = [&](std::size_t j) {
+        const Index rank = limit_at(centre, limits, side, j).max_rank;
+        return std::max(least, 2 * (rank == unlimited_rank ? unknown_rank : std::min(rank, centre.size())));
+    };
     End end{side, 1, (side == Side::left ? centre.left : centre.right) * size_at(0)};
-    while (end.count < available && end.own < worth) {
+    while (end.count < available && end.own < worth(end.count - 1)) {
         const Index grown = end.own * size_at(end.count);
         if (grown > centre.size() / grown) break;  // the group must stay the short side
         end.own = grown;
@@ -86,12 +135,11 @@ End group_end(const Centre<T>& centre, Side side, Index max_rank) {
     return end;
 }
 
-/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long
-/// side's vectors.
+/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long side's vectors.
 template <Real T>
-End choose_end(const Centre<T>& centre, Index max_rank) {
-    const End left = group_end(centre, Side::left, max_rank);
-    const End right = group_end(centre, Side::right, max_rank);
+End choose_end(const Centre<T>& centre, const std::vector<BondLimit>& limits) {
+    const End left = group_end(centre, Side::left, limits);
+    const End right = group_end(centre, Side::right, limits);
     return left.own < right.own ? left : right;
 }
 
@@ -106,11 +154,9 @@ void project(Centre<T>& centre, const End& end, const Matrix<double>& map) {
     if (!in_place) {
         Buffer<T> target(other * rank);
         if (end.side == Side::left) {
-            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own), Op::none,
-                        {target.data(), rank, other});
+            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own), Op::none, {target.data(), rank, other});
         } else {
-            multiply<T>(centre.split_right(end.own), Op::none, v.view(), Op::none,
-                        {target.data(), other, rank});
+            multiply<T>(centre.split_right(end.own), Op::none, v.view(), Op::none, {target.data(), other, rank});
         }
         centre.owned = std::move(target);
     } else {
@@ -169,20 +215,18 @@ class Decomposition {
   public:
     Decomposition(Centre<T> centre, const Shape& shape, const TtSvdOptions& options)
         : centre_(std::move(centre)), shape_(shape), options_(options) {
-        bond_eps_ = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(shape.order() - 1)));
+        limits_ = squeezed_limits(shape, bond_limits(options, shape));
+        errors2_.assign(limits_.size(), 0.0);
     }
 
     TtSvdResult<T> run() {
         const auto bonds = static_cast<Index>(centre_.modes.size()) - 1;
         while (centre_.last - centre_.first > 1) {
-            report(options_.progress, "decompose",
-                   bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
-            const End end = choose_end(centre_, options_.max_rank);
+            report(options_.progress, "decompose", bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
+            const End end = choose_end(centre_, limits_);
             if (!peel(end)) return zero_train();
         }
-        if (!norm2_ && !establish_norm(squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size())))) {
-            return zero_train();
-        }
+        if (!norm2_ && !measure_norm()) return zero_train();
         report(options_.progress, "decompose", bonds, bonds);
         return assemble();
     }
@@ -209,19 +253,61 @@ class Decomposition {
         return true;
     }
 
-    SvdOptions cut_options() const {
-        const double norm = std::sqrt(*norm2_);
-        // The float projection itself rounds at 6e-8 of the norm: that much of the tail is already spent.
-        const double rounding = std::same_as<T, float> ? 4e-7 * norm : 0;
-        const double tail =
-            options_.eps == 0 ? 0 : std::max(bond_eps_ * norm - rounding, 1e-3 * bond_eps_ * norm);
-        return {.max_tail = tail,
-                .max_rank = options_.max_rank,
-                .method = options_.method,
-                .seed = options_.seed};
+    /// The norm of a tensor that nothing was cut from: its entries stay exactly as they are. Returns false when
+    /// it is zero.
+    bool measure_norm() {
+        const MatrixView<const T> all(centre_.data, 1, centre_.size());
+        double norm2 = squared_norm(all);
+        if (!squares_are_safe<T>(norm2)) {
+            if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
+            const double largest = max_magnitude(all);
+            if (largest == 0) return false;
+            norm_exponent_ = std::ilogb(largest);
+            norm2 = 0;
+            for (Index i = 0; i < all.cols; ++i) {
+                const double x = std::ldexp(static_cast<double>(centre_.data[i]), -norm_exponent_);
+                norm2 += x * x;
+            }
+        }
+        norm2_ = norm2;
+        return true;
     }
 
-    bool keeps_all(const End& end) const { return options_.eps == 0 && options_.max_rank >= end.own; }
+    SvdOptions cut_options(const BondLimit& limit) const {
+        const double norm = std::sqrt(*norm2_);
+        // The float projection itself rounds at 6e-8 of the norm: that much of the tail is already spent.
+        const double rounding = std::same_as<T, float> ? 4e-7 : 0;
+        const double tail = limit.eps == 0 ? 0 : std::max(limit.eps - rounding, 1e-3 * limit.eps) * norm;
+        return {.max_tail = tail, .max_rank = limit.max_rank, .method = options_.method, .seed = options_.seed};
+    }
+
+    /// Cuts of a group, from the outside in.
+    std::vector<SvdOptions> cuts(const End& end) const {
+        std::vector<SvdOptions> result;
+        for (std::size_t j = 0; j < end.count; ++j) result.push_back(cut_options(limit(end, j)));
+        return result;
+    }
+
+    const BondLimit& limit(const End& end, std::size_t j) const { return limit_at(centre_, limits_, end.side, j); }
+
+    bool keeps_all(const End& end) const {
+        Index own = outer_bond(end);
+        const auto modes = group_modes(end);
+        for (std::size_t j = 0; j < end.count; ++j) {
+            own *= end.side == Side::left ? modes[j] : modes[end.count - 1 - j];
+            if (limit(end, j).eps > 0 || limit(end, j).max_rank < own) return false;
+        }
+        return true;
+    }
+
+    /// Whether a Gram matrix can be accurate enough, as far as the limits tell before it is computed.
+    bool gram_can(const End& end) const {
+        for (std::size_t j = 0; j < end.count; ++j) {
+            const BondLimit& bond = limit(end, j);
+            if (bond.eps > 0 && bond.eps < gram_limit && bond.max_rank >= end.own) return false;
+        }
+        return true;
+    }
 
     MatrixView<const T> matrix(const End& end) const {
         return end.side == Side::left ? centre_.split_left(end.own) : centre_.split_right(end.own);
@@ -242,13 +328,13 @@ class Decomposition {
             take(end, whole(end));
             return true;
         }
-        if (options_.method == SvdMethod::random) {
+        // A group of tiny modes has nothing for a random projection to gain and several bonds to cut.
+        if (options_.method == SvdMethod::random && end.count == 1) {
             if (!norm2_ && !establish_norm(squared_norm(matrix(end))) && zero_) return false;
             take(end, peel_random(end));
             return true;
         }
-        const bool gram_can = options_.eps == 0 || bond_eps_ >= gram_limit || options_.max_rank < end.own;
-        if (options_.method != SvdMethod::qr && gram_can) {
+        if (options_.method != SvdMethod::qr && gram_can(end)) {
             auto g = gram(matrix(end), end.side);
             if (!norm2_) {
                 double trace = 0;
@@ -256,7 +342,7 @@ class Decomposition {
                 if (!establish_norm(trace)) return false;
                 if (std::exchange(rescaled_, false)) g = gram(matrix(end), end.side);
             }
-            auto peeled = peel_gram(std::move(g), end.side, group_modes(end), outer_bond(end), cut_options());
+            auto peeled = peel_gram(std::move(g), end.side, group_modes(end), outer_bond(end), cuts(end));
             if (peeled.trusted || options_.method == SvdMethod::gram) {
                 note_method(SvdMethod::gram);
                 take(end, std::move(peeled));
@@ -267,7 +353,7 @@ class Decomposition {
         rescaled_ = false;
         auto factor = triangular_factor(matrix(end), end.side);
         note_method(SvdMethod::qr);
-        take(end, peel_factor(std::move(factor), end.side, group_modes(end), outer_bond(end), cut_options()));
+        take(end, peel_factor(std::move(factor), end.side, group_modes(end), outer_bond(end), cuts(end)));
         return true;
     }
 
@@ -290,21 +376,22 @@ class Decomposition {
     }
 
     PeeledEnd peel_random(const End& end) {
-        auto basis = dominant_basis(matrix(end), end.side, cut_options());
+        const auto basis = dominant_basis(matrix(end), end.side, cuts(end).front());
         note_method(basis.method);
         PeeledEnd result;
-        result.tail2 = basis.tail2;
+        result.rank = basis.vectors.cols();
+        result.tails2 = {basis.tail2};
         result.rank_limited = basis.rank_limited;
-        // The map is split into cores exactly as data would be, weighted by the singular values it carries.
-        auto weighted = transpose(basis.vectors.view());
-        for (std::size_t i = 0; i < basis.sigma.size(); ++i) {
-            for (Index j = 0; j < weighted.cols(); ++j) weighted(static_cast<Index>(i), j) *= basis.sigma[i];
+        result.map = Matrix<double>::copy(basis.vectors.view());
+        const Index bond = outer_bond(end);
+        const Index size = end.own / bond;
+        if (end.side == Side::left) {
+            result.cores.emplace_back(Shape{bond, size, result.rank},
+                                      Matrix<double>::copy(basis.vectors.view()).release());
+        } else {
+            result.cores.emplace_back(Shape{result.rank, size, bond}, transpose(basis.vectors.view()).release());
         }
-        auto split =
-            peel_factor(std::move(weighted), end.side, group_modes(end), outer_bond(end), cut_options());
-        split.tail2 += basis.tail2;
-        split.rank_limited = split.rank_limited || basis.rank_limited;
-        return split;
+        return result;
     }
 
     void note_method(SvdMethod method) {
@@ -312,7 +399,9 @@ class Decomposition {
     }
 
     void take(const End& end, PeeledEnd peeled) {
-        tail2_ += peeled.tail2;
+        for (std::size_t j = 0; j < peeled.tails2.size(); ++j) {
+            errors2_[end.side == Side::left ? centre_.first + j : centre_.last - 2 - j] += peeled.tails2[j];
+        }
         rank_limited_ = rank_limited_ || peeled.rank_limited;
         if (peeled.map.size() > 0) project(centre_, end, peeled.map);
         if (end.side == Side::left) {
@@ -322,7 +411,8 @@ class Decomposition {
         } else {
             centre_.last -= end.count;
             centre_.right = peeled.rank;
-            for (auto& core : std::views::reverse(peeled.cores)) right_cores_.push_back(std::move(core));
+            for (auto it = peeled.cores.rbegin(); it != peeled.cores.rend(); ++it)
+                right_cores_.push_back(std::move(*it));
         }
     }
 
@@ -347,7 +437,7 @@ class Decomposition {
         kinds.assign(left_cores_.size(), Orthogonality::left);
         dense.push_back(centre_core());
         kinds.push_back(Orthogonality::none);
-        for (const auto& core : std::views::reverse(right_cores_)) dense.push_back(narrowed(core));
+        for (auto it = right_cores_.rbegin(); it != right_cores_.rend(); ++it) dense.push_back(narrowed(*it));
         kinds.resize(dense.size(), Orthogonality::right);
 
         std::vector<Tensor<T>> cores;
@@ -370,10 +460,24 @@ class Decomposition {
         }
         TtSvdResult<T> result;
         result.train = TensorTrain<T>(std::move(cores), std::move(orthogonality));
-        result.norm = std::ldexp(std::sqrt(*norm2_), -exponent_);
-        result.rel_error = std::sqrt(tail2_ / *norm2_);
-        result.rank_limited = rank_limited_ && tail2_ > 0;
+        result.norm = std::ldexp(std::sqrt(*norm2_), norm_exponent_ - exponent_);
+        result.bond_errors2 = spread_errors();
+        double error2 = 0;
+        for (const double e : result.bond_errors2) error2 += e;
+        result.rel_error = std::sqrt(error2);
+        result.rank_limited = rank_limited_ && error2 > 0;
         result.method = method_ == SvdMethod::automatic ? SvdMethod::gram : method_;
+        return result;
+    }
+
+    /// Relative squared errors of the original bonds: that of a squeezed bond belongs to the first of those it stands
+    /// for.
+    std::vector<double> spread_errors() const {
+        std::vector<double> result(static_cast<std::size_t>(shape_.order() - 1), 0.0);
+        std::size_t next = 0;
+        for (Index n = 0; n + 1 < shape_.order() && next < errors2_.size(); ++n) {
+            if (shape_[n] > 1) result[static_cast<std::size_t>(n)] = errors2_[next++] / *norm2_;
+        }
         return result;
     }
 
@@ -388,18 +492,20 @@ class Decomposition {
         TtSvdResult<T> result;
         result.train = TensorTrain<T>(std::move(cores));
         result.method = options_.method == SvdMethod::automatic ? SvdMethod::gram : options_.method;
+        result.bond_errors2.assign(static_cast<std::size_t>(shape_.order() - 1), 0.0);
         return result;
     }
 
     Centre<T> centre_;
     Shape shape_;
     TtSvdOptions options_;
-    double bond_eps_ = 0;
+    std::vector<BondLimit> limits_;  ///< of the bonds between modes larger than 1
     std::optional<double> norm2_;
     bool zero_ = false;
     bool rescaled_ = false;
-    int exponent_ = 0;
-    double tail2_ = 0;
+    int exponent_ = 0;       ///< the centre is 2^exponent_ times what it stands for
+    int norm_exponent_ = 0;  ///< the norm is 2^norm_exponent_ times the root of norm2_ (times 2^-exponent_)
+    std::vector<double> errors2_;
     bool rank_limited_ = false;
     SvdMethod method_ = SvdMethod::automatic;
     std::vector<Tensor<double>> left_cores_;
@@ -418,12 +524,16 @@ Centre<T> start(const T* data, const Shape& shape) {
     return centre;
 }
 
-/// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded
-/// once.
-bool needs_double(const TtSvdOptions& options, Index order) {
-    return options.eps > 0 &&
-           options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1))) < 1e-5;
+double smallest_eps(const TtSvdOptions& options, const Shape& shape) {
+    double least = 1;
+    for (const auto& bond : bond_limits(options, shape)) {
+        if (bond.eps > 0) least = std::min(least, bond.eps);
+    }
+    return least;
 }
+
+/// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded once.
+bool needs_double(const TtSvdOptions& options, const Shape& shape) { return smallest_eps(options, shape) < 1e-5; }
 
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
     Tensor<double> wide(x.shape());
@@ -438,40 +548,39 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
         cores.push_back(std::move(core));
         kinds.push_back(result.train.orthogonality(n));
     }
-    return {TensorTrain<float>(std::move(cores), std::move(kinds)), result.rel_error, result.norm,
-            result.rank_limited, result.method};
+    return {TensorTrain<float>(std::move(cores), std::move(kinds)),
+            result.rel_error,
+            std::move(result.bond_errors2),
+            result.norm,
+            result.rank_limited,
+            result.method};
 }
 
-template <Real T>
-void check_method(const TtSvdOptions& options, Index order) {
-    const double bond_eps = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1)));
-    if (options.method == SvdMethod::gram && options.eps > 0 && bond_eps < gram_limit) {
-        throw InputError({"method", "gram with eps " + std::to_string(options.eps),
-                          "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
-                          "Use method auto or qr."});
-    }
+void check_method(const TtSvdOptions& options, const Shape& shape) {
+    if (options.method != SvdMethod::gram || smallest_eps(options, shape) >= gram_limit) return;
+    throw InputError({"method", "gram with eps " + (std::ostringstream() << options.eps).str(),
+                      "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
+                      "Use method auto or qr."});
 }
 
 }  // namespace
 
 template <Real T>
 TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
-    check_options(options);
     check_tensor(x.shape());
-    check_method<T>(options, x.shape().order());
+    check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
-        if (needs_double(options, x.shape().order())) return in_double(x, options);
+        if (needs_double(options, x.shape())) return in_double(x, options);
     }
     return Decomposition<T>(start(x.data(), x.shape()), x.shape(), options).run();
 }
 
 template <Real T>
 TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options) {
-    check_options(options);
     check_tensor(x.shape());
-    check_method<T>(options, x.shape().order());
+    check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
-        if (needs_double(options, x.shape().order())) return in_double(x.view(), options);
+        if (needs_double(options, x.shape())) return in_double(x.view(), options);
     }
     const Shape shape = x.shape();
     auto centre = start<T>(x.data(), shape);

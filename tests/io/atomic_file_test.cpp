@@ -27,8 +27,7 @@ class AtomicFileTest : public testing::IoTest {
     }
 };
 
-constexpr const char* exists_already =
-    "a file that exists already; expected a new name. Use --force to replace it.";
+constexpr const char* exists_already = "a file that exists already; expected a new name. Use --force to replace it.";
 
 TEST_F(AtomicFileTest, AppearsOnlyWhenComplete) {
     {
@@ -79,24 +78,21 @@ TEST_F(AtomicFileTest, PermissionsFollowTheUmask) {
 }
 
 TEST_F(AtomicFileTest, RefusesPlacesThatCannotHoldIt) {
-    EXPECT_EQ(refusal_of("no/x"),
-              "no folder " + path("no") +
-                  "; expected an existing folder to write into. Create it with: mkdir -p " + path("no"));
+    EXPECT_EQ(refusal_of("no/x"), "no folder " + path("no") +
+                                      "; expected an existing folder to write into. Create it with: mkdir -p " +
+                                      path("no"));
     fs::create_directory(path("folder"));
-    EXPECT_EQ(refusal_of("folder", true),
-              "a folder; expected the name of a file to write. Choose another name.");
+    EXPECT_EQ(refusal_of("folder", true), "a folder; expected the name of a file to write. Choose another name.");
     EXPECT_EQ(refusal_of("folder/", true), "a folder; expected the name of a file to write");
-    EXPECT_EQ(refusal("", [] { require_output("", false); }),
-              "an empty name; expected the name of a file to write");
-    EXPECT_EQ(
-        refusal("/dev/null", [] { require_output("/dev/null", true); }),
-        "something that is no regular file; expected the name of a file to write. Choose another name.");
+    EXPECT_EQ(refusal("", [] { require_output("", false); }), "an empty name; expected the name of a file to write");
+    EXPECT_EQ(refusal("/dev/null", [] { require_output("/dev/null", true); }),
+              "something that is no regular file; expected the name of a file to write. Choose another name.");
     EXPECT_EQ(files(), std::vector<std::string>{"folder"});
 }
 
 TEST_F(AtomicFileTest, RefusesAFolderThatIsNotWritable) {
-    fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec |
-                                 fs::perms::others_read);
+    fs::permissions(folder_,
+                    fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec | fs::perms::others_read);
     // Permissions do not bind root: look as nobody does.
     constexpr uid_t nobody = 65534;
     const bool root = ::geteuid() == 0;
@@ -107,10 +103,9 @@ TEST_F(AtomicFileTest, RefusesAFolderThatIsNotWritable) {
     if (root) {
         ASSERT_EQ(::seteuid(0), 0);
     }
-    EXPECT_EQ(
-        message,
-        "folder " + folder_.string() +
-            " is not writable; expected a writable folder. Choose another place or change its permissions.");
+    EXPECT_EQ(message,
+              "folder " + folder_.string() +
+                  " is not writable; expected a writable folder. Choose another place or change its permissions.");
 }
 
 TEST_F(AtomicFileTest, AFullDiskIsAFailureOfTheRun) {
@@ -128,8 +123,7 @@ TEST_F(AtomicFileTest, AFullDiskIsAFailureOfTheRun) {
     }
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     std::signal(SIGXFSZ, old_handler);
-    EXPECT_EQ(message,
-              path("x") + ": writing failed: File too large; expected a disk that takes all the bytes");
+    EXPECT_EQ(message, path("x") + ": writing failed: File too large; expected a disk that takes all the bytes");
     EXPECT_TRUE(files().empty());
 }
 
@@ -138,8 +132,7 @@ TEST_F(AtomicFileTest, RequireOutputProtectsInputs) {
     fs::create_symlink(path("in.npy"), path("alias.npy"));
     fs::create_hard_link(path("in.npy"), path("twin.npy"));
     const std::vector<fs::path> inputs{path("missing.npy"), path("in.npy")};
-    const std::string expected =
-        "a file that is also an input; expected an output of its own. Choose another name.";
+    const std::string expected = "a file that is also an input; expected an output of its own. Choose another name.";
     for (const char* name : {"in.npy", "./in.npy", "alias.npy", "twin.npy"}) {
         EXPECT_EQ(refusal(path(name), [&] { require_output(path(name), true, inputs); }), expected);
     }

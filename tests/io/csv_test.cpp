@@ -25,9 +25,7 @@ std::string refusal_of(const std::string& text, Index max_bytes = 1 << 20) {
     return refusal("x.csv", [&] { matrix_of(text, max_bytes); });
 }
 
-std::vector<double> values_of(const Tensor<double>& tensor) {
-    return {tensor.data(), tensor.data() + tensor.size()};
-}
+std::vector<double> values_of(const Tensor<double>& tensor) { return {tensor.data(), tensor.data() + tensor.size()}; }
 
 TEST(Csv, SplitsFields) {
     EXPECT_EQ(rows_of(""), Rows{});
@@ -96,13 +94,11 @@ TEST(Csv, ReadsAMatrix) {
 }
 
 TEST(Csv, NamesTheBadCell) {
-    EXPECT_EQ(
-        refusal_of("1,2\n3,abc\n"),
-        "line 2, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
+    EXPECT_EQ(refusal_of("1,2\n3,abc\n"),
+              "line 2, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
     // A first row with text and numbers is neither a header nor data: never drop it silently.
-    EXPECT_EQ(
-        refusal_of("1,abc\n3,4\n"),
-        "line 1, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
+    EXPECT_EQ(refusal_of("1,abc\n3,4\n"),
+              "line 1, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
     EXPECT_EQ(refusal_of("1,1e999\n"),
               "line 1, column 2 holds '1e999'; expected a number in the range of float64. Use a decimal "
               "point; leave missing "
@@ -111,8 +107,7 @@ TEST(Csv, NamesTheBadCell) {
 
 TEST(Csv, RefusesFilesWithoutAMatrix) {
     EXPECT_EQ(refusal_of(""), "no rows of numbers; expected at least one row. Check how the file was made.");
-    EXPECT_EQ(refusal_of("a,b\n"),
-              "no rows of numbers; expected at least one row. Check how the file was made.");
+    EXPECT_EQ(refusal_of("a,b\n"), "no rows of numbers; expected at least one row. Check how the file was made.");
     EXPECT_EQ(refusal_of("na\xEFve\n1\n"),
               "a header that is not UTF-8: 'na\\xefve'; expected UTF-8 text. Convert it, for example with "
               "iconv -f latin1 -t utf8.");

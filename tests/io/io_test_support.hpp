@@ -45,8 +45,7 @@ class IoTest : public ::testing::Test {
     }
     std::vector<std::string> files() const {
         std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_))
-            names.push_back(entry.path().filename());
+        for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
         std::sort(names.begin(), names.end());
         return names;
     }
@@ -57,8 +56,7 @@ class IoTest : public ::testing::Test {
         std::FILE* pipe = ::popen(command.c_str(), "r");
         std::string output;
         char buffer[4096];
-        for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-            output.append(buffer, n);
+        for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
         const int status = ::pclose(pipe);
         EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
             << "python3 with numpy is needed (scripts/install-deps installs it):\n"

@@ -19,9 +19,7 @@ std::vector<std::string> lines_of(LineReader reader) {
     return lines;
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-    return lines_of(LineReader(bytes_of(text), "x.csv"));
-}
+std::vector<std::string> lines_of(std::string_view text) { return lines_of(LineReader(bytes_of(text), "x.csv")); }
 
 class LineReaderFile : public testing::IoTest {
   protected:
@@ -83,9 +81,8 @@ TEST_F(LineReaderFile, RefusesDamagedGzip) {
     damaged[damaged.size() - 6] ^= 1;
     EXPECT_EQ(refusal_of(damaged),
               "a damaged gzip stream (incorrect data check); expected a valid gzip file. Compress it again.");
-    EXPECT_EQ(
-        refusal_of(whole + "garbage"),
-        "a damaged gzip stream (incorrect header check); expected a valid gzip file. Compress it again.");
+    EXPECT_EQ(refusal_of(whole + "garbage"),
+              "a damaged gzip stream (incorrect header check); expected a valid gzip file. Compress it again.");
     EXPECT_EQ(refusal_of("a,b\n"),
               "a file that is not compressed; expected a gzip file, as its name says. Drop .gz from the name "
               "or compress it with "
@@ -95,9 +92,8 @@ TEST_F(LineReaderFile, RefusesDamagedGzip) {
 TEST_F(LineReaderFile, ABombOfOneLineIsRefused) {
     const std::string bomb = gzip("x.gz", {std::string(LineReader::longest_line + 1, ' ')});
     EXPECT_LT(bomb.size(), 100'000u);
-    EXPECT_EQ(
-        refusal("x.gz", [&] { lines_of(LineReader(bytes_of(bomb), "x.gz")); }),
-        "line 1 is longer than 67108864 bytes; expected lines of text. Check that this is a text file.");
+    EXPECT_EQ(refusal("x.gz", [&] { lines_of(LineReader(bytes_of(bomb), "x.gz")); }),
+              "line 1 is longer than 67108864 bytes; expected lines of text. Check that this is a text file.");
 }
 
 }  // namespace

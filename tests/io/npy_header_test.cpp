@@ -26,18 +26,16 @@ std::string refusal_of_literal(const std::string& literal, std::size_t data_byte
 }
 
 TEST(NpyHeader, ReadsTheDictInAnyOrderAndSpacing) {
-    for (const char* literal :
-         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }",
-          "{\"shape\":(2,3),'descr':\"<f8\",'fortran_order':False}",
-          "  { 'fortran_order' : False , 'shape' : ( 2L , 3L , ) , 'descr' : '<f8' }   \n"}) {
+    for (const char* literal : {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }",
+                                "{\"shape\":(2,3),'descr':\"<f8\",'fortran_order':False}",
+                                "  { 'fortran_order' : False , 'shape' : ( 2L , 3L , ) , 'descr' : '<f8' }   \n"}) {
         for (const int version : {1, 2, 3}) {
             const NpyHeader header = parse(npy(literal, std::string(48, '\0'), version));
             EXPECT_EQ(header.descr, "<f8");
             EXPECT_FALSE(header.fortran_order);
             EXPECT_EQ(header.shape, (Shape{2, 3}));
             EXPECT_EQ(header.item_bytes, 8);
-            EXPECT_EQ(header.data_offset,
-                      static_cast<Index>(std::string(literal).size()) + (version == 1 ? 10 : 12));
+            EXPECT_EQ(header.data_offset, static_cast<Index>(std::string(literal).size()) + (version == 1 ? 10 : 12));
         }
     }
 }
@@ -55,9 +53,8 @@ TEST(NpyHeader, WritesWhatItReads) {
 }
 
 TEST(NpyHeader, RefusesForeignAndTruncatedFiles) {
-    EXPECT_EQ(
-        refusal_of(""),
-        "an empty file; expected a .npy array. The file is truncated or damaged: write or copy it again.");
+    EXPECT_EQ(refusal_of(""),
+              "an empty file; expected a .npy array. The file is truncated or damaged: write or copy it again.");
     EXPECT_EQ(refusal_of("PK\x03\x04zipped"),
               "a file that starts with 'PK\\x03\\x04zi'; expected a .npy array, which starts with "
               "'\\x93NUMPY'. Save it with "
@@ -93,10 +90,9 @@ TEST(NpyHeader, ComparesThePromiseWithTheFile) {
               "73 bytes, while the header promises only 69 bytes for shape 1 of '<f4'; expected nothing "
               "after the array. Save one "
               "array per file, or write the damaged file again.");
-    EXPECT_NE(
-        refusal_of_literal("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}")
-            .find("expected a shape with fewer than 2^63 elements"),
-        std::string::npos);
+    EXPECT_NE(refusal_of_literal("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}")
+                  .find("expected a shape with fewer than 2^63 elements"),
+              std::string::npos);
     EXPECT_NE(refusal_of_literal("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}")
                   .find("expected a mode size below 2^63"),
               std::string::npos);
@@ -120,9 +116,8 @@ TEST(NpyHeader, SaysWhatAWrongElementTypeIs) {
               "complex128 elements ('<c16'); expected little-endian float32 or float64 elements. Save "
               "numpy.stack([x.real, "
               "x.imag]) instead: one more mode of size 2.");
-    EXPECT_EQ(
-        of_type("<U5"),
-        "text ('<U5'); expected little-endian float32 or float64 elements. Encode it as numbers first.");
+    EXPECT_EQ(of_type("<U5"),
+              "text ('<U5'); expected little-endian float32 or float64 elements. Encode it as numbers first.");
     EXPECT_EQ(of_type("<M8[ns]"),
               "dates or times ('<M8[ns]'); expected little-endian float32 or float64 elements. Encode it as "
               "numbers first.");
@@ -157,17 +152,16 @@ TEST(NpyHeader, NamesTheDamagedByte) {
               "a damaged .npy header at its byte 34: '0, 'shape': (1,)}'; expected True or False. Save the "
               "array again with "
               "numpy.save.");
-    for (const char* literal : {"", "{", "[]", "{'descr'}", "{'descr': '<f8'}",
-                                "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)",
-                                "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
-                                "{'descr': '<f8, 'fortran_order': False}",
-                                "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
-                                "{'descr': '<f8', 'fortran_order': False, 'shape': (1 2)}",
-                                "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x",
-                                "{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}",
-                                "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'more': 1}",
-                                "{,'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
-                                "{'descr': '<f8', 'fortran_order': False, 'shape': 1}"}) {
+    for (const char* literal :
+         {"", "{", "[]", "{'descr'}", "{'descr': '<f8'}", "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)",
+          "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
+          "{'descr': '<f8, 'fortran_order': False}", "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+          "{'descr': '<f8', 'fortran_order': False, 'shape': (1 2)}",
+          "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x",
+          "{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}",
+          "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'more': 1}",
+          "{,'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
+          "{'descr': '<f8', 'fortran_order': False, 'shape': 1}"}) {
         EXPECT_TRUE(refusal_of_literal(literal).starts_with("a damaged .npy header at its byte ")) << literal;
     }
 }

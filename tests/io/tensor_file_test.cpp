@@ -61,15 +61,14 @@ TEST_F(TensorFileTest, UnalignedElementsAreCopied) {
 }
 
 TEST_F(TensorFileTest, FortranVectorsAreMapped) {
-    const std::string file =
-        npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", std::string(8, '\0'));
+    const std::string file = npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", std::string(8, '\0'));
     EXPECT_TRUE(open_tensor(put("x.npy", file)).is_mapped());
 }
 
 TEST_F(TensorFileTest, ReleasedElementsAreReadAgain) {
     const auto tensor = counting<float>({10'000});
-    put("x.npy", encode_npy_header("<f4", tensor.shape()) +
-                     std::string(reinterpret_cast<const char*>(tensor.data()), 40'000));
+    put("x.npy",
+        encode_npy_header("<f4", tensor.shape()) + std::string(reinterpret_cast<const char*>(tensor.data()), 40'000));
     const TensorFile file = open_tensor(path("x.npy"));
     file.release(0, 5'000);
     file.release(5'000, 1 << 30);
@@ -120,8 +119,7 @@ TEST_F(TensorFileTest, RefusesWithTheNameOfTheFile) {
     put("x.npy", "");
     EXPECT_NE(refusal_of("x.npy").find("an empty file"), std::string::npos);
     put("x.tns", "1000 1000 1\n");
-    EXPECT_NE(refusal_of("x.tns", {.max_bytes = 1000}).find("expected at most 1000 bytes"),
-              std::string::npos);
+    EXPECT_NE(refusal_of("x.tns", {.max_bytes = 1000}).find("expected at most 1000 bytes"), std::string::npos);
     python("np.save('objects.npy', np.array([None, 'a'], dtype=object), allow_pickle=True)\n");
     EXPECT_NE(refusal_of("objects.npy").find("Python objects ('|O'), which need pickle"), std::string::npos);
 }
@@ -134,8 +132,8 @@ TEST_F(TensorFileTest, ViewOfTheOtherTypeIsRefused) {
 
 TEST_F(TensorFileTest, BytesInMemoryDecodeLikeFiles) {
     const auto tensor = counting<float>({2, 3});
-    const std::string c_order = encode_npy_header("<f4", tensor.shape()) +
-                                std::string(reinterpret_cast<const char*>(tensor.data()), 24);
+    const std::string c_order =
+        encode_npy_header("<f4", tensor.shape()) + std::string(reinterpret_cast<const char*>(tensor.data()), 24);
     EXPECT_TRUE(same_elements(decode_tensor(bytes_of(c_order), "x.npy").view<float>(), tensor));
     EXPECT_FALSE(decode_tensor(bytes_of(c_order), "x.npy").is_mapped());
     EXPECT_EQ(decode_tensor(bytes_of("1 1 1"), "x.tns").shape(), (Shape{1, 1}));

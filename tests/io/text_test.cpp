@@ -12,8 +12,7 @@ TEST(Text, ShowsHostileBytesHarmlessly) {
 }
 
 TEST(Text, Utf8RoundTripsEveryLength) {
-    const std::u32string points = {0,      'a',    0x7F,   0x80,    0x7FF,   0x800,
-                                   0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF};
+    const std::u32string points = {0, 'a', 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF};
     const std::string text = encode_utf8(points);
     EXPECT_TRUE(is_utf8(text));
     EXPECT_EQ(decode_utf8(text), points);

@@ -41,12 +41,10 @@ TEST(Tns, DenseSumsDuplicates) {
 TEST(Tns, NamesTheBadField) {
     EXPECT_EQ(refusal_of("1 1 5\n1 x 5\n"), "line 2, field 2 holds 'x'; expected an index, counted from 0");
     EXPECT_EQ(refusal_of("1 1 5\n1 -1 5\n"), "line 2, field 2 holds '-1'; expected an index, counted from 0");
-    EXPECT_EQ(refusal_of("1 0 5\n", IndexBase::one),
-              "line 1, field 2 holds '0'; expected an index, counted from 1");
+    EXPECT_EQ(refusal_of("1 0 5\n", IndexBase::one), "line 1, field 2 holds '0'; expected an index, counted from 1");
     EXPECT_EQ(refusal_of("1 9223372036854775807 5"),
               "line 1, field 2 holds '9223372036854775807'; expected an index, counted from 0");
-    EXPECT_EQ(refusal_of("1 1 five"),
-              "line 1, field 3 holds 'five'; expected a number in the range of float64");
+    EXPECT_EQ(refusal_of("1 1 five"), "line 1, field 3 holds 'five'; expected a number in the range of float64");
     EXPECT_EQ(refusal_of("1 1 5\n\n1 1 1 5"), "line 3 has 4 fields; expected 3 as on line 1");
     EXPECT_EQ(refusal_of("5"),
               "line 1 has 1 fields; expected a line of indices and one value: i_1 i_2 ... i_N value. A "
@@ -72,9 +70,7 @@ TEST(Tns, RefusesADenseTensorBeyondTheLimit) {
 
 class TnsFile : public testing::IoTest {};
 
-TEST_F(TnsFile, ReadsAFile) {
-    EXPECT_EQ(read_tns_entries(put("x.tns", "1 2 3\n")).values, std::vector<double>{3});
-}
+TEST_F(TnsFile, ReadsAFile) { EXPECT_EQ(read_tns_entries(put("x.tns", "1 2 3\n")).values, std::vector<double>{3}); }
 
 }  // namespace
 }  // namespace couplet

@@ -22,16 +22,13 @@ template <Real T>
 struct Model {
     Index first_mode = 1;  ///< 1, or 2 for features
     std::vector<Tensor<T>> cores;
-    Labels labels;  ///< empty, or one entry per core
-    nlohmann::json metadata =
-        nlohmann::json::object();  ///< rel_error, method, version and whatever else travels along
+    Labels labels;                                       ///< empty, or one entry per core
+    nlohmann::json metadata = nlohmann::json::object();  ///< rel_error, method, version and whatever else travels along
 
     bool is_features() const noexcept { return first_mode == 2; }
     bool is_personal() const noexcept { return first_mode == 1 && cores.size() == 1; }
     /// Also true of a personal core of rank 1, which is the train of a vector.
-    bool is_complete() const noexcept {
-        return first_mode == 1 && !cores.empty() && cores.back().shape()[2] == 1;
-    }
+    bool is_complete() const noexcept { return first_mode == 1 && !cores.empty() && cores.back().shape()[2] == 1; }
 };
 
 using AnyModel = std::variant<Model<float>, Model<double>>;
@@ -51,8 +48,7 @@ void save_model(const std::filesystem::path& path, const Model<T>& model, bool o
 /// InputError for anything that check_model() refuses and for NaN or infinity in a core.
 AnyModel load_model(const std::filesystem::path& path, const NpzLimits& limits = {});
 /// Same, from bytes in memory, which are not needed afterwards; `name` stands for the path.
-AnyModel decode_model(std::span<const std::byte> bytes, const std::string& name,
-                      const NpzLimits& limits = {});
+AnyModel decode_model(std::span<const std::byte> bytes, const std::string& name, const NpzLimits& limits = {});
 
 /// The same model with float64 cores.
 Model<double> to_double(AnyModel model);

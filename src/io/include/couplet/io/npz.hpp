@@ -59,8 +59,8 @@ class NpzWriter {
     NpzWriter& operator=(NpzWriter&&) noexcept;
 
     /// The elements are not copied: they must stay alive and unchanged until commit().
-    void add(const std::string& array, TensorView<const float> tensor);
-    void add(const std::string& array, TensorView<const double> tensor);
+    void add(const std::string& array, const TensorView<const float>& tensor);
+    void add(const std::string& array, const TensorView<const double>& tensor);
     /// These are copied. Text is UTF-8; anything else, or a NUL at the end, which NumPy would lose, throws
     /// InputError.
     void add_integers(const std::string& array, std::span<const std::int64_t> values);

@@ -13,9 +13,13 @@ template <Real T>
 Matrix<double> triangular_factor(MatrixView<const T> a, Side side);
 
 /// Replaces the columns of A (rows >= cols) by an orthonormal basis whose first k columns span the first k of
-/// A, for every k (Householder). Returns R with A_old = A_new R; its diagonal is >= 0. Zero columns give
-/// basis vectors orthogonal to the rest and zero rows in R.
+/// A, for every k (Householder). Returns R with A_old = A_new R; its diagonal is >= 0. A column that depends on
+/// those before it leaves a zero on R's diagonal and a basis vector orthogonal to the others.
 template <Real T>
 Matrix<T> orthonormalise_columns(MatrixView<T> a);
+
+/// An orthonormal basis (n x q, q = 0 allowed) extended by what the columns of `block` add to it: projected out twice,
+/// directions below 1e-6 of the block's largest dropped.
+Matrix<double> extend_basis(const Matrix<double>& basis, Matrix<double> block);
 
 }  // namespace couplet

@@ -52,6 +52,8 @@ class TensorTrain {
     /// Labels for modes 1..N; throws InputError when they do not fit.
     void set_labels(Labels labels);
 
+    /// Trains move; a copy is asked for.
+    TensorTrain clone() const;
     /// Hands the cores over; the train is left as the default one.
     std::vector<Tensor<T>> release() &&;
 

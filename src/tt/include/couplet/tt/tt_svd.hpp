@@ -12,14 +12,22 @@ namespace couplet {
 
 inline constexpr Index unlimited_rank = std::numeric_limits<Index>::max();
 
+/// What may be cut at one bond: a tail of at most eps ||X||, and never more than max_rank.
+struct BondLimit {
+    double eps = 0;
+    Index max_rank = unlimited_rank;
+};
+
 struct TtSvdOptions {
     /// Relative error to stay within, 0 <= eps < 1: ||X - train|| <= eps ||X||, unless max_rank cuts first.
     double eps = 0;
     /// No rank exceeds this; at least 1.
     Index max_rank = unlimited_rank;
+    /// When not empty, one limit for each of the N - 1 bonds, instead of eps and max_rank.
+    std::vector<BondLimit> bonds;
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
-    ProgressSink progress;
+    ProgressSink progress = {};
 };
 
 template <Real T>
@@ -27,6 +35,8 @@ struct TtSvdResult {
     TensorTrain<T> train;
     /// ||X - train|| / ||X||, from the discarded tails (0 for a zero tensor).
     double rel_error = 0;
+    /// Share of each bond in rel_error^2; modes of size 1 count for the bond before them.
+    std::vector<double> bond_errors2;
     /// ||X||.
     double norm = 0;
     /// True when max_rank cut below the rank that eps asked for.
@@ -36,7 +46,7 @@ struct TtSvdResult {
 };
 
 /// TT-SVD (Oseledets 2011) of a dense tensor: at each of the N-1 bonds the smallest rank whose discarded tail
-/// is at most eps / sqrt(N-1) ||X||. Peels modes off whichever end costs less; cores on the left of the last
+/// is at most eps / sqrt(N-1) ||X||; modes of size 1 have no bond to cut and do not count in N. Peels modes off whichever end costs less; cores on the left of the last
 /// remaining one are left-orthonormal, those on its right right-orthonormal. Order >= 1; throws InputError
 /// for an empty tensor, a bad option, or the first NaN or infinity.
 ///

@@ -1,0 +1,41 @@
+#include "couplet/ctt/blocks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+
+FeatureBlock::FeatureBlock(Matrix<double> rows, Shape features)
+    : features_(std::move(features)), content_(std::move(rows)) {
+    if (dense().cols() != features_.size() || dense().rows() < 1) {
+        throw InputError({"feature block", std::to_string(dense().rows()) + "x" + std::to_string(dense().cols()),
+                          "at least one row of " + std::to_string(features_.size()) + " numbers", ""});
+    }
+}
+
+FeatureBlock::FeatureBlock(TensorTrain<double> train) : features_(train.shape()), content_(std::move(train)) {}
+
+FeatureBlock FeatureBlock::clone() const {
+    if (is_dense()) return FeatureBlock(Matrix<double>::copy(dense().view()), features_);
+    return FeatureBlock(train().clone());
+}
+
+Index FeatureBlock::rows() const noexcept { return is_dense() ? dense().rows() : train().left_rank(); }
+
+Index FeatureBlock::numbers() const noexcept { return is_dense() ? dense().size() : train().parameters(); }
+
+void FeatureBlock::expand(MatrixView<double> target) const {
+    const auto copy_from = [&](const double* source) {
+        for (Index i = 0; i < rows(); ++i) std::copy_n(source + i * target.cols, target.cols, target.row(i));
+    };
+    if (is_dense()) {
+        copy_from(dense().data());
+    } else {
+        copy_from(train().full().data());
+    }
+}
+
+}  // namespace couplet

@@ -1,0 +1,156 @@
+#include "couplet/ctt/client.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/svd.hpp"
+#include "couplet/tt/rounding.hpp"
+#include "couplet/tt/tt_svd.hpp"
+#include "release_gate.hpp"
+
+namespace couplet {
+namespace {
+
+// Largest relative error a cut may be given; at 1 nothing would need to be kept.
+constexpr double most_eps = 1 - 1e-9;
+
+/// Share of one eps for the clients' SVD and TT cuts; the server takes the rest (measured, section 3).
+std::pair<double, double> certified_split(Index order, Index clients) {
+    if (order == 2) return {0.8, 0.0};
+    if (order == 3) return clients <= 8 ? std::pair{0.8, 0.1} : std::pair{0.65, 0.06};
+    return {0.6, 0.3};
+}
+
+TensorView<const double> with_shape(const double* data, Shape shape) { return {data, std::move(shape)}; }
+
+Shape feature_shape(const Shape& shape) {
+    return Shape(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
+}
+
+/// Cores 2..N of a train whose first core is orthonormal.
+TensorTrain<double> without_first(TensorTrain<double> train) {
+    auto cores = std::move(train).release();
+    cores.erase(cores.begin());
+    std::vector<Orthogonality> kinds(cores.size(), Orthogonality::left);
+    kinds.back() = Orthogonality::none;
+    return TensorTrain<double>(std::move(cores), std::move(kinds));
+}
+
+/// The train itself, or its rows multiplied out where that is fewer numbers.
+FeatureBlock smaller_form(TensorTrain<double> train) {
+    const Index dense = checked_product(train.left_rank(), train.shape().size());
+    if (train.parameters() <= dense) return FeatureBlock(std::move(train));
+    const Shape features = train.shape();
+    Matrix<double> rows(train.left_rank(), features.size());
+    FeatureBlock(std::move(train)).expand(rows.view());
+    return FeatureBlock(std::move(rows), features);
+}
+
+/// Replaces an orthonormal square first core by the singular vectors of the data: otherwise D_k would be the rows
+/// themselves where nothing is cut.
+TensorTrain<double> rotated(const TensorTrain<double>& train) {
+    const auto right = right_orthonormalise(train).train;
+    const auto first = right.left_unfolding(0);  // I1 x R1, carries the norm
+    const auto svd = truncated_svd<double>(first, {.max_rank = std::min(first.rows, first.cols)});
+    const Index rank = svd.u.cols();
+    std::vector<Tensor<double>> cores;
+    auto u = Matrix<double>::copy(svd.u.view());
+    cores.emplace_back(Shape{1, first.rows, rank}, std::move(u).release());
+    for (Index n = 1; n < right.order(); ++n) cores.push_back(Tensor<double>::copy(right.core(n)));
+    auto weighted = transpose(svd.v.view());
+    for (Index i = 0; i < rank; ++i) {
+        for (Index j = 0; j < weighted.cols(); ++j) weighted(i, j) *= svd.sigma[static_cast<std::size_t>(i)];
+    }
+    auto second = product<double>(weighted.view(), cores[1].view().unfold(1));
+    const Shape shape = cores[1].shape();
+    cores[1] = Tensor<double>({rank, shape[1], shape[2]}, std::move(second).release());
+    return left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
+}
+
+std::vector<double> upper_triangle(const Matrix<double>& g) {
+    std::vector<double> result;
+    result.reserve(static_cast<std::size_t>(g.rows() * (g.rows() + 1) / 2));
+    for (Index i = 0; i < g.rows(); ++i) {
+        result.insert(result.end(), g.view().row(i) + i, g.view().row(i) + g.cols());
+    }
+    return result;
+}
+
+}  // namespace
+
+ClientLimits client_limits(const Job& job, const Hello& hello, const Start& start) {
+    const Index order = hello.features.order() + 1;
+    const Index cap = std::min(job.rank.value_or(unlimited_rank), rank_cap(hello));
+    if (!job.eps) {
+        const double share = job.eps1 / std::sqrt(static_cast<double>(std::max<Index>(1, order - 1)));
+        return {share, share * std::sqrt(static_cast<double>(std::max<Index>(0, order - 2))), cap};
+    }
+    if (hello.norm2 == 0) return {most_eps, most_eps, cap};
+    const auto [svd, tt] = certified_split(order, start.clients);
+    // z_k: half the client's own norm, half its share of patients; the squares of all z_k add up to ||X||^2.
+    const double share = static_cast<double>(hello.rows) / static_cast<double>(start.rows);
+    const double z = std::sqrt((hello.norm2 + start.norm2 * share) / 2 / hello.norm2);
+    return {std::min(svd * *job.eps * z, most_eps), std::min(tt * *job.eps * z, most_eps), cap};
+}
+
+Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
+    const Index order = x.shape().order();
+    TtSvdOptions options;
+    options.bonds.assign(static_cast<std::size_t>(order - 1),
+                         {limits.tt_eps / std::sqrt(static_cast<double>(std::max<Index>(1, order - 2)))});
+    options.bonds[0] = {limits.svd_eps, limits.max_rank};
+    auto result = tt_svd(x, options);
+    auto train = left_orthonormalise(result.train).train;
+    if (train.ranks()[1] == x.shape()[0] && x.shape()[0] > 1) train = rotated(train);
+    const double norm2 = result.norm * result.norm;
+    double tt_tail2 = 0;
+    for (std::size_t n = 1; n < result.bond_errors2.size(); ++n) tt_tail2 += result.bond_errors2[n] * norm2;
+    return {ReleaseGate::release(smaller_form(without_first(std::move(train)))), x.shape()[0], norm2,
+            result.bond_errors2[0] * norm2, tt_tail2};
+}
+
+AverageStep average_client(TensorView<const double> x, Index rank, double eps1) {
+    const Shape features = feature_shape(x.shape());
+    auto svd = truncated_svd<double>(x.unfold(1), {.max_rank = rank});
+    auto weighted = product<double>(svd.u.view(), x.unfold(1), Op::transpose);
+    const double norm2 = squared_norm(x.unfold(1));
+    const double weighted2 = squared_norm<double>(weighted.view());
+    // D_k as (R1 I2) x I3 x ...: the rest of the TT-SVD, with the printed delta at every bond.
+    std::vector<Index> sizes(features.sizes().begin(), features.sizes().end());
+    sizes[0] *= rank;
+    const auto bonds = static_cast<double>(features.order());
+    TtSvdOptions options;
+    if (sizes.size() > 1 && weighted2 > 0) {
+        const double delta = eps1 / std::sqrt(bonds) * std::sqrt(norm2 / weighted2);
+        options.bonds.assign(sizes.size() - 1, {std::min(delta, most_eps)});
+    }
+    auto rest = tt_svd(with_shape(weighted.data(), Shape(std::move(sizes))), options);
+    auto cores = left_orthonormalise(rest.train).train;
+    auto list = std::move(cores).release();
+    const Index second = list[0].shape()[2];
+    list[0] = Tensor<double>({rank, features[0], second}, std::move(list[0]).release());
+    const double tt_tail2 = rest.rel_error * rest.rel_error * weighted2;
+    Upload upload{ReleaseGate::release(FeatureBlock(TensorTrain<double>(std::move(list)))), x.shape()[0], norm2,
+                  std::max(0.0, norm2 - weighted2), tt_tail2};
+    return {std::move(svd.u), std::move(weighted), std::move(upload)};
+}
+
+Released<std::vector<double>> release_state(const AverageStep& step) {
+    return ReleaseGate::release(std::vector<double>(step.weighted.data(), step.weighted.data() + step.weighted.size()));
+}
+
+Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q) {
+    if (q.data == nullptr) return ReleaseGate::release(upper_triangle(gram(x.unfold(1), Side::right)));
+    const auto image = product<double>(x.unfold(1), q);
+    const auto sum = product<double>(x.unfold(1), image.view(), Op::transpose);
+    return ReleaseGate::release(std::vector<double>(sum.data(), sum.data() + sum.size()));
+}
+
+Released<std::vector<double>> projected_gram(TensorView<const double> x, MatrixView<const double> f) {
+    const auto image = product<double>(x.unfold(1), f);
+    return ReleaseGate::release(upper_triangle(gram<double>(image.view(), Side::right)));
+}
+
+}  // namespace couplet

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "couplet/ctt/blocks.hpp"
+#include "couplet/ctt/job.hpp"
+#include "couplet/ctt/released.hpp"
+
+namespace couplet {
+
+/// What a client sends in the first round of stack and average.
+struct Upload {
+    Released<FeatureBlock> block;
+    Index rows = 0;        ///< I1
+    double norm2 = 0;      ///< ||X_k||^2
+    double svd_tail2 = 0;  ///< a_k^2, cut at the R1 bond
+    double tt_tail2 = 0;   ///< t_k^2, cut at the feature bonds
+};
+
+/// Relative errors a client may make, as parts of its own norm.
+struct ClientLimits {
+    double svd_eps = 0;
+    double tt_eps = 0;  ///< over all feature bonds together
+    Index max_rank = 0;
+};
+
+/// Limits of one client under a job: the certified split of section 3, or eps1 and the rank as in the paper.
+ClientLimits client_limits(const Job& job, const Hello& hello, const Start& start);
+
+/// The stack's client step: X_k ~ U_k D_k at the client's own rank, D_k as a train. U_k is not kept: the refit replaces
+/// it. Cost: one TT-SVD of X_k. An orthogonal mixture of the rows is sent also where nothing is cut, never the rows.
+Upload compress_client(TensorView<const double> x, const ClientLimits& limits);
+
+/// The printed method's client step (Alg. 2 and 3): exactly `rank` singular vectors, then TT-SVD with
+/// eps1 / sqrt(N-1) ||X_k|| at every bond.
+struct AverageStep {
+    Matrix<double> personal;  ///< U_k, stays here
+    Matrix<double> weighted;  ///< D_k = U_k^T X_k, dense; stays here
+    Upload upload;
+};
+AverageStep average_client(TensorView<const double> x, Index rank, double eps1);
+
+/// D_k of the printed decentralized method, which travels dense.
+Released<std::vector<double>> release_state(const AverageStep& step);
+
+/// X^T (X Q), the client's part of a sum; P x l numbers. q null: the Gram matrix X^T X, upper triangle by rows.
+Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q);
+/// Upper triangle of (X F)^T (X F).
+Released<std::vector<double>> projected_gram(TensorView<const double> x, MatrixView<const double> f);
+
+}  // namespace couplet

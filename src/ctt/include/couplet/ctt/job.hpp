@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "couplet/consensus/plan.hpp"
+#include "couplet/tensor/shape.hpp"
+
+namespace couplet {
+
+enum class Network { star, decentralized };
+
+/// How the clients' features become one.
+/// - stack: rows of all clients on top of one another, best common row space; centralized accuracy (default in a star).
+/// - average: the paper as printed, element-wise mean of the clients' factors.
+/// - subspace: only sums travel, block Krylov on them (default in a decentralized network).
+enum class Aggregate { stack, average, subspace };
+
+/// Message of the subspace aggregate: a random block, or the Gram matrix itself.
+enum class Sketch { automatic, random, gram };
+
+Network parse_network(std::string_view name);
+Aggregate parse_aggregate(std::string_view name);
+Sketch parse_sketch(std::string_view name);
+std::string_view to_string(Network network) noexcept;
+std::string_view to_string(Aggregate aggregate) noexcept;
+
+/// What a job computes; the same at every party. Empty optionals take the defaults of resolve_job().
+struct JobOptions {
+    Network network = Network::star;
+    std::optional<Aggregate> aggregate;
+    std::optional<Index> rank;   ///< R1
+    std::optional<double> eps;   ///< one certified relative error; stack only
+    std::optional<double> eps1;  ///< relative error of the clients' cores; stack and average
+    std::optional<double> eps2;  ///< relative error of the shared cores
+    std::optional<bool> refit;
+    Sketch sketch = Sketch::automatic;
+    int passes = 3;
+    Index oversampling = 10;
+    std::uint64_t seed = 0;
+    std::string graph = "complete";
+    std::optional<std::string> weights;
+    std::optional<ConsensusEngine> consensus;
+    std::optional<Index> iterations;  ///< nothing: as many as the consensus target needs
+};
+
+/// A job with nothing left open.
+struct Job {
+    Network network = Network::star;
+    Aggregate aggregate = Aggregate::stack;
+    std::optional<Index> rank;
+    std::optional<double> eps;  ///< set: certified mode; eps1 and eps2 are then unused
+    double eps1 = 0.01;
+    double eps2 = 0.01;
+    bool refit = true;
+    Sketch sketch = Sketch::automatic;
+    int passes = 3;
+    Index oversampling = 10;
+    std::uint64_t seed = 0;
+    std::string graph = "complete";
+    ConsensusOptions consensus;
+};
+
+/// Fills in the defaults: average eps1 = 0.1, eps2 = 0.05 and plain consensus (the paper's); otherwise eps1 = eps2 =
+/// 0.01 when only a rank is given and eps = 0.1 when nothing is. Throws InputError for combinations that mean nothing.
+Job resolve_job(const JobOptions& options);
+
+/// What a client tells at the start of a job.
+struct Hello {
+    Shape features;  ///< I2 x ... x IN
+    Index rows = 0;  ///< I1 of this client
+    double norm2 = 0;
+};
+
+/// What every client is told once all have said hello.
+struct Start {
+    Index clients = 0;
+    Index rows = 0;    ///< of all clients
+    double norm2 = 0;  ///< of all clients
+};
+
+/// Totals of all clients. Throws InputError when there are none, when feature shapes differ (naming client and mode),
+/// or when the average's common rank exceeds what a client can give (naming every client's cap).
+Start start_job(const Job& job, const std::vector<Hello>& hellos);
+
+/// The rank a client can give: min(rows, I2 ... IN).
+Index rank_cap(const Hello& hello);
+
+}  // namespace couplet

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "couplet/ctt/client.hpp"
+#include "couplet/ctt/merge.hpp"
+
+namespace couplet {
+
+/// What has been merged so far and what it cost. Squares add for any chain or tree of merges, because the parts cut lie
+/// in nested orthogonal subspaces.
+struct Ledger {
+    Index clients = 0;
+    Index rows = 0;
+    double norm2 = 0;      ///< sum of ||X_k||^2
+    double svd_tail2 = 0;  ///< A^2
+    double tt_tail2 = 0;   ///< T^2
+    double used2 = 0;      ///< discarded by merges
+
+    void add(const Ledger& other);
+    /// sqrt(A^2 + (T + B)^2) / ||X|| with B^2 = used2 + final_cut2; 0 for an all-zero federation.
+    double rel_error_bound(double final_cut2) const;
+};
+
+/// A merge that can be put aside and taken up again.
+struct MergeState {
+    FeatureBlock block;
+    Ledger ledger;
+};
+
+/// Merges uploads one by one with memory that does not grow with their number, and certifies the error of any order of
+/// merging (section 3's ledger). Intermediate merges cut the R1 bond only.
+class Merger {
+  public:
+    /// `total` are the sums over everybody who will be merged; with a fixed rank and no eps they are not needed.
+    Merger(const Job& job, Shape features, const Start& total);
+
+    /// Uploads must come in a fixed order for reproducible bits.
+    void add(Upload upload);
+    /// Another merge's state: a saved one, or a subtree's.
+    void add(MergeState state);
+    const Ledger& ledger() const noexcept { return ledger_; }
+
+    /// Everything so far as a state; throws InputError when nothing was added.
+    MergeState state();
+
+    struct Outcome {
+        Features features;
+        Ledger ledger;
+        double rel_error_bound = 0;
+    };
+    /// Spends what is left of the budget and returns the shared features. Throws InputError when nothing was added.
+    Outcome finish();
+
+  private:
+    void buffer(FeatureBlock block);
+    void flush();
+    /// Server's part of the certified error, in absolute squares of everything, as planned before any cut is known.
+    double planned_budget2() const;
+    MergeCuts final_cuts() const;
+
+    Job job_;
+    Shape features_;
+    Start total_;
+    Ledger ledger_;
+    std::vector<FeatureBlock> blocks_;  ///< the first may be the state
+    Index buffered_rows_ = 0;
+    Index buffered_numbers_ = 0;
+};
+
+}  // namespace couplet

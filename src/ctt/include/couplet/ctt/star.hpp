@@ -1,0 +1,106 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "couplet/ctt/client.hpp"
+#include "couplet/ctt/merger.hpp"
+#include "couplet/ctt/refit.hpp"
+#include "couplet/ctt/subspace.hpp"
+
+namespace couplet {
+
+/// Coordinator to clients, subspace only: answer with the sum over your patients.
+struct SumRequest {
+    Index pass = 0;
+    SubspaceIteration::Want want = SubspaceIteration::Want::sketch;
+    Matrix<double> basis;
+};
+
+struct SumReply {
+    Index pass = 0;
+    Released<std::vector<double>> sum;
+};
+
+/// Coordinator to clients: the shared result.
+struct FeaturesMessage {
+    Features features;
+    std::optional<double> rel_error_bound;  ///< of sqrt(RSE); stack
+};
+
+using ToClient = std::variant<Start, SumRequest, FeaturesMessage>;
+using FromClient = std::variant<Hello, Upload, SumReply>;
+
+/// A client of the star. Owns no socket, thread or clock: hand it what arrives, send what it returns.
+class StarClient {
+  public:
+    /// The tensor must outlive the client.
+    StarClient(const Job& job, TensorView<const double> x);
+
+    Hello hello() const;
+    /// The answer to a message, if it asks for one. Throws InputError for a message that cannot come now.
+    std::optional<FromClient> receive(const ToClient& message);
+    bool finished() const noexcept { return result_.has_value(); }
+    /// Personal core and error; throws RunError unless finished.
+    const PersonalFit& result() const;
+
+  private:
+    std::optional<FromClient> on_start(const Start& start);
+    void on_features(const FeaturesMessage& message);
+
+    Job job_;
+    TensorView<const double> x_;
+    std::optional<AverageStep> average_;
+    std::optional<PersonalFit> result_;
+};
+
+/// The coordinator of the star. Messages may arrive in any order and repeatedly (a repeated one is ignored); uploads
+/// are merged in the order of the clients, so the result does not depend on arrival.
+class StarCoordinator {
+  public:
+    StarCoordinator(const Job& job, Index clients);
+
+    /// Throws InputError for an unknown client or a message that does not fit the job.
+    void receive(Index client, FromClient message);
+    /// The next message for all clients, once everything it needs is here.
+    std::optional<ToClient> next();
+    bool finished() const noexcept { return finished_; }
+    /// Rounds of communication so far: one for every wave of messages up or features down (hello and start excluded).
+    Index rounds() const noexcept { return rounds_; }
+    /// Starts from a saved merge (stack only); call before the first upload.
+    void resume(MergeState state);
+    /// The merge so far, for --save-state (stack only).
+    MergeState state();
+    /// Ranks of the uploads, in the order of the clients.
+    const std::vector<Index>& personal_ranks() const noexcept { return personal_ranks_; }
+
+  private:
+    void on_upload(Index client, Upload upload);
+    void on_sum(Index client, const SumReply& reply);
+    void take_in_order();
+    FeaturesMessage finish();
+
+    Job job_;
+    Index clients_;
+    std::vector<std::optional<Hello>> hellos_;
+    Index hellos_missing_;
+    std::optional<Start> start_;
+    bool start_sent_ = false;
+    std::optional<MergeState> resumed_;
+    std::optional<Merger> merger_;
+    Matrix<double> average_;  ///< sum of the rows, R1 x P
+    std::map<Index, Upload> waiting_uploads_;
+    std::map<Index, std::vector<double>> waiting_sums_;
+    Index taken_ = 0;  ///< clients whose message of this round is in
+    std::optional<SubspaceIteration> subspace_;
+    std::vector<double> sum_;
+    Index pass_ = 0;
+    bool request_sent_ = false;
+    std::vector<Index> personal_ranks_;
+    Index rounds_ = 0;
+    bool finished_ = false;
+};
+
+}  // namespace couplet

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "couplet/ctt/blocks.hpp"
+#include "couplet/ctt/job.hpp"
+
+namespace couplet {
+
+/// The common row space from sums over clients (section 4): Y_t = sum_k X_k^T (X_k Q_{t-1}) for a few passes, then the
+/// Gram matrix on the Krylov space they span; or one sum, the Gram matrix itself. Whoever holds the sums (a
+/// coordinator, or each peer after consensus) runs one of these; clients answer its requests with sketch_sum and
+/// projected_gram.
+class SubspaceIteration {
+  public:
+    /// What the next sum must be of.
+    enum class Want { sketch, gram, projected, nothing };
+
+    SubspaceIteration(const Job& job, Shape features);
+
+    Want want() const noexcept { return want_; }
+    /// Q_{t-1} for a sketch, F for a projected Gram matrix, empty otherwise. The first comes from the seed alone.
+    const Matrix<double>& basis() const noexcept { return basis_; }
+    /// Numbers in the wanted sum.
+    Index sum_length() const noexcept;
+    /// Sums still to come, this one included.
+    Index sums_left() const noexcept;
+    /// Takes the wanted sum over all clients and moves on.
+    void take(std::span<const double> sum);
+    /// Moves on without the sum, for a party that is told the next basis or the features by another.
+    void skip();
+    /// Replaces the basis by somebody else's, so that all parties go on from the same bits. Throws InputError unless it
+    /// fits.
+    void agree(MatrixView<const double> basis);
+    /// The result once nothing is wanted.
+    const Features& features() const { return *features_; }
+
+  private:
+    void take_sketch(std::span<const double> sum);
+    void finish(const Matrix<double>& space, std::span<const double> upper_triangle);
+
+    Job job_;
+    Shape shape_;
+    Index rank_;
+    Want want_;
+    int passes_left_;
+    Matrix<double> basis_;
+    std::vector<Matrix<double>> blocks_;
+    std::optional<Features> features_;
+};
+
+/// Shared cores from weighted rows W (R1 x P): TT-SVD with eps2 over the feature bonds, R1 untouched.
+TensorTrain<double> decompose_rows(const Matrix<double>& w, const Shape& features, double eps2);
+
+}  // namespace couplet

@@ -1,0 +1,259 @@
+#include "couplet/ctt/merge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/svd.hpp"
+#include "couplet/tt/rounding.hpp"
+
+namespace couplet {
+namespace {
+
+constexpr double dense_limit = 1 << 26;
+constexpr double most_eps = 1 - 1e-9;
+// Directions below this part of the norm are rounding noise; dropping them keeps exact ranks exact.
+constexpr double rounding_eps = 1e-14;
+
+Index total_rows(std::span<const FeatureBlock* const> blocks) {
+    Index rows = 0;
+    for (const auto* block : blocks) rows += block->rows();
+    return rows;
+}
+
+void require_mergeable(std::span<const FeatureBlock* const> blocks) {
+    if (blocks.empty()) throw InputError({"merge", "no blocks", "at least one", ""});
+    for (const auto* block : blocks) {
+        if (block->features() == blocks.front()->features()) continue;
+        throw InputError({"merge", "feature modes " + block->features().to_string(),
+                          blocks.front()->features().to_string() + " as in the first block", ""});
+    }
+}
+
+/// S, multiplied out.
+Matrix<double> stacked_rows(std::span<const FeatureBlock* const> blocks) {
+    const Index cols = blocks.front()->features().size();
+    Matrix<double> s(total_rows(blocks), cols);
+    Index row = 0;
+    for (const auto* block : blocks) {
+        block->expand(s.view().rows_from(row, block->rows()));
+        row += block->rows();
+    }
+    return s;
+}
+
+struct Rotation {
+    Matrix<double> v;  ///< r x R1
+    std::vector<double> sigma;
+    double tail2 = 0;
+};
+
+/// Singular directions of the rows that carry the weights.
+Rotation singular_rotation(MatrixView<const double> weights, double tail2, Index max_rank) {
+    auto svd = truncated_svd<double>(weights, {.max_tail = std::sqrt(std::max(0.0, tail2)), .max_rank = max_rank});
+    return {std::move(svd.v), std::move(svd.sigma), svd.tail2};
+}
+
+/// Feature train whose first core is v^T times the R x (I2 R2) matrix `core`.
+TensorTrain<double> with_first(const Matrix<double>& v, MatrixView<const double> core, Index size,
+                               std::vector<Tensor<double>> rest) {
+    auto first = product<double>(v.view(), core, Op::transpose);
+    const Index rank = v.cols();
+    rest.insert(rest.begin(), Tensor<double>({rank, size, core.cols / size}, std::move(first).release()));
+    std::vector<Orthogonality> kinds(rest.size(), Orthogonality::right);
+    return TensorTrain<double>(std::move(rest), std::move(kinds));
+}
+
+/// Flops of both routes, with the merged ranks at their upper bounds.
+struct Costs {
+    double dense = 0;
+    double trains = 0;
+    double numbers = 0;  ///< of S multiplied out
+};
+
+Costs estimate(std::span<const FeatureBlock* const> blocks) {
+    const Shape& features = blocks.front()->features();
+    const double rows = static_cast<double>(total_rows(blocks));
+    double p = 1;
+    for (const Index size : features.sizes()) p *= static_cast<double>(size);
+    Costs costs;
+    costs.numbers = rows * p;
+    costs.dense = costs.numbers * std::min(rows, p);
+    double merged = 1;
+    double right = 1;
+    for (Index n = features.order(); n-- > 0;) {
+        const double size = static_cast<double>(features[n]);
+        double rho = 0;
+        double contraction = 0;
+        for (const auto* block : blocks) {
+            if (block->is_dense()) {
+                rho += n == 0 ? static_cast<double>(block->rows()) : right * size;
+                continue;
+            }
+            const auto& ranks = block->train().ranks();
+            const double before = static_cast<double>(ranks[static_cast<std::size_t>(n)]);
+            const double after = static_cast<double>(ranks[static_cast<std::size_t>(n + 1)]);
+            rho += before;
+            contraction += 2 * before * size * after * merged;
+        }
+        const double m = size * merged;
+        costs.trains += contraction + rho * m * std::min(rho, m);
+        merged = std::min(rho, m);
+        right *= size;
+    }
+    for (const auto* block : blocks) {
+        if (block->is_dense()) continue;
+        const auto& ranks = block->train().ranks();
+        costs.dense += 2 * static_cast<double>(block->rows()) * p * static_cast<double>(ranks[ranks.size() - 2]);
+    }
+    return costs;
+}
+
+bool prefer_dense(std::span<const FeatureBlock* const> blocks) {
+    const Costs costs = estimate(blocks);
+    return costs.numbers <= dense_limit && costs.dense <= costs.trains;
+}
+
+}  // namespace
+
+TensorTrain<double> block_train(const FeatureBlock& block) {
+    if (!block.is_dense()) {
+        bool left = true;
+        for (Index n = 0; n + 1 < block.train().order(); ++n) {
+            left = left && block.train().orthogonality(n) == Orthogonality::left;
+        }
+        return left ? block.train().clone() : left_orthonormalise(block.train()).train;
+    }
+    std::vector<Index> sizes(block.features().sizes().begin(), block.features().sizes().end());
+    sizes[0] *= block.rows();
+    TtSvdOptions options;
+    options.eps = rounding_eps;
+    auto cores = left_orthonormalise(
+                     tt_svd(TensorView<const double>(block.dense().data(), Shape(std::move(sizes))), options).train)
+                     .train;
+    auto list = std::move(cores).release();
+    const Index second = list[0].shape()[2];
+    list[0] = Tensor<double>({block.rows(), block.features()[0], second}, std::move(list[0]).release());
+    return TensorTrain<double>(std::move(list));
+}
+
+Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
+    require_mergeable(blocks);
+    const Shape& features = blocks.front()->features();
+    auto s = stacked_rows(blocks);
+    const Index rows = s.rows();
+    const double norm2 = squared_norm<double>(s.view());
+    std::vector<Index> sizes(features.sizes().begin(), features.sizes().end());
+    sizes.insert(sizes.begin(), rows);
+    TtSvdOptions options;
+    const auto relative = [&](double tail2) {
+        return norm2 > 0 ? std::min(std::sqrt(std::max(0.0, tail2) / norm2), most_eps) : 0;
+    };
+    options.bonds.assign(sizes.size() - 1, {relative(cuts.bond_tail2)});
+    // Half the budget for a first cut that keeps the sweep small; the rest is spent below.
+    options.bonds[0] = {relative(cuts.budget2 / 2), cuts.max_rank};
+    const auto decomposed = tt_svd(Tensor<double>(Shape(std::move(sizes)), std::move(s).release()), options);
+    const auto right = right_orthonormalise(decomposed.train).train;
+    double discarded2 = decomposed.rel_error * decomposed.rel_error * norm2;
+    const auto rotation =
+        singular_rotation(right.left_unfolding(0), std::max(0.0, cuts.budget2 - discarded2), cuts.max_rank);
+    std::vector<Tensor<double>> rest;
+    for (Index n = 2; n < right.order(); ++n) rest.push_back(Tensor<double>::copy(right.core(n)));
+    return {{with_first(rotation.v, right.right_unfolding(1), features[0], std::move(rest)), rotation.sigma},
+            discarded2 + rotation.tail2};
+}
+
+Merged merge_trains(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
+    require_mergeable(blocks);
+    const Shape& features = blocks.front()->features();
+    std::vector<TensorTrain<double>> trains;
+    for (const auto* block : blocks) trains.push_back(block_train(*block));
+    // t[k] maps client k's rank at the current bond to the merged rank: r^k x r.
+    std::vector<Matrix<double>> t;
+    for (std::size_t k = 0; k < trains.size(); ++k) t.push_back(Matrix<double>::identity(1));
+    std::vector<Tensor<double>> cores;
+    double discarded2 = 0;
+    Index merged = 1;
+    for (Index n = features.order(); n-- > 0;) {
+        const Index m = features[n] * merged;
+        Index rho = 0;
+        for (const auto& train : trains) rho += train.ranks()[static_cast<std::size_t>(n)];
+        Matrix<double> stacked(rho, m);
+        Index row = 0;
+        for (std::size_t k = 0; k < trains.size(); ++k) {
+            const Index before = trains[k].ranks()[static_cast<std::size_t>(n)];
+            multiply<double>(trains[k].left_unfolding(n), Op::none, t[k].view(), Op::none,
+                             {stacked.view().row(row), before * features[n], merged});
+            row += before;
+        }
+        if (n == 0) {
+            const auto rotation = singular_rotation(stacked.view(), cuts.budget2 - discarded2, cuts.max_rank);
+            std::ranges::reverse(cores);
+            auto first = transpose(rotation.v.view());
+            const Index rank = first.rows();
+            cores.insert(cores.begin(), Tensor<double>({rank, features[0], merged}, std::move(first).release()));
+            std::vector<Orthogonality> kinds(cores.size(), Orthogonality::right);
+            return {{TensorTrain<double>(std::move(cores), std::move(kinds)), rotation.sigma},
+                    discarded2 + rotation.tail2};
+        }
+        const double noise = rounding_eps * std::sqrt(squared_norm<double>(stacked.view()));
+        const auto basis = dominant_basis<double>(stacked.view(), Side::right,
+                                                  {.max_tail = std::max(std::sqrt(cuts.bond_tail2), noise)});
+        discarded2 += basis.tail2;
+        const auto image = product<double>(stacked.view(), basis.vectors.view());  // rho x r
+        row = 0;
+        for (std::size_t k = 0; k < trains.size(); ++k) {
+            const Index before = trains[k].ranks()[static_cast<std::size_t>(n)];
+            t[k] = Matrix<double>::copy(image.view().rows_from(row, before));
+            row += before;
+        }
+        const Index rank = basis.vectors.cols();
+        cores.emplace_back(Shape{rank, features[n], merged}, transpose(basis.vectors.view()).release());
+        merged = rank;
+    }
+    throw RunError({"merge", "a train without feature modes", "at least one", ""});
+}
+
+Merged merge_blocks(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
+    require_mergeable(blocks);
+    return prefer_dense(blocks) ? merge_dense(blocks, cuts) : merge_trains(blocks, cuts);
+}
+
+CompressedRows compress_rows(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
+    require_mergeable(blocks);
+    if (!prefer_dense(blocks)) {
+        auto merged = merge_trains(blocks, {.budget2 = cuts.budget2, .max_rank = cuts.max_rank});
+        return {weighted_block(merged.features), merged.discarded2};
+    }
+    auto s = stacked_rows(blocks);
+    const Shape features = blocks.front()->features();
+    const SvdOptions options{.max_tail = std::sqrt(std::max(0.0, cuts.budget2)), .max_rank = cuts.max_rank};
+    if (options.max_tail == 0 && options.max_rank >= s.rows() && s.rows() <= s.cols()) {
+        return {FeatureBlock(std::move(s), features), 0};
+    }
+    if (s.rows() <= s.cols()) {
+        const auto basis = dominant_basis<double>(s.view(), Side::left, options);
+        return {FeatureBlock(product<double>(basis.vectors.view(), s.view(), Op::transpose), features), basis.tail2};
+    }
+    auto svd = truncated_svd<double>(s.view(), options);
+    auto rows = transpose(svd.v.view());
+    for (Index i = 0; i < rows.rows(); ++i) {
+        for (Index j = 0; j < rows.cols(); ++j) rows(i, j) *= svd.sigma[static_cast<std::size_t>(i)];
+    }
+    return {FeatureBlock(std::move(rows), features), svd.tail2};
+}
+
+FeatureBlock weighted_block(const Features& features) {
+    auto cores = features.train.clone().release();
+    const Index width = cores[0].size() / cores[0].shape()[0];
+    for (Index i = 0; i < cores[0].shape()[0]; ++i) {
+        const double weight = features.sigma[static_cast<std::size_t>(i)];
+        for (Index j = 0; j < width; ++j) cores[0].data()[i * width + j] *= weight;
+    }
+    return FeatureBlock(left_orthonormalise(TensorTrain<double>(std::move(cores))).train);
+}
+
+}  // namespace couplet

@@ -1,0 +1,306 @@
+#include "couplet/ctt/peer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
+
+namespace couplet {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+    using F::operator()...;
+};
+
+template <class T>
+std::shared_ptr<const PeerBody> body_of(T value) {
+    return std::make_shared<const PeerBody>(std::move(value));
+}
+
+template <class T>
+const T& require_body(const PeerBody& body, const char* expected) {
+    if (const T* found = std::get_if<T>(&body)) return *found;
+    throw InputError({"peer message", "a body of another kind", expected, ""});
+}
+
+}  // namespace
+
+Index count_numbers(const PeerBody& body) {
+    return std::visit(Overloaded{[](const std::vector<double>& values) { return static_cast<Index>(values.size()); },
+                                 [](const Matrix<double>& basis) { return basis.size(); },
+                                 [](const FeaturesMessage& message) { return message.features.train.parameters(); },
+                                 [](const Start&) { return Index{3}; },
+                                 [](const MergeState& state) { return state.block.numbers(); }},
+                      body);
+}
+
+Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
+    : job_(job), plan_(plan), node_(node), x_(std::move(x)) {
+    if (x_.shape().order() < 2) {
+        throw InputError({"tensor", "order " + std::to_string(x_.shape().order()),
+                          "at least two modes: patients and a feature", ""});
+    }
+    features_shape_ = Shape(std::vector<Index>(x_.shape().sizes().begin() + 1, x_.shape().sizes().end()));
+    if (job_.aggregate == Aggregate::stack) tree_ = plan_.graph.bfs_tree(plan_.graph.centre());
+}
+
+std::vector<PeerMessage> Peer::start() {
+    switch (job_.aggregate) {
+        case Aggregate::average:
+            average_.emplace(average_client(x_, *job_.rank, job_.eps1));
+            personal_rank_ = *job_.rank;
+            begin_consensus(release_state(*average_));
+            break;
+        case Aggregate::subspace:
+            subspace_.emplace(job_, features_shape_);
+            personal_rank_ = std::min(*job_.rank, features_shape_.size());
+            begin_sum();
+            break;
+        case Aggregate::stack:
+            begin_gather();
+            break;
+    }
+    return std::exchange(outbox_, {});
+}
+
+std::vector<PeerMessage> Peer::receive(Index from, const PeerMessage& message) {
+    if (!plan_.graph.has_edge(from, node_)) {
+        throw InputError({"peer message", "a sender that is no neighbour: node " + std::to_string(from + 1),
+                          "a neighbour of node " + std::to_string(node_ + 1), ""});
+    }
+    if (message.step > step_ && activity_ != Activity::done) {
+        early_[message.step].emplace_back(from, message);
+    } else if (message.step == step_) {
+        handle(from, message);
+    }
+    return std::exchange(outbox_, {});
+}
+
+void Peer::handle(Index from, const PeerMessage& message) {
+    switch (activity_) {
+        case Activity::consensus:
+            consensus_->receive(from, message.iteration,
+                                require_body<std::vector<double>>(*message.body, "a consensus state"));
+            while (consensus_->ready()) {
+                consensus_->advance();
+                send_consensus();
+            }
+            if (consensus_->finished()) after_consensus();
+            break;
+        case Activity::flood:
+            // The first copy is passed on to everybody else; later ones belong to a step that is over.
+            for (const Index neighbour : plan_.graph.neighbours(node_)) {
+                if (neighbour != from) send(neighbour, message.body);
+            }
+            take_flooded(*message.body);
+            break;
+        case Activity::gather:
+            gathered_.emplace(from, message.body);
+            gather_when_complete();
+            break;
+        case Activity::scatter:
+            if (from != tree_.parent[static_cast<std::size_t>(node_)]) {
+                throw InputError(
+                    {"peer message", "a result from node " + std::to_string(from + 1), "the parent in the tree", ""});
+            }
+            scattered_ = message.body;
+            for (const Index child : tree_.children[static_cast<std::size_t>(node_)]) send(child, message.body);
+            take_scattered(*scattered_);
+            break;
+        case Activity::done:
+            break;
+    }
+}
+
+void Peer::next_step(Activity activity) {
+    ++step_;
+    activity_ = activity;
+}
+
+void Peer::send(Index to, std::shared_ptr<const PeerBody> body, Index iteration) {
+    outbox_.push_back({to, step_, iteration, std::move(body)});
+}
+
+void Peer::begin_consensus(Released<std::vector<double>> state) {
+    next_step(Activity::consensus);
+    initial_ = std::move(state).take();
+    consensus_ = make_consensus_node(plan_, node_, initial_);
+    send_consensus();
+    while (consensus_->ready()) {
+        consensus_->advance();
+        send_consensus();
+    }
+    if (consensus_->finished()) {
+        after_consensus();
+        return;
+    }
+    const Index step = step_;
+    auto waiting = early_.extract(step);
+    if (waiting.empty()) return;
+    for (const auto& [from, message] : waiting.mapped()) {
+        if (step_ == step) handle(from, message);
+    }
+}
+
+void Peer::send_consensus() {
+    std::shared_ptr<const PeerBody> body;
+    const double* shared = nullptr;
+    for (const auto& message : consensus_->outgoing()) {
+        if (message.values.data() != shared || !body) {
+            body = body_of(std::vector<double>(message.values.begin(), message.values.end()));
+            shared = message.values.data();
+        }
+        send(message.to, body, message.iteration);
+    }
+}
+
+void Peer::after_consensus() {
+    const auto result = consensus_->result();
+    averaged_.assign(result.begin(), result.end());
+    consensus_.reset();
+    if (job_.aggregate == Aggregate::average) {
+        Matrix<double> w(*job_.rank, features_shape_.size());
+        std::copy(averaged_.begin(), averaged_.end(), w.data());
+        auto train = decompose_rows(w, features_shape_, job_.eps2);
+        finish(job_.refit ? orthonormal_features(train) : Features{std::move(train), {}, false});
+        return;
+    }
+    if (node_ == 0) {
+        std::vector<double> sum = averaged_;
+        for (double& value : sum) value *= static_cast<double>(plan_.graph.nodes());
+        subspace_->take(sum);
+    } else {
+        subspace_->skip();
+    }
+    begin_flood();
+}
+
+void Peer::begin_sum() {
+    const bool projected = subspace_->want() == SubspaceIteration::Want::projected;
+    begin_consensus(projected ? projected_gram(x_, subspace_->basis().view())
+                              : sketch_sum(x_, subspace_->basis().view()));
+}
+
+void Peer::begin_flood() {
+    next_step(Activity::flood);
+    if (node_ == 0) {
+        const bool over = subspace_->want() == SubspaceIteration::Want::nothing;
+        const auto body = over ? body_of(FeaturesMessage{subspace_->features().clone(), std::nullopt})
+                               : body_of(Matrix<double>::copy(subspace_->basis().view()));
+        for (const Index neighbour : plan_.graph.neighbours(node_)) send(neighbour, body);
+        take_flooded(*body);
+        return;
+    }
+    auto waiting = early_.extract(step_);
+    if (!waiting.empty()) handle(waiting.mapped().front().first, waiting.mapped().front().second);
+}
+
+void Peer::take_flooded(const PeerBody& body) {
+    if (subspace_->want() == SubspaceIteration::Want::nothing) {
+        finish(require_body<FeaturesMessage>(body, "the features").features.clone());
+        return;
+    }
+    subspace_->agree(require_body<Matrix<double>>(body, "a basis").view());
+    begin_sum();
+}
+
+Start Peer::own_totals() const { return {1, x_.shape()[0], squared_norm(x_.unfold(1))}; }
+
+void Peer::begin_gather() {
+    next_step(Activity::gather);
+    gathered_.clear();
+    auto waiting = early_.extract(step_);
+    if (!waiting.empty()) {
+        for (const auto& [from, message] : waiting.mapped()) gathered_.emplace(from, message.body);
+    }
+    gather_when_complete();
+}
+
+void Peer::gather_when_complete() {
+    const auto& children = tree_.children[static_cast<std::size_t>(node_)];
+    for (const Index child : children) {
+        if (!gathered_.contains(child)) return;
+    }
+    const Index parent = tree_.parent[static_cast<std::size_t>(node_)];
+    if (!totals_) {
+        Start sum = own_totals();
+        for (const Index child : children) {
+            const auto& part = require_body<Start>(*gathered_.at(child), "totals");
+            sum.clients += part.clients;
+            sum.rows += part.rows;
+            sum.norm2 += part.norm2;
+        }
+        if (parent >= 0) send(parent, body_of(sum));
+        scattered_ = parent >= 0 ? nullptr : body_of(sum);
+    } else {
+        const Hello hello{features_shape_, x_.shape()[0], squared_norm(x_.unfold(1))};
+        Merger merger(job_, features_shape_, *totals_);
+        auto upload = compress_client(x_, client_limits(job_, hello, *totals_));
+        personal_rank_ = upload.block->rows();
+        merger.add(std::move(upload));
+        for (const Index child : children) {
+            const auto& state = require_body<MergeState>(*gathered_.at(child), "a merge");
+            merger.add(MergeState{state.block.clone(), state.ledger});
+        }
+        if (parent >= 0) {
+            send(parent, body_of(merger.state()));
+            scattered_ = nullptr;
+        } else {
+            auto outcome = merger.finish();
+            scattered_ = body_of(FeaturesMessage{std::move(outcome.features), outcome.rel_error_bound});
+        }
+    }
+    gathered_.clear();
+    begin_scatter();
+}
+
+void Peer::begin_scatter() {
+    next_step(Activity::scatter);
+    if (scattered_) {
+        for (const Index child : tree_.children[static_cast<std::size_t>(node_)]) send(child, scattered_);
+        const auto body = scattered_;
+        take_scattered(*body);
+        return;
+    }
+    auto waiting = early_.extract(step_);
+    if (!waiting.empty()) handle(waiting.mapped().front().first, waiting.mapped().front().second);
+}
+
+void Peer::take_scattered(const PeerBody& body) {
+    if (!totals_) {
+        totals_ = require_body<Start>(body, "totals");
+        begin_gather();
+        return;
+    }
+    const auto& message = require_body<FeaturesMessage>(body, "the features");
+    bound_ = message.rel_error_bound;
+    finish(message.features.clone());
+}
+
+void Peer::finish(const Features& features) {
+    shared_ = features.clone();
+    activity_ = Activity::done;
+    if (job_.refit) {
+        result_ = refit(x_, *shared_);
+        return;
+    }
+    PersonalFit fit;
+    fit.norm2 = squared_norm(x_.unfold(1));
+    fit.error2 = fixed_error2(x_, average_->weighted, *shared_);
+    fit.personal = std::move(average_->personal);
+    result_ = std::move(fit);
+}
+
+const PersonalFit& Peer::result() const {
+    if (!result_) throw RunError({"peer", "no features yet", "a finished job", ""});
+    return *result_;
+}
+
+const Features& Peer::features() const {
+    if (!shared_) throw RunError({"peer", "no features yet", "a finished job", ""});
+    return *shared_;
+}
+
+}  // namespace couplet

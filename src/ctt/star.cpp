@@ -1,0 +1,225 @@
+#include "couplet/ctt/star.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
+
+namespace couplet {
+namespace {
+
+Shape feature_shape(const Shape& shape) {
+    if (shape.order() < 2) {
+        throw InputError(
+            {"tensor", "order " + std::to_string(shape.order()), "at least two modes: patients and a feature", ""});
+    }
+    return Shape(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
+}
+
+void add_into(const double* from, Index size, double* to) {
+    for (Index i = 0; i < size; ++i) to[i] += from[i];
+}
+
+}  // namespace
+
+StarClient::StarClient(const Job& job, TensorView<const double> x) : job_(job), x_(std::move(x)) {}
+
+Hello StarClient::hello() const {
+    const Shape features = feature_shape(x_.shape());
+    return {features, x_.shape()[0], squared_norm(x_.unfold(1))};
+}
+
+std::optional<FromClient> StarClient::receive(const ToClient& message) {
+    if (const auto* start = std::get_if<Start>(&message)) return on_start(*start);
+    if (const auto* request = std::get_if<SumRequest>(&message)) {
+        if (job_.aggregate != Aggregate::subspace) {
+            throw InputError({"coordinator", "a request for a sum", "a job with aggregate subspace", ""});
+        }
+        if (request->want == SubspaceIteration::Want::projected) {
+            return SumReply{request->pass, projected_gram(x_, request->basis.view())};
+        }
+        return SumReply{request->pass, sketch_sum(x_, request->basis.view())};
+    }
+    on_features(std::get<FeaturesMessage>(message));
+    return std::nullopt;
+}
+
+std::optional<FromClient> StarClient::on_start(const Start& start) {
+    if (job_.aggregate == Aggregate::subspace) return std::nullopt;
+    if (job_.aggregate == Aggregate::stack) {
+        return compress_client(x_, client_limits(job_, hello(), start));
+    }
+    average_.emplace(average_client(x_, *job_.rank, job_.eps1));
+    return std::move(average_->upload);
+}
+
+void StarClient::on_features(const FeaturesMessage& message) {
+    if (job_.refit) {
+        result_ = refit(x_, message.features);
+        return;
+    }
+    if (!average_) throw InputError({"coordinator", "features before the start", "the start of the job first", ""});
+    PersonalFit fit;
+    fit.norm2 = squared_norm(x_.unfold(1));
+    fit.error2 = fixed_error2(x_, average_->weighted, message.features);
+    fit.personal = std::move(average_->personal);
+    result_ = std::move(fit);
+}
+
+const PersonalFit& StarClient::result() const {
+    if (!result_) throw RunError({"client", "no features yet", "a finished job", ""});
+    return *result_;
+}
+
+StarCoordinator::StarCoordinator(const Job& job, Index clients)
+    : job_(job),
+      clients_(clients),
+      hellos_(static_cast<std::size_t>(std::max<Index>(clients, 0))),
+      hellos_missing_(clients),
+      personal_ranks_(static_cast<std::size_t>(std::max<Index>(clients, 0)), 0) {
+    if (clients < 1) throw InputError({"clients", std::to_string(clients), "at least one", ""});
+}
+
+void StarCoordinator::resume(MergeState state) {
+    if (job_.aggregate != Aggregate::stack || start_) {
+        throw InputError({"--resume", "a job that cannot take up a saved merge", "--aggregate stack", ""});
+    }
+    resumed_ = std::move(state);
+}
+
+MergeState StarCoordinator::state() {
+    if (!merger_) {
+        throw InputError({"--save-state", "a job without a merge", "--aggregate stack", ""});
+    }
+    return merger_->state();
+}
+
+void StarCoordinator::receive(Index client, FromClient message) {
+    if (client < 0 || client >= clients_) {
+        throw InputError({"client", std::to_string(client + 1), "1 to " + std::to_string(clients_), ""});
+    }
+    if (auto* hello = std::get_if<Hello>(&message)) {
+        auto& place = hellos_[static_cast<std::size_t>(client)];
+        if (place) return;
+        place = std::move(*hello);
+        --hellos_missing_;
+    } else if (auto* upload = std::get_if<Upload>(&message)) {
+        on_upload(client, std::move(*upload));
+    } else {
+        on_sum(client, std::get<SumReply>(message));
+    }
+}
+
+void StarCoordinator::on_upload(Index client, Upload upload) {
+    if (!start_sent_ || job_.aggregate == Aggregate::subspace) {
+        throw InputError(
+            {"client " + std::to_string(client + 1), "an upload", "the start of a job that wants one", ""});
+    }
+    if (client < taken_ || waiting_uploads_.contains(client)) return;
+    const FeatureBlock& block = upload.block.get();
+    const Shape& features = hellos_.front()->features;
+    if (block.features() != features) {
+        throw InputError({"client " + std::to_string(client + 1), "feature modes " + block.features().to_string(),
+                          features.to_string(), ""});
+    }
+    waiting_uploads_.emplace(client, std::move(upload));
+    take_in_order();
+}
+
+void StarCoordinator::take_in_order() {
+    for (auto it = waiting_uploads_.begin(); it != waiting_uploads_.end() && it->first == taken_;) {
+        const FeatureBlock& block = it->second.block.get();
+        personal_ranks_[static_cast<std::size_t>(taken_)] = block.rows();
+        if (job_.aggregate == Aggregate::stack) {
+            merger_->add(std::move(it->second));
+        } else {
+            Matrix<double> rows(block.rows(), block.features().size());
+            block.expand(rows.view());
+            if (average_.size() == 0) average_ = Matrix<double>::zeros(rows.rows(), rows.cols());
+            add_into(rows.data(), rows.size(), average_.data());
+        }
+        it = waiting_uploads_.erase(it);
+        ++taken_;
+    }
+}
+
+void StarCoordinator::on_sum(Index client, const SumReply& reply) {
+    if (!subspace_ || !request_sent_ || reply.pass > pass_) {
+        throw InputError({"client " + std::to_string(client + 1), "a sum for pass " + std::to_string(reply.pass),
+                          "pass " + std::to_string(pass_), ""});
+    }
+    if (reply.pass < pass_ || client < taken_ || waiting_sums_.contains(client)) return;
+    if (static_cast<Index>(reply.sum->size()) != subspace_->sum_length()) {
+        throw InputError({"client " + std::to_string(client + 1), std::to_string(reply.sum->size()) + " numbers",
+                          std::to_string(subspace_->sum_length()), ""});
+    }
+    waiting_sums_.emplace(client, reply.sum.get());
+    for (auto it = waiting_sums_.begin(); it != waiting_sums_.end() && it->first == taken_; ++taken_) {
+        if (taken_ == 0) {
+            sum_ = std::move(it->second);
+        } else {
+            add_into(it->second.data(), static_cast<Index>(sum_.size()), sum_.data());
+        }
+        it = waiting_sums_.erase(it);
+    }
+}
+
+std::optional<ToClient> StarCoordinator::next() {
+    if (finished_ || hellos_missing_ > 0) return std::nullopt;
+    if (!start_sent_) {
+        std::vector<Hello> hellos;
+        for (const auto& hello : hellos_) hellos.push_back(*hello);
+        start_ = start_job(job_, hellos);
+        const Shape& features = hellos.front().features;
+        if (resumed_) {
+            start_->clients += resumed_->ledger.clients;
+            start_->rows += resumed_->ledger.rows;
+            start_->norm2 += resumed_->ledger.norm2;
+        }
+        if (job_.aggregate == Aggregate::stack) {
+            merger_.emplace(job_, features, *start_);
+            if (resumed_) merger_->add(std::move(*std::exchange(resumed_, std::nullopt)));
+        }
+        if (job_.aggregate == Aggregate::subspace) {
+            subspace_.emplace(job_, features);
+            for (std::size_t k = 0; k < hellos.size(); ++k) {
+                personal_ranks_[k] = std::min(job_.rank.value_or(features.size()), features.size());
+            }
+        }
+        start_sent_ = true;
+        return *start_;
+    }
+    if (subspace_ && subspace_->want() != SubspaceIteration::Want::nothing) {
+        if (!request_sent_) {
+            request_sent_ = true;
+            taken_ = 0;
+            rounds_ += pass_ == 0 ? 1 : 2;  // the first basis comes from the seed, so no round down
+            return SumRequest{pass_, subspace_->want(), Matrix<double>::copy(subspace_->basis().view())};
+        }
+        if (taken_ < clients_) return std::nullopt;
+        subspace_->take(sum_);
+        ++pass_;
+        request_sent_ = false;
+        return next();
+    }
+    if (!subspace_ && taken_ < clients_) return std::nullopt;
+    finished_ = true;
+    rounds_ += subspace_ ? 1 : 2;
+    return finish();
+}
+
+FeaturesMessage StarCoordinator::finish() {
+    if (subspace_) return {subspace_->features().clone(), std::nullopt};
+    if (merger_) {
+        auto outcome = merger_->finish();
+        return {std::move(outcome.features), outcome.rel_error_bound};
+    }
+    const double share = 1.0 / static_cast<double>(clients_);
+    for (Index i = 0; i < average_.size(); ++i) average_.data()[i] *= share;
+    auto train = decompose_rows(average_, hellos_.front()->features, job_.eps2);
+    if (job_.refit) return {orthonormal_features(train), std::nullopt};
+    return {{std::move(train), {}, false}, std::nullopt};
+}
+
+}  // namespace couplet

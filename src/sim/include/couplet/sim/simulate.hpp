@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "couplet/core/progress.hpp"
+#include "couplet/ctt/job.hpp"
+#include "couplet/ctt/merger.hpp"
+#include "couplet/ctt/refit.hpp"
+#include "couplet/sim/source.hpp"
+
+namespace couplet {
+
+struct SimulationOptions {
+    JobOptions job;
+    bool scale_clients = false;  ///< every client's tensor to norm 1 for the job, personal cores scaled back
+    double heldout = 0;          ///< part of each client's patients kept out of the job, 0 <= heldout < 1
+    bool save_state = false;     ///< return the merge before its final cut (stack in a star)
+    std::optional<MergeState> resume = {};
+    bool dry_run = false;  ///< stop when it is known what would be sent
+    /// Receives each client's personal core (I1 x R1) as it is fitted, in the order of the clients.
+    std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
+    ProgressSink progress = {};
+};
+
+struct ConsensusReport {
+    double lambda2 = 0;
+    Index iterations = 0;
+    double error = 0;
+};
+
+struct PhaseSeconds {
+    double clients_max = 0;
+    double clients_sum = 0;
+    double server = 0;
+    double total = 0;
+};
+
+/// The fields of `simulate --json`.
+struct SimulationResult {
+    double rse = 0;
+    std::optional<double> rse_heldout;
+    std::vector<double> rse_per_client;
+    std::optional<double> rel_error_bound;
+    std::vector<Index> ranks;  ///< R_1 ... R_N of the feature train
+    std::vector<Index> personal_ranks;
+    Index rounds = 0;
+    double numbers_up_per_client = 0;
+    double numbers_down_per_client = 0;
+    double numbers_total = 0;
+    double bytes_up = 0;  ///< of all messages to the coordinator, or between peers
+    double bytes_down = 0;
+    PhaseSeconds seconds;
+    std::optional<ConsensusReport> consensus;
+    std::optional<Features> features;  ///< shared; the first node's for the printed decentralized method
+    std::optional<MergeState> state;
+    Job job;
+};
+
+/// The whole federation in one process, on the state machines that the network runs. Clients work in parallel on the
+/// machine's cores; results do not depend on their number. Throws InputError for clients that do not fit together and
+/// for NaN or infinity (naming client and index).
+SimulationResult simulate(const ClientSource& source, SimulationOptions options);
+
+/// Bytes of a message that carries this many numbers, as serialised.
+double serialised_bytes(double numbers);
+
+/// Parts of a client's patients: those who take part and those held out, chosen by the seed.
+struct HeldOut {
+    Tensor<double> training;
+    Tensor<double> heldout;  ///< may have no rows
+};
+HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed, Index client);
+
+}  // namespace couplet

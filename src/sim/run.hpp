@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "couplet/sim/simulate.hpp"
+
+namespace couplet {
+
+/// Adds the seconds of its life to a number.
+class Stopwatch {
+  public:
+    explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+    ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    double& seconds_;
+    Clock::time_point start_ = Clock::now();
+};
+
+/// One client as the job sees it: training rows, scaled if asked for.
+struct PreparedClient {
+    std::shared_ptr<const Tensor<double>> training;
+    std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for
+    double scale = 1;                               ///< the tensor is the original divided by this
+};
+
+/// Shared by both networks: loads clients, collects results, keeps time.
+class SimulationRun {
+  public:
+    SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job);
+
+    Index clients() const { return source_.clients(); }
+    PreparedClient prepare(Index k) const;
+    /// Runs body(k) for all clients in parallel batches, timing each, then in_order(k) one by one.
+    void for_clients(const char* phase, const std::function<void(Index)>& body,
+                     const std::function<void(Index)>& in_order);
+    /// Books a client's fit; call in the order of the clients.
+    void book(Index k, const PreparedClient& client, const PersonalFit& fit, const Features& features);
+    SimulationResult finish();
+
+    const ClientSource& source_;
+    SimulationOptions& options_;
+    Job job_;
+    SimulationResult result_;
+    std::vector<double> client_seconds_;
+
+  private:
+    double error2_ = 0;
+    double norm2_ = 0;
+    double heldout_error2_ = 0;
+    double heldout_norm2_ = 0;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void run_star(SimulationRun& run);
+void run_peers(SimulationRun& run);
+
+}  // namespace couplet

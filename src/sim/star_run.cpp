@@ -1,0 +1,139 @@
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "couplet/ctt/star.hpp"
+#include "run.hpp"
+
+namespace couplet {
+namespace {
+
+/// One client while a phase needs it; lazily generated clients are made again for every phase.
+struct Seat {
+    PreparedClient data;
+    std::optional<StarClient> client;
+};
+
+class StarRun {
+  public:
+    explicit StarRun(SimulationRun& run)
+        : run_(run), coordinator_(run.job_, run.clients()), seats_(static_cast<std::size_t>(run.clients())) {}
+
+    void execute() {
+        if (run_.options_.resume) coordinator_.resume(std::move(*std::exchange(run_.options_.resume, std::nullopt)));
+        std::vector<std::optional<FromClient>> replies(seats_.size());
+        const auto deliver = [&](Index k) {
+            auto& reply = replies[static_cast<std::size_t>(k)];
+            if (!reply) return;
+            count_up(*reply);
+            const Stopwatch watch(run_.result_.seconds.server);
+            coordinator_.receive(k, std::move(*std::exchange(reply, std::nullopt)));
+        };
+        run_.for_clients(
+            "hello", [&](Index k) { replies[static_cast<std::size_t>(k)] = seat(k).client->hello(); },
+            [&](Index k) {
+                deliver(k);
+                leave(k);
+            });
+        while (!coordinator_.finished()) {
+            std::optional<ToClient> message = ask_coordinator();
+            if (std::holds_alternative<Start>(*message)) start_ = std::get<Start>(*message);
+            if (auto* features = std::get_if<FeaturesMessage>(&*message)) {
+                conclude(std::move(*features));
+                return;
+            }
+            count_down(*message);
+            run_.for_clients(
+                "clients", [&](Index k) { replies[static_cast<std::size_t>(k)] = seat(k).client->receive(*message); },
+                [&](Index k) {
+                    deliver(k);
+                    leave(k);
+                });
+        }
+    }
+
+  private:
+    Seat& seat(Index k) {
+        Seat& s = seats_[static_cast<std::size_t>(k)];
+        if (!s.client) {
+            s.data = run_.prepare(k);
+            s.client.emplace(run_.job_, s.data.training->view());
+        }
+        return s;
+    }
+    void leave(Index k) {
+        if (!run_.source_.resident()) seats_[static_cast<std::size_t>(k)] = Seat{};
+    }
+    std::optional<ToClient> ask_coordinator() {
+        const Stopwatch watch(run_.result_.seconds.server);
+        return coordinator_.next();
+    }
+
+    void count_up(const FromClient& reply) {
+        double numbers = 0;
+        if (const auto* upload = std::get_if<Upload>(&reply)) numbers = static_cast<double>(upload->block->numbers());
+        if (const auto* sum = std::get_if<SumReply>(&reply)) numbers = static_cast<double>(sum->sum->size());
+        if (numbers == 0) return;
+        up_ += numbers;
+        run_.result_.bytes_up += serialised_bytes(numbers);
+    }
+    void count_down(const ToClient& message) {
+        const auto* request = std::get_if<SumRequest>(&message);
+        // The first basis comes from the seed and does not travel.
+        if (request == nullptr || request->pass == 0) return;
+        add_down(static_cast<double>(request->basis.size()));
+    }
+    void add_down(double numbers) {
+        const auto clients = static_cast<double>(run_.clients());
+        down_ += numbers * clients;
+        run_.result_.bytes_down += serialised_bytes(numbers) * clients;
+    }
+
+    void conclude(FeaturesMessage message) {
+        auto& result = run_.result_;
+        if (run_.options_.save_state) {
+            const Stopwatch watch(result.seconds.server);
+            result.state = coordinator_.state();
+        }
+        add_down(static_cast<double>(message.features.train.parameters()));
+        result.rel_error_bound = message.rel_error_bound;
+        result.personal_ranks = coordinator_.personal_ranks();
+        result.rounds = coordinator_.rounds();
+        if (!run_.options_.dry_run) fit_all(message);
+        const auto clients = static_cast<double>(run_.clients());
+        result.numbers_up_per_client = up_ / clients;
+        result.numbers_down_per_client = down_ / clients;
+        result.numbers_total = up_ + down_;
+        result.features = std::move(message.features);
+    }
+
+    void fit_all(const FeaturesMessage& message) {
+        const ToClient features = FeaturesMessage{message.features.clone(), message.rel_error_bound};
+        run_.for_clients(
+            "refit",
+            [&](Index k) {
+                Seat& s = seat(k);
+                // A client made again has forgotten the personal core it computed at the start.
+                if (!run_.job_.refit && !run_.source_.resident()) s.client->receive(start_);
+                s.client->receive(features);
+            },
+            [&](Index k) {
+                Seat& s = seat(k);
+                run_.book(k, s.data, s.client->result(), message.features);
+                leave(k);
+            });
+    }
+
+    SimulationRun& run_;
+    StarCoordinator coordinator_;
+    std::vector<Seat> seats_;
+    Start start_;
+    double up_ = 0;
+    double down_ = 0;
+};
+
+}  // namespace
+
+void run_star(SimulationRun& run) { StarRun(run).execute(); }
+
+}  // namespace couplet

@@ -1,0 +1,153 @@
+#include "couplet/linalg/qr.hpp"
+
+#include <gtest/gtest.h>
+
+#include "matrices.hpp"
+
+namespace couplet {
+namespace {
+
+using support::message_of;
+using support::naive_distance;
+using support::naive_norm;
+using support::naive_product;
+using support::orthonormality_residual;
+using support::random_matrix;
+using support::same_bits;
+
+bool is_upper_trapezoidal(const Matrix<double>& r) {
+    for (Index i = 0; i < r.rows(); ++i) {
+        for (Index j = 0; j < std::min(i, r.cols()); ++j) {
+            if (r(i, j) != 0) return false;
+        }
+    }
+    return true;
+}
+
+/// ||R^T R - A^T A|| <= (20 m + sqrt(k)) u ||A||^2 (m the short side, k the long one; left: with A^T for A),
+/// R trapezoidal.
+template <Real T>
+void check_factor(Index rows, Index cols, Side side) {
+    SCOPED_TRACE(testing::Message() << rows << "x" << cols << " side " << int(side));
+    const auto padded = random_matrix<T>(rows, cols + 1);
+    const auto a = padded.view().cols_from(1, cols);
+    const auto r = triangular_factor<T>(a, side);
+    EXPECT_EQ(r.rows(), std::min(rows, cols));
+    EXPECT_EQ(r.cols(), side == Side::right ? cols : rows);
+    EXPECT_TRUE(is_upper_trapezoidal(r));
+    const auto expected = side == Side::right ? naive_product(a, a, Op::transpose, Op::none)
+                                              : naive_product(a, a, Op::none, Op::transpose);
+    const double norm = naive_norm(a);
+    const double factor =
+        20 * static_cast<double>(std::min(rows, cols)) + std::sqrt(static_cast<double>(std::max(rows, cols)));
+    EXPECT_LE(naive_distance(naive_product(r.view(), r.view(), Op::transpose, Op::none).view(), expected.view()),
+              factor * std::numeric_limits<double>::epsilon() * norm * norm);
+}
+
+TEST(TriangularFactor, HasTheGramOfItsArgument) {
+    // Fewer rows than columns, one past a block of 4 n or 32 Ki / n rows, one past the 4096 rows of a part.
+    const std::pair<Index, Index> shapes[] = {{1, 1},    {1, 7},    {7, 1},     {3, 5},     {5, 3},     {13, 13},
+                                              {4097, 7}, {8193, 7}, {12289, 3}, {521, 130}, {32769, 1}, {40001, 11}};
+    for (const auto& [rows, cols] : shapes) {
+        check_factor<double>(rows, cols, Side::right);
+        check_factor<double>(cols, rows, Side::left);
+        check_factor<float>(rows, cols, Side::right);
+        check_factor<float>(cols, rows, Side::left);
+    }
+}
+
+TEST(TriangularFactor, OfTheLongSideIsTrapezoidal) {
+    for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 7}, {3, 5}, {13, 130}}) {
+        check_factor<double>(rows, cols, Side::right);
+        check_factor<double>(cols, rows, Side::left);
+    }
+}
+
+TEST(TriangularFactor, KeepsSmallSingularValues) {
+    // The point of not squaring: 1e-13 of the largest survives. A^T A would show 1e-8 at best.
+    auto a = support::orthonormal_columns(9001, 3, 4);
+    for (Index i = 0; i < a.rows(); ++i) a(i, 2) *= 1e-13;
+    const auto r = triangular_factor<double>(a.view(), Side::right);
+    EXPECT_NEAR(std::abs(r(2, 2)), 1e-13, 1e-18 * 50);
+}
+
+TEST(TriangularFactor, OfZeroAndOfNothing) {
+    EXPECT_EQ(naive_norm(triangular_factor<double>(Matrix<double>::zeros(5000, 3).view(), Side::right).view()), 0);
+    EXPECT_EQ(triangular_factor<double>(Matrix<double>(0, 3).view(), Side::right).rows(), 0);
+}
+
+TEST(TriangularFactor, BitsDoNotDependOnTheThreadCount) {
+    const support::ThreadCountGuard guard;
+    const auto tall = random_matrix<double>(40009, 13);
+    const auto wide = transpose(tall.view());
+    Matrix<double> right;
+    Matrix<double> left;
+    for (const int threads : {1, 2, 3, 7}) {
+        set_thread_count(threads);
+        auto now_right = triangular_factor<double>(tall.view(), Side::right);
+        auto now_left = triangular_factor<double>(wide.view(), Side::left);
+        if (threads > 1) {
+            EXPECT_TRUE(same_bits<double>(now_right.view(), right.view())) << threads;
+            EXPECT_TRUE(same_bits<double>(now_left.view(), left.view())) << threads;
+        }
+        right = std::move(now_right);
+        left = std::move(now_left);
+    }
+}
+
+/// ||A - Q R|| <= 20 n u ||A||, Q orthonormal, R upper triangular with a diagonal >= 0.
+template <Real T>
+void check_orthonormalise(const Matrix<T>& a) {
+    SCOPED_TRACE(testing::Message() << a.rows() << "x" << a.cols());
+    auto q = Matrix<T>::copy(a.view());
+    const auto r = orthonormalise_columns(q.view());
+    EXPECT_LT(orthonormality_residual(q.view()), 30);
+    const auto back = naive_product(q.view(), r.view());
+    EXPECT_LE(naive_distance(back.view(), a.view()),
+              20 * static_cast<double>(a.cols()) * std::numeric_limits<T>::epsilon() * naive_norm(a.view()));
+    EXPECT_TRUE(is_upper_trapezoidal(convert<double>(r.view())));
+    for (Index j = 0; j < r.cols(); ++j) EXPECT_GE(r(j, j), T(0));
+}
+
+TEST(OrthonormaliseColumns, FactorsItsArgument) {
+    for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 1}, {7, 1}, {5, 5}, {13, 7}, {1009, 33}, {130, 129}}) {
+        check_orthonormalise(random_matrix<double>(rows, cols));
+        check_orthonormalise(random_matrix<float>(rows, cols));
+    }
+}
+
+TEST(OrthonormaliseColumns, StaysOrthonormalWhenColumnsAreDependent) {
+    check_orthonormalise(Matrix<double>::zeros(7, 4));
+    auto a = random_matrix<double>(11, 5);
+    for (Index i = 0; i < 11; ++i) {
+        a(i, 0) = 0;
+        a(i, 3) = 2 * a(i, 1);
+    }
+    check_orthonormalise(a);
+    auto q = Matrix<double>::copy(a.view());
+    const auto r = orthonormalise_columns(q.view());
+    EXPECT_EQ(r(0, 0), 0);
+    EXPECT_NEAR(r(3, 3), 0, 1e-14);
+}
+
+TEST(OrthonormaliseColumns, LeadingColumnsSpanLeadingColumns) {
+    const auto a = random_matrix<double>(20, 6);
+    auto q = Matrix<double>::copy(a.view());
+    orthonormalise_columns(q.view());
+    for (Index k = 1; k <= 6; ++k) {
+        const auto basis = leading_columns(q.view(), k);
+        const auto part = transpose(leading_columns(a.view(), k).view());
+        EXPECT_LT(support::projection_error(part.view(), basis), 1e-13);
+    }
+}
+
+TEST(OrthonormaliseColumns, RefusesWideAndStridedViews) {
+    Matrix<double> wide(2, 3);
+    EXPECT_EQ(message_of([&] { orthonormalise_columns(wide.view()); }),
+              "orthonormalise: 2x3; expected a contiguous matrix with at least as many rows as columns");
+    Matrix<double> tall(5, 3);
+    EXPECT_THROW(orthonormalise_columns(tall.view().cols_from(0, 2)), InputError);
+}
+
+}  // namespace
+}  // namespace couplet
