@@ -44,8 +44,8 @@ fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@scripts/run-fuzzers build/fuzz/bin $(FUZZ_SECONDS)
 
 tidy: deps ## clang-tidy over src
-	@cmake --preset dev --log-level=WARNING
-	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/src/.*\.cpp$$"
+	@cmake --preset tidy --log-level=WARNING
+	@run-clang-tidy -quiet -p build/tidy -j $(JOBS) "$(CURDIR)/src/.*\.cpp$$"
 
 format: deps ## rewrite the sources in the project's style
 	@clang-format -i $(sources)
