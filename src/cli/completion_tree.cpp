@@ -21,6 +21,9 @@ ValueKind kind_of(const CLI::Option& option) {
     return type.starts_with("FILE") ? ValueKind::file : ValueKind::text;
 }
 
+/// Shells show one line.
+std::string first_clause(const std::string& text) { return text.substr(0, text.find_first_of(".:;(")); }
+
 void visit(const CLI::App& app, const std::string& path, std::vector<CompletionNode>& nodes) {
     CompletionNode node{.path = path, .description = app.get_description(), .children = {}, .options = {}, .words = {}};
     for (const CLI::Option* option : app.get_options()) {
@@ -33,7 +36,7 @@ void visit(const CLI::App& app, const std::string& path, std::vector<CompletionN
         CompletionOption entry{.names = {},
                                .kind = kind,
                                .words = split_words(option->get_type_name()),
-                               .description = option->get_description()};
+                               .description = first_clause(option->get_description())};
         for (const std::string& name : option->get_snames()) entry.names.push_back("-" + name);
         for (const std::string& name : option->get_lnames()) entry.names.push_back("--" + name);
         node.options.push_back(std::move(entry));

@@ -43,7 +43,7 @@ std::string explanation(const CLI::Option& option) {
     std::string words = option.get_type_name();
     if (words.find('|') != std::string::npos) {
         for (std::size_t i = 0; (i = words.find('|', i)) != std::string::npos;) words.replace(i, 1, ", ");
-        text += ": " + words;
+        text += " [" + words + "]";
     }
     if (!option.get_default_str().empty()) text += fmt::format(" (default: {})", option.get_default_str());
     return text;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -89,6 +91,18 @@ void show_tensor(const Options& options, const Session& session) {
     session.print(json, fields(rows));
 }
 
+std::string metadata_text(const nlohmann::json& metadata) {
+    Rows rows;
+    for (const auto& [name, value] : metadata.items()) {
+        const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+            return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+        });
+        const auto replace = nlohmann::json::error_handler_t::replace;
+        rows.emplace_back(plain ? name : shown(name), value.dump(-1, ' ', true, replace));
+    }
+    return rows.empty() ? "" : "\nmetadata\n" + fields(rows, 2);
+}
+
 template <Real T>
 double model_norm(const Model<T>& model, const std::string& path) {
     if (model.is_features() || model.is_complete()) {
@@ -135,10 +149,7 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
               {"file", bytes_text(file_bytes(options.input))},
               {"norm", number_text(norm)}};
     add_label_rows(model.labels, rows);
-    for (const auto& [name, value] : model.metadata.items()) {
-        rows.emplace_back(shown(name), value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-    }
-    session.print(json, fields(rows));
+    session.print(json, fields(rows) + metadata_text(model.metadata));
 }
 
 void execute(const Options& options, const Session& session) {

@@ -21,7 +21,7 @@ struct Globals {
     bool quiet = false;
     bool force = false;
     std::uint64_t seed = 0;
-    std::optional<int> threads;
+    std::optional<int> threads = {};
 };
 
 inline constexpr const char* globals_group = "Options of every verb";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "couplet/linalg/eigen.hpp"
 #include "couplet/linalg/products.hpp"
@@ -16,6 +18,15 @@ constexpr double patience = 2e10;
 /// Squares of magnitudes outside this range overflow or vanish in a Gram matrix.
 bool squares_are_safe(double largest) { return largest > 1e-90 && largest < 1e120; }
 
+/// Divides by the power of two next to the largest magnitude, and returns its exponent: ranks are chosen by squares.
+int normalise(Matrix<double>& a) {
+    const double largest = max_magnitude(std::as_const(a).view());
+    if (largest == 0) return 0;
+    const int exponent = std::ilogb(largest);
+    for (Index i = 0; i < a.size(); ++i) a.data()[i] = std::ldexp(a.data()[i], -exponent);
+    return exponent;
+}
+
 }  // namespace
 
 template <Real T>
@@ -26,7 +37,12 @@ Spectrum spectrum(MatrixView<const T> a) {
     const double qr_flops = 2 * static_cast<double>(a.size()) * m + 20 * m * m * m;
     Spectrum result;
     if (qr_flops <= patience || !squares_are_safe(max_magnitude(a))) {
-        result.values = basis_from_factor(triangular_factor(a, side), SvdOptions{}).sigma;
+        // A tail of zero would mean "cut nothing", for which no singular values are computed.
+        const SvdOptions all{.max_tail = std::numeric_limits<double>::min()};
+        Matrix<double> factor = triangular_factor(a, side);
+        const int exponent = normalise(factor);
+        result.values = basis_from_factor(factor, all).sigma;
+        for (double& value : result.values) value = std::ldexp(value, exponent);
         result.method = SvdMethod::qr;
     } else {
         result.values = TridiagonalForm(gram(a, side)).values();

@@ -1,0 +1,71 @@
+#include "help.hpp"
+
+#include "cli_test_support.hpp"
+#include "verb.hpp"
+
+namespace couplet::testing {
+namespace {
+
+class HelpTest : public CliTest {
+  protected:
+    std::string help(std::vector<std::string> arguments) {
+        arguments.push_back("--help");
+        const Outcome run = couplet(arguments);
+        EXPECT_EQ(run.status, 0);
+        EXPECT_EQ(run.err, "");
+        for (std::size_t start = 0, end = 0; (end = run.out.find('\n', start)) != std::string::npos; start = end + 1) {
+            EXPECT_LE(end - start, 80U) << run.out.substr(start, end - start);
+        }
+        return run.out;
+    }
+};
+
+TEST_F(HelpTest, RootShowsEveryVerbOnceInItsGroup) {
+    const std::string text = help({});
+    for (const char* part : {"\nTensors:\n", "\nTensor-train arithmetic:\n", "\nShell:\n", "\nExamples:\n"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part;
+    }
+    for (const cli::Verb* verb : cli::verbs()) {
+        const std::string line = "\n  " + std::string(verb->name) + " ";
+        const std::size_t at = text.find(line);
+        ASSERT_NE(at, std::string::npos) << verb->name;
+        EXPECT_NE(text.find(verb->summary, at), std::string::npos) << verb->name;
+    }
+    EXPECT_EQ(help({}), couplet({"-h"}).out);
+}
+
+TEST_F(HelpTest, EveryVerbExplainsItself) {
+    for (const cli::Verb* verb : cli::verbs()) {
+        const std::string text = help({std::string(verb->name)});
+        for (const char* part : {"Usage: couplet ", "\nOutput:\n", "\nExamples:\n", "--json", "--quiet", "--force"}) {
+            EXPECT_NE(text.find(part), std::string::npos) << verb->name << ": " << part;
+        }
+    }
+}
+
+TEST_F(HelpTest, DecomposeNamesItsOptionsAndDefaults) {
+    const std::string text = help({"decompose"});
+    for (const char* part :
+         {"Usage: couplet decompose X.npy [options]", "--eps E", "0 <= E < 1", "--max-rank R", "--method WORD",
+          "[auto,", "random] (default: auto)", "--repeat N", "(default: 1)", "-o, --output FILE.npz", "rel_error"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+    }
+}
+
+/// Commands shown in the help are accepted by the parser: they fail for want of the file, not of the option.
+TEST_F(HelpTest, ExamplesUseOnlyWhatExists) {
+    for (const cli::Verb* verb : cli::verbs()) {
+        if (verb->name == "completion") continue;
+        std::string examples(verb->examples);
+        for (std::size_t start = 0; start < examples.size();) {
+            const std::size_t end = std::min(examples.find('\n', start), examples.size());
+            const std::string line = examples.substr(start, end - start);
+            start = end + 1;
+            ASSERT_EQ(line.find("couplet "), 0U) << line;
+            EXPECT_NE(shell(COUPLET_BINARY + line.substr(7)).find("no such file"), std::string::npos) << line;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace couplet::testing

@@ -1,0 +1,77 @@
+#include "cli_test_support.hpp"
+
+namespace couplet::testing {
+namespace {
+
+using InfoTest = CliTest;
+
+TEST_F(InfoTest, Tensor) {
+    Tensor<double> x = Tensor<double>::zeros({2, 3});
+    x.data()[1] = 3;
+    x.data()[5] = -4;
+    save("X.npy", x);
+    const Outcome run = couplet({"info", "X.npy", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Json json = run.json();
+    const Json expected{{"kind", "tensor"}, {"dtype", "float64"},     {"order", 2},  {"shape", {2, 3}},
+                        {"numbers", 6},     {"fortran_order", false}, {"norm", 5.0}, {"min", -4.0},
+                        {"max", 3.0},       {"nonzeros", 2},          {"nan", 0},    {"inf", 0}};
+    for (const auto& [key, value] : expected.items()) EXPECT_EQ(json[key], value) << key;
+    EXPECT_DOUBLE_EQ(json["mean"].get<double>(), -1.0 / 6);
+    EXPECT_EQ(json["bytes"], static_cast<Index>(std::filesystem::file_size(path("X.npy"))));
+}
+
+TEST_F(InfoTest, CountsNanAndInfinityInsteadOfFailing) {
+    Tensor<float> x = smooth<float>({3, 3});
+    x.data()[0] = NAN;
+    x.data()[1] = INFINITY;
+    x.data()[2] = -INFINITY;
+    save("X.npy", x);
+    const Outcome run = couplet({"info", "X.npy", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["nan"], 1);
+    EXPECT_EQ(run.json()["inf"], 2);
+    EXPECT_TRUE(run.json()["norm"].is_number());
+    EXPECT_NE(couplet({"info", "X.npy"}).out.find("1 NaN, 2 Inf"), std::string::npos);
+}
+
+TEST_F(InfoTest, FortranOrderIsSaid) {
+    python("np.save('F.npy', np.asfortranarray(np.arange(6.0).reshape(2, 3)))");
+    EXPECT_EQ(couplet({"info", "F.npy", "--json"}).json()["fortran_order"], true);
+    EXPECT_NE(couplet({"info", "F.npy"}).out.find("Fortran order"), std::string::npos);
+}
+
+TEST_F(InfoTest, ModelsOfAllKinds) {
+    save("X.npy", smooth<double>({5, 4, 3}));
+    ASSERT_EQ(couplet({"decompose", "X.npy", "--eps", "0.1", "-o", "M.npz"}).status, 0);
+    const Json model = couplet({"info", "M.npz", "--json"}).json();
+    EXPECT_EQ(model["kind"], "model");
+    EXPECT_EQ(model["shape"], Json({5, 4, 3}));
+    EXPECT_EQ(model["ranks"].size(), 4U);
+    EXPECT_LE(model["metadata"]["rel_error"].get<double>(), 0.1);
+    EXPECT_NEAR(model["norm"].get<double>(), couplet({"norm", "M.npz", "--json"}).json()["norm"].get<double>(), 1e-12);
+
+    Model<double> personal;
+    personal.cores.push_back(Tensor<double>::zeros({1, 2, 2}));
+    personal.cores.front().data()[0] = 3;
+    personal.cores.front().data()[3] = 4;
+    save_model(path("personal.npz"), personal, false);
+    const Json core = couplet({"info", "personal.npz", "--json"}).json();
+    EXPECT_EQ(core["kind"], "personal");
+    EXPECT_EQ(core["ranks"], Json({1, 2}));
+    EXPECT_DOUBLE_EQ(core["norm"].get<double>(), 5);
+}
+
+TEST_F(InfoTest, ControlCharactersOfAFileStayOffTheTerminal) {
+    Model<double> model;
+    model.cores.push_back(smooth<double>({1, 2, 1}));
+    model.labels = {{"\x1b[2Jmode", {"a\x07", "b"}}};
+    model.metadata = {{"key\x1b[31m", "value\x1b[0m\x7f"}};
+    save_model(path("M.npz"), model, false);
+    const Outcome run = couplet({"info", "M.npz"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    for (const char c : run.out) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << run.out;
+}
+
+}  // namespace
+}  // namespace couplet::testing

@@ -1,0 +1,65 @@
+#include "progress_bar.hpp"
+
+#include <signal.h>
+
+#include "cli_test_support.hpp"
+#include "layout.hpp"
+
+namespace couplet::testing {
+namespace {
+
+TEST(ProgressBar, TextFitsALine) {
+    EXPECT_EQ(cli::bar_text({"decompose", 1, 4}, false), "decompose  ##########..............................  1/4");
+    EXPECT_LE(cli::display_width(cli::bar_text({std::string(99, 'x'), 123456, 1000000}, true)), cli::line_width);
+    EXPECT_EQ(cli::bar_text({"x", 0, 0}, false).find('#'), std::string::npos);
+}
+
+TEST(ProgressBar, LeavesNothingBehind) {
+    std::string screen;
+    const auto write = [&](std::string_view text) { screen += text; };
+    {
+        const ProgressSink sink = cli::progress_bar(write, false);
+        sink({"work", 0, 2});
+        const std::string once = screen;
+        sink({"work", 0, 2});
+        EXPECT_EQ(screen, once) << "an unchanged bar is not drawn again";
+        sink({"work", 2, 2});
+        EXPECT_EQ(screen, once + "\r\x1b[K");
+        sink({"more", 0, 2});
+    }
+    EXPECT_TRUE(screen.ends_with("0/2\r\x1b[K")) << "also when the work stops half way";
+}
+
+class ProgressTest : public CliTest {
+  protected:
+    /// What stderr gets when it is a terminal; stdout is not.
+    std::string terminal_output(const std::vector<std::string>& arguments) const {
+        int master = -1;
+        int terminal = -1;
+        EXPECT_EQ(::openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+        const pid_t child = start(arguments, {}, ::open("/dev/null", O_WRONLY), terminal);
+        std::string text;
+        std::array<char, 4096> buffer{};
+        // Reading a terminal that nobody has open any more is an error, not an end.
+        for (ssize_t n = 0; (n = ::read(master, buffer.data(), buffer.size())) > 0;) {
+            text.append(buffer.data(), static_cast<std::size_t>(n));
+        }
+        ::close(master);
+        EXPECT_EQ(finish(child), 0);
+        return text;
+    }
+};
+
+TEST_F(ProgressTest, BarOnATerminalOnly) {
+    save("X.npy", smooth<double>({20, 20, 20}));
+    const std::string bar = terminal_output({"decompose", "X.npy"});
+    EXPECT_NE(bar.find("decompose"), std::string::npos);
+    EXPECT_TRUE(bar.ends_with("\r\x1b[K")) << "removed at the end";
+    EXPECT_EQ(terminal_output({"decompose", "X.npy", "--quiet"}), "");
+    EXPECT_NE(terminal_output({"ranks", "X.npy", "--json"}).find("unfolding"), std::string::npos);
+    for (const char* verb : {"decompose", "ranks"})
+        EXPECT_EQ(couplet({verb, "X.npy"}).err, "") << "none in a pipe or file";
+}
+
+}  // namespace
+}  // namespace couplet::testing

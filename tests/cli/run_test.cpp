@@ -1,0 +1,67 @@
+#include "run.hpp"
+
+#include "cli_test_support.hpp"
+#include "couplet/core/error.hpp"
+
+namespace couplet::testing {
+namespace {
+
+using RunTest = CliTest;
+
+TEST_F(RunTest, Version) {
+    const Outcome run = couplet({"--version"});
+    EXPECT_EQ(run.status, 0);
+    EXPECT_EQ(run.out, std::string("couplet ") + version() + "\n");
+    EXPECT_EQ(run.err, "");
+    EXPECT_EQ(couplet({"--version", "--json"}).json(), (Json{{"version", version()}}));
+}
+
+TEST_F(RunTest, NothingAtAllIsBadUsage) {
+    const Outcome run = couplet({});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.err, "couplet: verb: missing; expected couplet <verb> [options]. See couplet --help.\n");
+}
+
+TEST_F(RunTest, FullDiskBehindStdoutFails) {
+    save("X.npy", smooth<double>({3, 4}));
+    const std::string output = shell(COUPLET_BINARY " info X.npy > /dev/full; echo $?");
+    EXPECT_EQ(output,
+              "couplet info: standard output: writing failed: No space left on device; expected a place that takes all "
+              "the bytes. Free some space.\n1\n");
+}
+
+TEST_F(RunTest, FullDiskBehindTheOutputLeavesNothing) {
+    save("X.npy", smooth<double>({40, 40, 40}));
+    // A file size limit stands for a full disk.
+    const std::string output =
+        shell("(trap '' XFSZ; ulimit -f 8; " COUPLET_BINARY " decompose X.npy --eps 0 -o M.npz); echo \"status $?\"");
+    EXPECT_NE(output.find("couplet decompose: M.npz: "), std::string::npos) << output;
+    EXPECT_NE(output.find("status 1"), std::string::npos) << output;
+    EXPECT_EQ(files(), std::vector<std::string>{"X.npy"});
+}
+
+TEST_F(RunTest, AReaderThatLeavesIsNoError) {
+    save("X.npy", smooth<double>({30, 30, 30}));
+    const std::string output =
+        shell("bash -c '" COUPLET_BINARY " ranks X.npy | head -1; echo ${PIPESTATUS[*]}; " COUPLET_BINARY
+              " ranks X.npy | true; echo ${PIPESTATUS[*]}'");
+    EXPECT_EQ(output, "tensor  30 x 30 x 30, float64\n0 0\n0 0\n");
+}
+
+TEST_F(RunTest, NotEnoughMemoryFails) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer reserves more address space than the limit";
+#endif
+    Model<double> model;
+    for (int n = 0; n < 3; ++n) model.cores.push_back(Tensor<double>::zeros({1, 700, 1}));
+    save_model(path("M.npz"), model, false);
+    const std::string output =
+        shell("ulimit -v 1000000; " COUPLET_BINARY " reconstruct M.npz -o Y.npy --threads 1; echo \"status $?\"");
+    EXPECT_NE(output.find("status 1"), std::string::npos) << output;
+    EXPECT_EQ(output.find("couplet reconstruct: memory: "), 0U) << output;
+    EXPECT_EQ(files(), std::vector<std::string>{"M.npz"});
+}
+
+}  // namespace
+}  // namespace couplet::testing

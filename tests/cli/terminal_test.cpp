@@ -1,0 +1,38 @@
+#include "terminal.hpp"
+
+#include "cli_test_support.hpp"
+
+namespace couplet::testing {
+namespace {
+
+TEST(Terminal, LocaleFollowsTheUsualOrder) {
+    const std::vector<std::string> names{"LC_ALL", "LC_CTYPE", "LANG"};
+    std::vector<std::string> old;
+    for (const std::string& name : names)
+        old.emplace_back(::getenv(name.c_str()) != nullptr ? ::getenv(name.c_str()) : "");
+    const auto with = [&](const char* all, const char* ctype, const char* lang) {
+        ::setenv("LC_ALL", all, 1);
+        ::setenv("LC_CTYPE", ctype, 1);
+        ::setenv("LANG", lang, 1);
+        return cli::locale_is_utf8();
+    };
+    EXPECT_TRUE(with("", "", "en_GB.UTF-8"));
+    EXPECT_TRUE(with("", "de_DE.utf8", "C"));
+    EXPECT_FALSE(with("C", "en_GB.UTF-8", "en_GB.UTF-8"));
+    EXPECT_FALSE(with("", "", "de_DE.ISO-8859-1"));
+    EXPECT_FALSE(with("", "", ""));
+    for (std::size_t i = 0; i < names.size(); ++i) ::setenv(names[i].c_str(), old[i].c_str(), 1);
+}
+
+TEST(Terminal, WritesEverything) {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const std::string text(100000, 'x');
+    cli::write_stdout(text);
+    cli::write_stderr("word");
+    EXPECT_EQ(::testing::internal::GetCapturedStdout(), text);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "word");
+}
+
+}  // namespace
+}  // namespace couplet::testing
