@@ -78,7 +78,6 @@ Dataset load_cms(const std::filesystem::path& file, const CmsOptions& options) {
     }
     Dataset data{.tensor = Tensor<double>::zeros(
                      Shape{static_cast<Index>(entries.size()), options.diagnoses, options.medications}),
-                 .labels = {},
                  .source = file.string(),
                  .available = static_cast<Index>(everybody.size()),
                  .records = static_cast<Index>(records.size())};

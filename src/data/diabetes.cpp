@@ -161,7 +161,6 @@ Dataset load_diabetes(const std::filesystem::path& file, const DiabetesOptions& 
     const auto cols = static_cast<Index>(habitual.size());
     const std::vector<Index> chosen = sample_without_replacement(available, count, options.seed);
     Dataset data{.tensor = Tensor<double>(Shape{count, rows, cols}),
-                 .labels = {},
                  .source = file.string(),
                  .available = available,
                  .records = available};

@@ -78,7 +78,6 @@ Dataset load_ecg(const std::filesystem::path& file, const EcgOptions& options) {
     const std::vector<std::int64_t> labels = options.classes ? read_classes(*options.classes, available) : beats.labels;
     const std::vector<Index> rows = sample_without_replacement(available, count, options.seed);
     Dataset data{.tensor = Tensor<double>(Shape{count, options.points, beat_points}),
-                 .labels = {},
                  .source = file.string(),
                  .available = available,
                  .records = available};

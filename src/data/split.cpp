@@ -23,7 +23,6 @@ Dataset part_of(const Dataset& data, std::span<const Index> rows) {
     std::vector<Index> part_sizes(sizes.begin(), sizes.end());
     part_sizes[0] = static_cast<Index>(rows.size());
     Dataset part{.tensor = Tensor<double>(Shape(std::move(part_sizes))),
-                 .labels = {},
                  .source = data.source,
                  .available = data.available,
                  .records = data.records};

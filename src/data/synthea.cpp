@@ -104,7 +104,6 @@ Dataset load_synthea(const SyntheaFiles& files, const SyntheaOptions& options) {
     }
     Dataset data{.tensor = Tensor<double>::zeros(
                      Shape{static_cast<Index>(kept.size()), options.conditions, options.medications}),
-                 .labels = {},
                  .source = files.conditions.string(),
                  .available = static_cast<Index>(patients.size()),
                  .records = had.records + took.records};

@@ -86,7 +86,7 @@ void check_synthetic(const SyntheticSpec& spec) {
 }
 
 SyntheticSpec parse_synthetic(std::string_view text, std::uint64_t seed) {
-    SyntheticSpec spec{.shape = {}, .density = {}, .seed = seed};
+    SyntheticSpec spec{.seed = seed};
     const bool has_options = text.find(':') != std::string_view::npos;
     spec.shape = parse_shape(take(text, ':'));
     if (has_options && text.empty()) refuse("nothing after the colon", "options as name=value");

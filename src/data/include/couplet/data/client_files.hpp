@@ -12,8 +12,8 @@ namespace couplet {
 
 /// How a federation on disk was made, for its manifest.json.
 struct Manifest {
-    std::string kind;  ///< "synthetic", "ecg", "diabetes", "ehr"
-    std::string spec;  ///< the recipe in words or as a specification
+    std::string kind = {};  ///< "synthetic", "ecg", "diabetes", "ehr"
+    std::string spec = {};  ///< the recipe in words or as a specification
     std::uint64_t seed = 0;
 };
 

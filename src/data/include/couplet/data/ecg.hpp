@@ -17,7 +17,7 @@ struct EcgOptions {
     EcgEmbedding embedding = EcgEmbedding::outer;
     std::uint64_t seed = 0;
     /// ecg_csv_row_class5.csv(.gz): labels are then its five classes instead of 1 (normal) and 0.
-    std::optional<std::filesystem::path> classes;
+    std::optional<std::filesystem::path> classes = {};
 };
 
 /// Beats x points x 140 from ecg.csv(.gz), 140 points and the label 0 or 1 a line, no header. Beats are picked at

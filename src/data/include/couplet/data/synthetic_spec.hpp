@@ -17,11 +17,11 @@ enum class PatientCount { total, each };
 
 /// A federation of CP tensors X_k = [[A_1^k, A_2, ..., A_N]] + noise with the paper's sparse feature matrices.
 struct SyntheticSpec {
-    Shape shape;
+    Shape shape = {};
     PatientCount patients = PatientCount::total;
     Index cp_rank = 20;
     /// Probability that an entry of A_2, ..., A_N is not zero. Unset: the paper's, 0.4 up to order 3 and 0.1 above.
-    std::optional<double> density;
+    std::optional<double> density = {};
     PersonalFactor personal = PersonalFactor::uniform;
     double noise = 0;  ///< standard deviation, relative to the root mean square of the entries without noise
     std::uint64_t seed = 0;
