@@ -24,7 +24,7 @@ struct TtSvdOptions {
     /// No rank exceeds this; at least 1.
     Index max_rank = unlimited_rank;
     /// When not empty, one limit for each of the N - 1 bonds, instead of eps and max_rank.
-    std::vector<BondLimit> bonds;
+    std::vector<BondLimit> bonds = {};
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
     ProgressSink progress = {};
