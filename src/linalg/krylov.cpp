@@ -56,9 +56,8 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
         q = product<double>(a, q.view());
         orthonormalise_columns(q.view());
         q = product<double>(a, q.view());
-        const Index before_columns = space.cols();
         space = extend_basis(space, std::move(q));
-        if (space.cols() < before_columns + block) return std::nullopt;
+        if (space.cols() < count) return std::nullopt;
         const auto image = product<double>(a, space.view());
         const auto small = product<double>(space.view(), image.view(), Op::transpose);
         const auto ritz = symmetric_eigen(small.view(), count);

@@ -7,6 +7,7 @@
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/linalg/eigen.hpp"
 
 namespace couplet {
 namespace {
@@ -92,21 +93,21 @@ void project_out(const Matrix<double>& basis, Matrix<double>& block, int times) 
     }
 }
 
-/// Columns of `block` that carry at least 1e-6 of its largest direction, orthonormal.
+/// Orthonormal directions of `block` that carry at least 1e-6 of its largest one.
 Matrix<double> significant_directions(Matrix<double> block) {
-    const auto r = orthonormalise_columns(block.view());
-    double largest = 0;
-    for (Index j = 0; j < r.cols(); ++j) largest = std::max(largest, r(j, j));
-    std::vector<Index> kept;
-    for (Index j = 0; j < r.cols(); ++j) {
-        if (r(j, j) > 1e-6 * largest) kept.push_back(j);
-    }
-    if (static_cast<Index>(kept.size()) == block.cols()) return block;
-    Matrix<double> result(block.rows(), static_cast<Index>(kept.size()));
-    for (Index i = 0; i < block.rows(); ++i) {
-        for (std::size_t j = 0; j < kept.size(); ++j) result(i, static_cast<Index>(j)) = block(i, kept[j]);
-    }
-    return result;
+    auto r = orthonormalise_columns(block.view());
+    const double largest = max_magnitude<double>(r.view());
+    bool all = true;
+    for (Index j = 0; j < r.cols(); ++j) all = all && r(j, j) > 1e-6 * largest;
+    if (all) return block;
+    if (largest == 0) return Matrix<double>(block.rows(), 0);
+    // The basis vector of a dependent column is rounding, yet later columns may lean on it: it cannot just be dropped.
+    // The singular directions of R tell what can.
+    for (Index i = 0; i < r.size(); ++i) r.data()[i] /= largest;
+    const auto eigen = symmetric_eigen(product<double>(r.view(), r.view(), Op::none, Op::transpose).view());
+    Index kept = 0;
+    while (kept < r.cols() && eigen.values[static_cast<std::size_t>(kept)] > 1e-12 * eigen.values.front()) ++kept;
+    return product<double>(block.view(), leading_columns(eigen.vectors.view(), kept).view());
 }
 
 Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {

@@ -541,7 +541,9 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
     // Rounding the cores to float takes its share of eps; below that share no train of floats can meet it.
     constexpr double rounding = 4e-7;
     TtSvdOptions tightened = options;
-    tightened.eps = std::max(options.eps - rounding, 1e-3 * options.eps);
+    const auto tighten = [](double& eps) { eps = std::max(eps - rounding, 1e-3 * eps); };
+    tighten(tightened.eps);
+    for (auto& bond : tightened.bonds) tighten(bond.eps);
     auto result = tt_svd(std::move(wide), tightened);
     std::vector<Tensor<float>> cores;
     std::vector<Orthogonality> kinds;

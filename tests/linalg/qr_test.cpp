@@ -141,6 +141,27 @@ TEST(OrthonormaliseColumns, LeadingColumnsSpanLeadingColumns) {
     }
 }
 
+TEST(ExtendBasis, AddsOnlyWhatIsNew) {
+    const auto basis = support::orthonormal_columns(40, 5, 3);
+    // Two columns inside the basis, two new ones, one of them tiny, and one far below the others.
+    auto block = random_matrix<double>(40, 5, 9);
+    for (Index i = 0; i < 40; ++i) {
+        block(i, 0) = basis(i, 0) - 3 * basis(i, 4);
+        block(i, 1) = basis(i, 2);
+        block(i, 3) *= 1e-4;
+        block(i, 4) *= 1e-9;
+    }
+    const auto extended = extend_basis(basis, Matrix<double>::copy(block.view()));
+    EXPECT_EQ(extended.cols(), 7);
+    EXPECT_LT(orthonormality_residual(extended.view()), 20);
+    EXPECT_TRUE(same_bits<double>(leading_columns(extended.view(), 5).view(), basis.view()));
+    EXPECT_LT(support::projection_error(transpose(block.view()).view(), extended), 1e-7);
+    const auto fresh = extend_basis(Matrix<double>(40, 0), Matrix<double>::copy(block.view()));
+    EXPECT_EQ(fresh.cols(), 4);
+    EXPECT_EQ(extend_basis(basis, Matrix<double>::copy(basis.view())).rows(), 40);
+    EXPECT_EQ(extend_basis(basis, Matrix<double>(40, 0)).cols(), 5);
+}
+
 TEST(OrthonormaliseColumns, RefusesWideAndStridedViews) {
     Matrix<double> wide(2, 3);
     EXPECT_EQ(message_of([&] { orthonormalise_columns(wide.view()); }),

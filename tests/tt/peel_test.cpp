@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "couplet/linalg/qr.hpp"
 #include "trains.hpp"
 
@@ -55,9 +57,9 @@ void check(bool from_gram, Side side, const std::vector<Index>& modes, Index bon
     Index own = bond;
     for (const Index size : modes) own *= size;
     const auto a = decaying(101, own);
-    const auto end = from_gram
-                         ? peel_gram(gram<double>(a.view(), Side::right), side, modes, bond, options)
-                         : peel_factor(triangular_factor<double>(a.view(), Side::right), side, modes, bond, options);
+    const std::vector<SvdOptions> cuts(modes.size(), options);
+    const auto end = from_gram ? peel_gram(gram<double>(a.view(), Side::right), side, modes, bond, cuts)
+                               : peel_factor(triangular_factor<double>(a.view(), Side::right), side, modes, bond, cuts);
     ASSERT_EQ(end.cores.size(), modes.size());
     for (std::size_t n = 0; n < modes.size(); ++n) {
         EXPECT_EQ(end.cores[n].shape()[1], modes[n]);
@@ -73,7 +75,9 @@ void check(bool from_gram, Side side, const std::vector<Index>& modes, Index bon
     }
     const double norm = naive_norm(a.view());
     const double error = support::projection_error(a.view(), map);
-    EXPECT_NEAR(error * error, end.tail2, 1e-13 * norm * norm);
+    const double tail2 = std::accumulate(end.tails2.begin(), end.tails2.end(), 0.0);
+    EXPECT_EQ(end.tails2.size(), modes.size());
+    EXPECT_NEAR(error * error, tail2, 1e-13 * norm * norm);
     if (!end.rank_limited && options.max_tail > 0) {
         EXPECT_LE(error, options.max_tail * std::sqrt(static_cast<double>(modes.size())) * (1 + 1e-9));
     }
@@ -96,18 +100,37 @@ TEST(Peel, CoresMultiplyToAnOrthonormalMapWithTheStatedTail) {
 
 TEST(Peel, KeepingEverythingNeedsNoMap) {
     const auto a = random_matrix<double>(30, 12);
-    const auto end = peel_gram(gram<double>(a.view(), Side::right), Side::right, {3, 4}, 1, {});
+    const auto end = peel_gram(gram<double>(a.view(), Side::right), Side::right, {3, 4}, 1, {{}, {}});
     EXPECT_EQ(end.map.size(), 0);
     EXPECT_EQ(end.rank, 12);
-    EXPECT_EQ(end.tail2, 0);
+    EXPECT_EQ(end.tails2, (std::vector<double>{0, 0}));
     EXPECT_TRUE(end.trusted);
+}
+
+TEST(Peel, EachBondHasItsOwnLimit) {
+    const auto a = decaying(101, 24);
+    for (const Side side : {Side::left, Side::right}) {
+        // From the outside in: the mode of size 2 (left) or 4 (right) first.
+        const std::vector<SvdOptions> cuts{{}, {.max_rank = 5}, {.max_tail = 0.05}};
+        const auto end = peel_factor(triangular_factor<double>(a.view(), Side::right), side, {2, 3, 4}, 1, cuts);
+        const auto rank_after = [&](std::size_t j) {
+            return side == Side::left ? end.cores[j].shape()[2] : end.cores[2 - j].shape()[0];
+        };
+        EXPECT_EQ(rank_after(0), side == Side::left ? 2 : 4);
+        EXPECT_EQ(rank_after(1), 5);
+        EXPECT_EQ(end.tails2[0], 0);
+        EXPECT_LE(end.tails2[2], 0.05 * 0.05);
+        const double error = support::projection_error(a.view(), map_of(end, side, 24));
+        EXPECT_NEAR(error * error, end.tails2[1] + end.tails2[2], 1e-13);
+    }
 }
 
 TEST(Peel, GramSaysWhenItCannotBeTrusted) {
     const auto a = support::matrix_with_spectrum(40, 12, support::geometric(12, 0.05));
     const auto g = gram<double>(a.view(), Side::right);
-    EXPECT_TRUE(peel_gram(Matrix<double>::copy(g.view()), Side::left, {3, 4}, 1, {.max_rank = 2}).trusted);
-    EXPECT_FALSE(peel_gram(Matrix<double>::copy(g.view()), Side::left, {12}, 1, {.max_rank = 8}).trusted);
+    EXPECT_TRUE(
+        peel_gram(Matrix<double>::copy(g.view()), Side::left, {3, 4}, 1, {{.max_rank = 2}, {.max_rank = 2}}).trusted);
+    EXPECT_FALSE(peel_gram(Matrix<double>::copy(g.view()), Side::left, {12}, 1, {{.max_rank = 8}}).trusted);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "trains.hpp"
 
 namespace couplet {
@@ -79,6 +81,9 @@ TtSvdResult<T> check(const Tensor<T>& x, const TtSvdOptions& options) {
     EXPECT_NEAR(result.norm, norm, 1e-12 * norm + std::numeric_limits<T>::denorm_min());
     EXPECT_LT(claimed_orthogonality_residual(result.train), 200);
     EXPECT_EQ(result.train.shape(), x.shape());
+    EXPECT_EQ(static_cast<Index>(result.bond_errors2.size()), x.shape().order() - 1);
+    const double shares = std::accumulate(result.bond_errors2.begin(), result.bond_errors2.end(), 0.0);
+    EXPECT_NEAR(shares, result.rel_error * result.rel_error, 1e-15);
     Index before = 1;
     Index after = x.size();
     for (Index n = 1; n < x.shape().order(); ++n) {
@@ -293,6 +298,56 @@ TEST(TtSvd, MaxRankAloneCutsNothingElse) {
     EXPECT_FALSE(free.rank_limited);
     check(x, {.max_rank = unlimited_rank - 1});
     check(x, {.eps = 0.1, .max_rank = unlimited_rank / 2});
+}
+
+TEST(TtSvd, EveryBondObeysItsOwnLimit) {
+    for (const Shape& shape : {Shape{6, 7, 8, 5}, Shape{6, 1, 7, 8, 1, 1, 5, 1}, Shape{1, 40, 3, 30}}) {
+        for (const auto& x : {random_tensor<double>(shape), hilbert<double>(shape)}) {
+            const auto count = static_cast<std::size_t>(shape.order() - 1);
+            const BondLimit choices[] = {
+                {.max_rank = 3}, {.eps = 0.2}, {}, {.eps = 1e-9}, {.eps = 0.01, .max_rank = 2}};
+            for (std::size_t shift = 0; shift < 5; ++shift) {
+                TtSvdOptions options;
+                double allowed2 = 0;
+                for (std::size_t n = 0; n < count; ++n) {
+                    options.bonds.push_back(choices[(n + shift) % 5]);
+                    allowed2 += options.bonds.back().eps * options.bonds.back().eps;
+                }
+                for (const SvdMethod method : {SvdMethod::automatic, SvdMethod::qr, SvdMethod::random}) {
+                    options.method = method;
+                    const auto result = tt_svd<double>(x.view(), options);
+                    const double error = true_error(x, result.train);
+                    EXPECT_NEAR(error, result.rel_error, 1e-8);
+                    if (!result.rank_limited) {
+                        EXPECT_LE(error, std::sqrt(allowed2) + 1e-14);
+                    }
+                    for (std::size_t n = 0; n < count; ++n) {
+                        EXPECT_LE(result.train.ranks()[n + 1], options.bonds[n].max_rank);
+                        // Bonds joined by modes of size 1 share their limits and are counted as one.
+                        const bool joined = shape[1] == 1;
+                        if (!joined && options.bonds[n].max_rank == unlimited_rank) {
+                            EXPECT_LE(result.bond_errors2[n], options.bonds[n].eps * options.bonds[n].eps * (1 + 1e-9));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    // Equal limits are the same as eps and max_rank.
+    const auto x = hilbert<double>({6, 7, 8});
+    const TtSvdOptions common{.eps = 1e-3, .max_rank = 4};
+    TtSvdOptions listed;
+    listed.bonds.assign(2, {1e-3 / std::sqrt(2.0), 4});
+    EXPECT_TRUE(same_bits(tt_svd<double>(x.view(), common).train, tt_svd<double>(x.view(), listed).train));
+    TtSvdOptions wrong;
+    wrong.bonds.resize(3);
+    EXPECT_EQ(message_of([&] { tt_svd<double>(x.view(), wrong); }), "bonds: 3 limits; expected 2");
+    TtSvdOptions negative;
+    negative.bonds = {{.eps = -1}, {}};
+    EXPECT_THROW(tt_svd<double>(x.view(), negative), InputError);
+    TtSvdOptions none;
+    none.bonds = {{.max_rank = 0}, {}};
+    EXPECT_THROW(tt_svd<double>(x.view(), none), InputError);
 }
 
 TEST(TtSvd, RankLimitedSaysWhichLimitCut) {

@@ -46,9 +46,9 @@ struct TtSvdResult {
 };
 
 /// TT-SVD (Oseledets 2011) of a dense tensor: at each of the N-1 bonds the smallest rank whose discarded tail
-/// is at most eps / sqrt(N-1) ||X||; modes of size 1 have no bond to cut and do not count in N. Peels modes off whichever end costs less; cores on the left of the last
-/// remaining one are left-orthonormal, those on its right right-orthonormal. Order >= 1; throws InputError
-/// for an empty tensor, a bad option, or the first NaN or infinity.
+/// is at most eps / sqrt(N-1) ||X||; modes of size 1 have no bond to cut and do not count in N. Peels modes off
+/// whichever end costs less; cores on the left of the last remaining one are left-orthonormal, those on its right
+/// right-orthonormal. Order >= 1; throws InputError for an empty tensor, a bad option, or the first NaN or infinity.
 ///
 /// Cost: two reads of X; 2 m |X| flops for the Gram of the first end (m its size) and 2 r |X| for the
 /// projection. Memory beyond X: about r/m of it. Bit-identical for every thread count.
