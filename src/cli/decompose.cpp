@@ -55,11 +55,12 @@ struct Run {
 template <Real T>
 Run<T> compute(TensorView<const T> x, const Options& options, const Session& session) {
     const ProgressSink progress = session.progress();
-    const TtSvdOptions how{.eps = options.effective_eps(),
-                           .max_rank = options.max_rank.value_or(unlimited_rank),
-                           .method = method_named(options.method),
-                           .seed = session.seed(),
-                           .progress = options.repeat == 1 ? progress : ProgressSink{}};
+    TtSvdOptions how;
+    how.eps = options.effective_eps();
+    how.max_rank = options.max_rank.value_or(unlimited_rank);
+    how.method = method_named(options.method);
+    how.seed = session.seed();
+    if (options.repeat == 1) how.progress = progress;
     Run<T> run;
     for (Index i = 0; i < options.repeat; ++i) {
         if (options.repeat > 1) report(progress, "repeat", i, options.repeat);
