@@ -39,16 +39,27 @@ bool is_ours(std::string_view name) {
 
 std::vector<fs::path> files_of_ours(const fs::path& folder) {
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-        if (is_ours(entry.path().filename().string())) files.push_back(entry.path());
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+        if (is_ours(entry->path().filename().string())) files.push_back(entry->path());
+    }
+    if (failed) {
+        throw InputError({folder.string(), failed.message(), "a folder that can be read", "Check its permissions."});
     }
     return files;
+}
+
+void remove_file(const fs::path& file) {
+    std::error_code failed;
+    fs::remove(file, failed);
+    if (failed) throw RunError({file.string(), failed.message(), "an old file that can be removed", ""});
 }
 
 void prepare(const fs::path& folder, bool overwrite) {
     std::error_code failed;
     fs::create_directories(folder, failed);
-    if (!fs::is_directory(folder)) {
+    std::error_code ignored;
+    if (!fs::is_directory(folder, ignored)) {
         throw InputError({folder.string(), failed ? failed.message() : "not a folder",
                           "a folder, or a place to make one", "Choose another output folder."});
     }
@@ -58,7 +69,7 @@ void prepare(const fs::path& folder, bool overwrite) {
                           "Choose another output folder, or use --force to replace them."});
     }
     // From here on a folder without its manifest is known to be incomplete.
-    fs::remove(folder / manifest_name, failed);
+    remove_file(folder / manifest_name);
 }
 
 void write_labels(const fs::path& path, std::span<const std::int64_t> labels, bool overwrite) {
@@ -147,7 +158,7 @@ class FolderWriter {
     }
     void remove_stale() {
         for (const fs::path& file : files_of_ours(folder_)) {
-            if (!written_.contains(file.filename().string())) fs::remove(file);
+            if (!written_.contains(file.filename().string())) remove_file(file);
         }
     }
 

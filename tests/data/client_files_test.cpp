@@ -1,5 +1,7 @@
 #include "couplet/data/client_files.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -139,6 +141,16 @@ TEST_F(ClientFilesTest, RefusesAFolderThatIsAFile) {
     EXPECT_NE(refusal([&] { write(1, false); }).find("expected a folder, or a place to make one"), std::string::npos);
     out_ = folder_ / "taken" / "below";
     EXPECT_NE(refusal([&] { write(1, false); }).find("expected a folder, or a place to make one"), std::string::npos);
+}
+
+TEST_F(ClientFilesTest, RefusesAFolderItMayNotRead) {
+    // Root may read every folder.
+    const bool root = ::geteuid() == 0;
+    std::filesystem::create_directories(out_);
+    std::filesystem::permissions(out_, std::filesystem::perms::none);
+    const std::string message = refusal([&] { write(1, false); });
+    EXPECT_EQ(message.find("expected a folder that can be read") != std::string::npos, !root) << message;
+    std::filesystem::permissions(out_, std::filesystem::perms::owner_all);
 }
 
 }  // namespace
