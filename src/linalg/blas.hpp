@@ -12,8 +12,8 @@ blasint narrow(Index size);
 // Row-major C = alpha op(A) op(B) + beta C on the calling thread.
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
           const double* b, Index ldb, double beta, double* c, Index ldc);
-void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda,
-          const float* b, Index ldb, float beta, float* c, Index ldc);
+void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda, const float* b,
+          Index ldb, float beta, float* c, Index ldc);
 
 /// Row-major upper triangle of C = op(A)^T... : trans ? A^T A (A is k x n) : A A^T (A is n x k); C = that +
 /// beta C.

@@ -83,8 +83,7 @@ template <Real To, class E>
 Matrix<To> convert(MatrixView<E> a) {
     Matrix<To> result(a.rows, a.cols);
     for (Index i = 0; i < a.rows; ++i) {
-        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i),
-                       [](E x) { return static_cast<To>(x); });
+        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i), [](E x) { return static_cast<To>(x); });
     }
     return result;
 }

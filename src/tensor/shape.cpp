@@ -21,8 +21,7 @@ Shape::Shape(std::vector<Index> sizes) : sizes_(std::move(sizes)) {
     bool empty = false;
     for (std::size_t n = 0; n < sizes_.size(); ++n) {
         if (sizes_[n] < 0) {
-            throw InputError({"shape",
-                              "mode " + std::to_string(n + 1) + " has size " + std::to_string(sizes_[n]),
+            throw InputError({"shape", "mode " + std::to_string(n + 1) + " has size " + std::to_string(sizes_[n]),
                               "sizes of at least 0", ""});
         }
         empty = empty || sizes_[n] == 0;

@@ -16,8 +16,7 @@ void check_labels(const Labels& labels, const Shape& shape) {
     for (Index n = 0; n < shape.order(); ++n) {
         const auto& entries = labels[static_cast<std::size_t>(n)].entries;
         if (!entries.empty() && static_cast<Index>(entries.size()) != shape[n]) {
-            throw InputError({"labels",
-                              std::to_string(entries.size()) + " labels in mode " + std::to_string(n + 1),
+            throw InputError({"labels", std::to_string(entries.size()) + " labels in mode " + std::to_string(n + 1),
                               std::to_string(shape[n]) + " for shape " + shape.to_string(), ""});
         }
     }
@@ -88,8 +87,8 @@ void require_finite(TensorView<const T> tensor, const std::string& where) {
     for (const Index i : tensor.shape().indices(*bad)) at += (at.empty() ? "" : ", ") + std::to_string(i);
     const T value = values[static_cast<std::size_t>(*bad)];
     const char* name = std::isnan(value) ? "NaN" : (value > 0 ? "Inf" : "-Inf");
-    throw InputError({where, std::string(name) + " at index (" + at + "), counted from 0",
-                      "finite numbers only", "Replace or remove missing values first."});
+    throw InputError({where, std::string(name) + " at index (" + at + "), counted from 0", "finite numbers only",
+                      "Replace or remove missing values first."});
 }
 
 template class TensorView<float>;

@@ -13,8 +13,7 @@ enum class Side { left, right };
 /// that the result does not depend on their number. Throws InputError when shapes disagree. beta = 0 never
 /// reads C.
 template <Real T>
-void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, MatrixView<T> c, T alpha = 1,
-              T beta = 0);
+void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, MatrixView<T> c, T alpha = 1, T beta = 0);
 
 /// op(A) op(B) as a new matrix.
 template <Real T>

@@ -34,8 +34,7 @@ class Buffer {
     static T* allocate(std::int64_t size) {
         constexpr std::size_t alignment = 64;
         if (size < 0 || static_cast<std::uint64_t>(size) > (SIZE_MAX / 2) / sizeof(T)) throw std::bad_alloc();
-        const std::size_t bytes =
-            (static_cast<std::size_t>(size) * sizeof(T) + alignment) / alignment * alignment;
+        const std::size_t bytes = (static_cast<std::size_t>(size) * sizeof(T) + alignment) / alignment * alignment;
         void* p = std::aligned_alloc(alignment, bytes);
         if (p == nullptr) throw std::bad_alloc();
         return static_cast<T*>(p);
