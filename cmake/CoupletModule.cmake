@@ -77,6 +77,10 @@ function(couplet_module_tests name)
     target_compile_definitions(${target} PRIVATE COUPLET_BINARY="$<TARGET_FILE:couplet_cli>")
   endif()
   couplet_compile_options(${target} PRIVATE)
+  # Tests are compiled once and run once: optimising them hard costs more than it brings.
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
   target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <vector> <string> <cmath>)
   gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 600)

@@ -53,13 +53,14 @@ struct Run {
 };
 
 template <Real T>
-Run<T> compute(TensorView<const T> x, const Options& options, const Session& session) {
+Run<T> compute(TensorView<const T> x, const TensorFile& file, const Options& options, const Session& session) {
     const ProgressSink progress = session.progress();
     TtSvdOptions how;
     how.eps = options.effective_eps();
     how.max_rank = options.max_rank.value_or(unlimited_rank);
     how.method = method_named(options.method);
     how.seed = session.seed();
+    how.consumed = [&file](Index first, Index count) { file.release(first, count); };
     if (options.repeat == 1) how.progress = progress;
     Run<T> run;
     for (Index i = 0; i < options.repeat; ++i) {
@@ -90,7 +91,7 @@ void save(TtSvdResult<T> result, const Labels& labels, const Options& options, c
 template <Real T>
 void decompose(TensorView<const T> x, const TensorFile& file, double read_seconds, const Options& options,
                const Session& session) {
-    auto [result, runs] = compute(x, options, session);
+    auto [result, runs] = compute(x, file, options, session);
     const std::vector<Index> ranks = result.train.ranks();
     const Index numbers = result.train.parameters();
     const double compression = static_cast<double>(x.size()) / static_cast<double>(numbers);

@@ -141,7 +141,7 @@ Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     if (method == SvdMethod::automatic && very_low_rank) method = SvdMethod::random;
     if (method == SvdMethod::random) {
         auto basis = random_basis(a, side, options);
-        if (basis && gram_suffices(*basis, squared_norm(a))) return std::move(*basis);
+        if (basis && gram_suffices(*basis, squared_norm(a), options.max_tail)) return std::move(*basis);
         method = SvdMethod::automatic;
     }
     if (method != SvdMethod::qr) {
@@ -151,7 +151,7 @@ Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
         const bool reachable = options.max_tail * options.max_tail >= gram_limit * gram_limit * norm2;
         if (method == SvdMethod::gram || reachable || options.max_rank < n) {
             auto basis = basis_from_gram(g.view(), options);
-            if (method == SvdMethod::gram || gram_suffices(basis, norm2)) return basis;
+            if (method == SvdMethod::gram || gram_suffices(basis, norm2, options.max_tail)) return basis;
         }
     }
     return basis_from_factor(triangular_factor(a, side).view(), options);
@@ -184,8 +184,10 @@ std::string_view to_string(SvdMethod method) noexcept {
     return "auto";
 }
 
-bool gram_suffices(const Basis& basis, double norm2) noexcept {
-    return basis.vectors.rows() == basis.vectors.cols() || norm2 == 0 || basis.tail2 >= gram_limit * gram_limit * norm2;
+bool gram_suffices(const Basis& basis, double norm2, double max_tail) noexcept {
+    const double limit2 = gram_limit * gram_limit * norm2;
+    return basis.vectors.rows() == basis.vectors.cols() || norm2 == 0 || max_tail * max_tail >= limit2 ||
+           basis.tail2 >= limit2;
 }
 
 Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {

@@ -112,7 +112,7 @@ PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes
                            : options.max_tail == 0 && options.max_rank >= at.s
                                ? Basis{Matrix<double>::identity(at.s), {}, 0, false, SvdMethod::gram}
                                : basis_from_gram(partial_trace(g, at).view(), options);
-        builder.end().trusted = builder.end().trusted && gram_suffices(basis, norm2);
+        builder.end().trusted = builder.end().trusted && gram_suffices(basis, norm2, options.max_tail);
         builder.add(basis, size, bond, at);
         if (!is_identity(basis) && at.o > 1) g = compress(g, basis.vectors, at);
         bond = basis.vectors.cols();

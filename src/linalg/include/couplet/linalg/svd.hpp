@@ -58,8 +58,9 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options);
 /// S = A A^T for the left side. Accurate to rounding.
 Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options);
 
-/// Whether the Gram matrix was accurate enough for this cut.
-bool gram_suffices(const Basis& basis, double norm2) noexcept;
+/// Whether the Gram matrix was accurate enough for this cut: the wanted tail is one it can certify, or nothing was cut,
+/// or (a cut by rank alone) the tail that remains is one it can show.
+bool gram_suffices(const Basis& basis, double norm2, double max_tail) noexcept;
 
 /// A ~ U diag(sigma) V^T.
 template <Real T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct BondLimit {
     Index max_rank = unlimited_rank;
 };
 
+/// Told that elements [first, first + count) of the tensor will not be read again.
+using ConsumedSink = std::function<void(Index first, Index count)>;
+
 struct TtSvdOptions {
     /// Relative error to stay within, 0 <= eps < 1: ||X - train|| <= eps ||X||, unless max_rank cuts first.
     double eps = 0;
@@ -28,6 +32,9 @@ struct TtSvdOptions {
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
     ProgressSink progress = {};
+    /// Called when the decomposition needs nearly as much memory as the tensor, for callers that can let go of parts of
+    /// it (a mapped file). May be empty.
+    ConsumedSink consumed = {};
 };
 
 template <Real T>
