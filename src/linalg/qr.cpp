@@ -72,7 +72,7 @@ Matrix<double> fold_all_rows(MatrixView<const T> a) {
 /// Columns of a wide matrix, block by block, as rows of a tall one.
 template <Real T>
 Matrix<double> fold_all_columns(MatrixView<const T> a) {
-    const Index block = std::max<Index>(8 * a.rows, 4096);
+    const Index block = std::max<Index>(4 * a.rows, 2048);
     const Index parts = std::max<Index>(1, a.cols / block);
     std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
     parallel_for(parts, [&](Index p) {

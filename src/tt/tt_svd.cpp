@@ -410,11 +410,12 @@ class Decomposition {
         if (map.size() == 0) return std::nullopt;
         const bool right = end.side == Side::right;
         const MatrixView<const double> data = matrix(end);
-        const auto image = product<double>(data, map.view(), right ? Op::none : Op::transpose);
+        auto image = product<double>(data, map.view(), right ? Op::none : Op::transpose);
         auto v = product<double>(data, image.view(), right ? Op::transpose : Op::none);
         orthonormalise_columns(v.view());
-        const auto weights = product<double>(data, v.view(), right ? Op::none : Op::transpose);
-        const auto factor = triangular_factor<double>(weights.view(), Side::right);
+        multiply<double>(data, right ? Op::none : Op::transpose, v.view(), Op::none, image.view());
+        const auto factor = triangular_factor<double>(image.view(), Side::right);
+        image = Matrix<double>();
         auto peeled = peel_factor(product<double>(factor.view(), v.view(), Op::none, Op::transpose), end.side,
                                   group_modes(end), outer_bond(end), cuts(end));
         if (peeled.map.size() == 0) return std::nullopt;

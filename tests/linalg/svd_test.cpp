@@ -419,12 +419,14 @@ TEST(GramSuffices, AsksForATailItCanSee) {
     Basis basis;
     basis.vectors = Matrix<double>(5, 3);
     basis.tail2 = 1e-11;
-    EXPECT_TRUE(gram_suffices(basis, 1.0));
+    EXPECT_TRUE(gram_suffices(basis, 1.0, 0));
     basis.tail2 = 1e-13;
-    EXPECT_FALSE(gram_suffices(basis, 1.0));
-    EXPECT_TRUE(gram_suffices(basis, 0.0));
+    EXPECT_FALSE(gram_suffices(basis, 1.0, 0));
+    EXPECT_TRUE(gram_suffices(basis, 1.0, 1e-2)) << "a wanted tail it can certify";
+    EXPECT_FALSE(gram_suffices(basis, 1.0, 1e-7));
+    EXPECT_TRUE(gram_suffices(basis, 0.0, 0));
     basis.vectors = Matrix<double>(5, 5);
-    EXPECT_TRUE(gram_suffices(basis, 1.0));
+    EXPECT_TRUE(gram_suffices(basis, 1.0, 0));
 }
 
 TEST(SvdMethod, HasNames) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "trains.hpp"
@@ -521,6 +522,44 @@ TEST(TtSvd, RefusesEmptyTensorsAndBadOptions) {
               "tensor: mode 2 of 3x0x4 has size 0; expected at least one entry in every mode");
     EXPECT_EQ(message_of([] { tt_svd<float>(Tensor<float>(), {}); }),
               "tensor: mode 1 of 0 has size 0; expected at least one entry in every mode");
+}
+
+TEST(TtSvdPolish, ExactlyLowRankCutsAreAccurateToRoundingWithoutQr) {
+    for (const auto& sizes : {std::vector<Index>{40, 30, 35}, std::vector<Index>(11, 2)}) {
+        const auto x = low_rank(sizes, 3, 0);
+        const auto result = tt_svd<double>(x.view(), {.max_rank = 3});
+        EXPECT_EQ(result.method, SvdMethod::gram);
+        EXPECT_LE(support::true_error(x, result.train), 1e-13);
+        EXPECT_LE(result.rel_error, 1e-12);
+    }
+}
+
+TEST(TtSvdPolish, KeepsSingularValuesThatAGramMatrixCannotSee) {
+    auto x = low_rank({60, 70}, 2, 0);
+    const auto tiny = low_rank({60, 70}, 2, 0, 9);
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] += 1e-11 * tiny.data()[i];
+    const auto result = tt_svd<double>(x.view(), {.max_rank = 4});
+    EXPECT_LE(support::true_error(x, result.train), 1e-12);
+    EXPECT_LE(result.rel_error, 1e-12);
+}
+
+TEST(TtSvdConsumed, NamesEveryElementOnceWhenTheImageIsLarge) {
+    const auto x = random_tensor<double>({20, 30, 20});
+    std::vector<int> told(static_cast<std::size_t>(x.size()), 0);
+    TtSvdOptions options{.eps = 0.3};
+    options.consumed = [&](Index first, Index count) {
+        for (Index i = first; i < first + count; ++i) ++told[static_cast<std::size_t>(i)];
+    };
+    const auto result = tt_svd<double>(x.view(), options);
+    EXPECT_LE(support::true_error(x, result.train), 0.3);
+    EXPECT_EQ(std::count(told.begin(), told.end(), 1), x.size());
+}
+
+TEST(TtSvdConsumed, IsSilentWhenTheImageIsSmall) {
+    const auto x = random_tensor<double>({20, 30, 20});
+    TtSvdOptions options{.max_rank = 3};
+    options.consumed = [](Index, Index) { FAIL() << "nothing needs to be let go of"; };
+    EXPECT_EQ(tt_svd<double>(x.view(), options).train.ranks()[1], 3);
 }
 
 }  // namespace
