@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "couplet/data/synthetic.hpp"
@@ -44,8 +48,32 @@ Tensor<double> read_client(const std::string& path) {
     return x;
 }
 
-void take_labels(Federation& federation, const Tensor<double>& x) {
-    const Labels& labels = x.labels();
+/// The labels that `couplet data` wrote beside its clients when the file is one of them; empty otherwise. A .npy file
+/// holds none itself.
+Labels labels_beside(const std::string& file, const Shape& shape) {
+    const std::filesystem::path path(file);
+    std::ifstream stream(path.parent_path() / "manifest.json");
+    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
+    const std::string name = path.filename().string();
+    try {
+        const auto& clients = manifest.at("clients");
+        const bool listed = std::any_of(clients.begin(), clients.end(),
+                                        [&](const nlohmann::json& client) { return client.at("file") == name; });
+        Labels labels;
+        if (!listed) return labels;
+        for (const auto& mode : manifest.at("mode_labels")) labels.push_back({mode.at("name"), mode.at("entries")});
+        if (!labels.empty()) labels.front().entries.clear();  // those are of all clients together
+        check_labels(labels, shape);
+        return labels;
+    } catch (const nlohmann::json::exception&) {
+        return {};  // somebody else's manifest
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+void take_labels(Federation& federation, const Tensor<double>& x, const std::string& file) {
+    const Labels labels = x.labels().empty() ? labels_beside(file, x.shape()) : x.labels();
     federation.personal_labels.push_back(labels.empty() ? ModeLabels{} : labels.front());
     if (labels.size() > 1 && federation.feature_labels.empty()) {
         federation.feature_labels.assign(labels.begin() + 1, labels.end());
@@ -63,7 +91,7 @@ Federation from_files(const std::vector<std::string>& files, const Session& sess
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : files) {
         tensors.push_back(read_client(file));
-        take_labels(federation, tensors.back());
+        take_labels(federation, tensors.back(), file);
         federation.rows.push_back(tensors.back().shape()[0]);
     }
     federation.features = without_first(tensors.front().shape());
@@ -77,7 +105,7 @@ Federation from_split(const std::string& file, Index clients) {
     Federation federation;
     const Tensor<double> x = read_client(file);
     auto parts = split_rows(x.view(), clients);
-    take_labels(federation, x);
+    take_labels(federation, x, file);
     const ModeLabels all = federation.personal_labels.front();
     federation.personal_labels.clear();
     std::size_t first = 0;

@@ -149,6 +149,17 @@ TEST_F(SimulateTest, LabelsTravelWithTheFeatures) {
     EXPECT_EQ(model.labels[0].entries, (std::vector<std::string>{"height", "weight", "age"}));
 }
 
+TEST_F(SimulateTest, LabelsOfTheManifestTravelToo) {
+    put("cms.csv", "1,1,1,1,1\n1,1,2,1,2\n1,2,1,1,1\n1,3,1,1,2\n1,3,2,1,1\n");
+    ASSERT_EQ(couplet({"data", "ehr", "--data", "cms.csv", "--top", "2x2", "--clients", "1", "-o", "d"}).status, 0);
+    const Json manifest = Json::parse(get("d/manifest.json"));
+    fitted({"d/client_1.npy", "--rank", "1", "-o", "r"});
+    const auto model = to_double(load_model(path("r/features.npz")));
+    ASSERT_EQ(model.labels.size(), 2U);
+    EXPECT_EQ(model.labels[1].name, manifest["mode_labels"][2]["name"]);
+    EXPECT_EQ(Json(model.labels[1].entries), manifest["mode_labels"][2]["entries"]);
+}
+
 TEST_F(SimulateTest, HeldOutPatientsAreScored) {
     const Json json = fitted({"a.npy", "b.npy", "--rank", "4", "--heldout", "0.25"});
     EXPECT_GT(json["rse_heldout"].get<double>(), 0);
