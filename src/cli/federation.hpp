@@ -13,10 +13,10 @@ namespace couplet::cli {
 
 /// Where the user says that the clients are: in files, in one file to split, or to be generated.
 struct FederationInput {
-    std::vector<std::string> files;
-    std::optional<Index> split;
-    std::optional<std::string> synthetic;
-    std::optional<Index> clients;
+    std::vector<std::string> files = {};
+    std::optional<Index> split = {};
+    std::optional<std::string> synthetic = {};
+    std::optional<Index> clients = {};
 };
 
 struct Federation {
