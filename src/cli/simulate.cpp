@@ -203,10 +203,10 @@ void add_input_options(CLI::App& app, const std::shared_ptr<Options>& options) {
         options->input.split =
             parse_count({"--split", "K", 1, std::numeric_limits<Index>::max(), "It is the number of clients."}, text);
     });
-    add_text(app, "--synthetic", "SPEC", "",
-             "Generate the clients, each when it is needed: 200x30x30, or SHAPE:rank=20,density=0.4,personal=uniform,"
-             "noise=0,patients=total; see couplet data --help",
-             [options](const auto& text) { options->input.synthetic = text; });
+    add_text(
+        app, "--synthetic", "SPEC", "",
+        "Generate the clients, each when it is needed: 200x30x30, or a shape with options as in couplet data --help",
+        [options](const auto& text) { options->input.synthetic = text; });
     add_text(app, "--clients", "K", "4", "Clients that --synthetic makes", [options](const auto& text) {
         options->input.clients = parse_count({"--clients", "K", 1, 1'000'000, "It is the number of clients."}, text);
     });
@@ -230,10 +230,9 @@ void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
          "How features become common. stack: best common row space of what clients send, certified; average: the "
          "printed method, element-wise mean; subspace: only sums travel",
          [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
-    add_text(app, "--rank", "R", "from --eps (stack only)", "Rank R1 between patients and features",
-             [&job](const auto& text) {
-                 job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
-             });
+    add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
+        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+    });
     const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
                          std::optional<double>& value) {
         add_text(app, name, "E", standard, description,
@@ -324,7 +323,7 @@ extern const Verb simulate_verb{
         "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"
         "couplet simulate --synthetic 200x30x30 --clients 4 --rank 20\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
-        "couplet simulate a.npy b.npy c.npy --network decentralized --graph ring --rank 20\n"
+        "couplet simulate a.npy b.npy c.npy --network decentralized --rank 20\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
         "couplet simulate c.npy --rank 20 --resume state.npz -o result",
     .setup = setup};

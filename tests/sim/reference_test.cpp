@@ -69,10 +69,13 @@ TEST(Reference, LocalIsTheBestRowSpaceOfEachClient) {
 }
 
 TEST(Reference, AnErrorIsKept) {
-    SimulationOptions options;
-    options.job.eps = 0.3;
-    EXPECT_LE(reference_centralized(MemorySource(three_clients()), options).rse, 0.09);
-    EXPECT_LE(reference_local(MemorySource(three_clients()), options).rse, 0.09);
+    const auto within = [] {
+        SimulationOptions options;
+        options.job.eps = 0.3;
+        return options;
+    };
+    EXPECT_LE(reference_centralized(MemorySource(three_clients()), within()).rse, 0.09);
+    EXPECT_LE(reference_local(MemorySource(three_clients()), within()).rse, 0.09);
 }
 
 TEST(Reference, PersonalCoresComeInOrderAndHeldOutPatientsAreScored) {
@@ -83,7 +86,7 @@ TEST(Reference, PersonalCoresComeInOrderAndHeldOutPatientsAreScored) {
         EXPECT_EQ(personal.cols(), 4);
     };
     options.heldout = 0.3;
-    const auto result = reference_centralized(MemorySource(three_clients()), options);
+    const auto result = reference_centralized(MemorySource(three_clients()), std::move(options));
     EXPECT_EQ(order, (std::vector<Index>{0, 1, 2}));
     EXPECT_GT(*result.rse_heldout, 0);
 }
