@@ -19,13 +19,15 @@ namespace {
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view root_text =
-    "Decomposes tensors into tensor trains: chains of small cores whose product is the tensor, or close to it. "
+    "Decomposes tensors into tensor trains: chains of small cores whose product is the tensor, or close to it, for one "
+    "owner or for a federation of owners who share features but not their data. "
     "Tensors are .npy files (also .csv, .csv.gz, .tns), models are .npz files that numpy.load reads.";
 
 constexpr std::string_view root_examples =
     "couplet ranks X.npy                          which rank gives which error\n"
     "couplet decompose X.npy --eps 0.05 -o M.npz  a model within 5% of the tensor\n"
-    "couplet reconstruct M.npz -o Y.npy           and back";
+    "couplet reconstruct M.npz -o Y.npy           and back\n"
+    "couplet simulate a.npy b.npy --rank 10       common features of two owners";
 
 std::string label(const CLI::Option& option) {
     if (option.get_positional()) return option.get_name();

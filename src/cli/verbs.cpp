@@ -12,6 +12,9 @@
     VERB(add)                       \
     VERB(dot)                       \
     VERB(norm)                      \
+    VERB(data)                      \
+    VERB(simulate)                  \
+    VERB(project)                   \
     VERB(completion)
 
 namespace couplet::cli {

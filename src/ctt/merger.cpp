@@ -11,7 +11,7 @@ namespace couplet {
 namespace {
 
 // Uploads wait until merging them is worth a decomposition: this many rows, or this many numbers (32 MiB).
-constexpr Index flush_rows = 1024;
+constexpr Index flush_rows = 128;
 constexpr Index flush_numbers = Index{1} << 22;
 constexpr Index least_rows = 32;
 // Intermediate states of a fixed rank keep 2 R1 + 10 rows: keeping R1 alone cost up to 10%, this at most 1.2%.

@@ -112,7 +112,7 @@ void run_peers(SimulationRun& run) {
     for (Index k = 0; k < nodes; ++k) {
         const auto& peer = *peers[static_cast<std::size_t>(k)];
         if (!peer.finished()) throw RunError({"simulation", "a peer that never finished", "an answer", ""});
-        run.book(k, data[static_cast<std::size_t>(k)], peer.result(), peer.features());
+        if (!run.options_.dry_run) run.book(k, data[static_cast<std::size_t>(k)], peer.result(), peer.features());
         result.personal_ranks.push_back(peer.personal_rank());
     }
     result.rel_error_bound = peers.front()->rel_error_bound();

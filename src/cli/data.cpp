@@ -1,0 +1,298 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/data/client_files.hpp"
+#include "couplet/data/data_file.hpp"
+#include "couplet/data/diabetes.hpp"
+#include "couplet/data/ecg.hpp"
+#include "couplet/data/ehr.hpp"
+#include "couplet/data/split.hpp"
+#include "couplet/data/synthetic.hpp"
+#include "couplet/io/text.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+#include "session.hpp"
+#include "signals.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string kind;
+    std::string spec;
+    Index clients = 4;
+    std::string count = "1000";
+    std::optional<std::filesystem::path> place;
+    std::string embedding = "outer";
+    Index points = 110;
+    std::string classes = "two";
+    std::string source = "cms";
+    std::string top = "40x40";
+    std::string duplicates = "clip";
+    std::string frequent_by = "records";
+    bool shuffle = false;
+    std::string output;
+
+    std::optional<Index> people() const {
+        if (count == "all") return std::nullopt;
+        return parse_count({"--count", "N", 1, std::numeric_limits<Index>::max(), "Or all."}, count);
+    }
+};
+
+/// An option that only some kinds know; `kinds` as in "ecg, diabetes".
+struct Only {
+    const char* option;
+    std::vector<std::string> kinds;
+};
+
+const std::vector<Only>& only() {
+    static const std::vector<Only> all{{"SPEC", {"synthetic"}},
+                                       {"--count", {"ecg", "diabetes"}},
+                                       {"--data", {"ecg", "diabetes", "ehr"}},
+                                       {"--embedding", {"ecg"}},
+                                       {"--points", {"ecg"}},
+                                       {"--classes", {"ecg"}},
+                                       {"--source", {"ehr"}},
+                                       {"--top", {"ehr"}},
+                                       {"--duplicates", {"ehr"}},
+                                       {"--frequent-by", {"ehr"}},
+                                       {"--shuffle", {"ecg", "diabetes", "ehr"}}};
+    return all;
+}
+
+void refuse_foreign(const CLI::App& app, const Options& options) {
+    for (const Only& one : only()) {
+        if (app.count(one.option) == 0) continue;
+        if (std::find(one.kinds.begin(), one.kinds.end(), options.kind) != one.kinds.end()) continue;
+        throw InputError({one.option, fmt::format("given with data {}", options.kind),
+                          fmt::format("it with data {} only", fmt::join(one.kinds, " or ")), "Leave it out."});
+    }
+    const bool cms = options.kind != "ehr" || options.source == "cms";
+    for (const char* option : {"--duplicates", "--frequent-by"}) {
+        if (cms || app.count(option) == 0) continue;
+        throw InputError({option, "given with --source synthea", "it with --source cms only", "Leave it out."});
+    }
+}
+
+/// "40x30": how many codes of each of the two feature modes.
+std::pair<Index, Index> parse_top(const std::string& text) {
+    const std::size_t cross = text.find('x');
+    const Count count{"--top", "AxB", 1, 1'000'000, "Write for example 40x40: diagnoses x medications."};
+    if (cross == std::string::npos) {
+        throw InputError({"--top", shown(text), "two numbers joined by x", count.remedy});
+    }
+    return {parse_count(count, text.substr(0, cross)), parse_count(count, text.substr(cross + 1))};
+}
+
+Dataset read_ecg(const Options& options, std::uint64_t seed) {
+    EcgOptions how{.count = options.people(), .points = options.points, .seed = seed};
+    if (options.embedding == "lag") how.embedding = EcgEmbedding::lag;
+    if (options.classes == "five") how.classes = find_data_file(DataFile::ecg_classes, options.place);
+    return load_ecg(find_data_file(DataFile::ecg, options.place), how);
+}
+
+Dataset read_ehr(const Options& options) {
+    const auto [first, second] = parse_top(options.top);
+    if (options.source == "cms") {
+        return load_cms(
+            find_data_file(DataFile::cms, options.place),
+            {.diagnoses = first,
+             .medications = second,
+             .duplicates = options.duplicates == "sum" ? Duplicates::sum : Duplicates::clip,
+             .frequent_by = options.frequent_by == "patients" ? FrequentBy::patients : FrequentBy::records});
+    }
+    return load_synthea({.patients = find_data_file(DataFile::synthea_patients, options.place),
+                         .conditions = find_data_file(DataFile::synthea_conditions, options.place),
+                         .medications = find_data_file(DataFile::synthea_medications, options.place)},
+                        {.conditions = first, .medications = second});
+}
+
+/// The recipe in words, enough to make the same clients again.
+std::string recipe(const Options& options) {
+    const char* order = options.shuffle ? ", shuffled" : "";
+    if (options.kind == "ecg") {
+        return fmt::format("count={},points={},embedding={},classes={}{}", options.count, options.points,
+                           options.embedding, options.classes, order);
+    }
+    if (options.kind == "diabetes") return fmt::format("count={}{}", options.count, order);
+    const std::string cms = options.source != "cms"
+                                ? ""
+                                : fmt::format(",duplicates={},frequent_by={}", options.duplicates, options.frequent_by);
+    return fmt::format("source={},top={}{}{}", options.source, options.top, cms, order);
+}
+
+/// What was written, one client after the other.
+struct Written {
+    std::vector<std::vector<Index>> shapes;
+    std::vector<std::string> files;
+    bool labels = false;
+    std::string source;
+    Index available = 0;
+
+    void add(const Dataset& client) {
+        const auto sizes = client.tensor.shape().sizes();
+        shapes.emplace_back(sizes.begin(), sizes.end());
+        files.push_back(fmt::format("client_{}.npy", files.size() + 1));
+        labels = labels || !client.labels.empty();
+        source = client.source;
+    }
+    std::vector<Index> total() const {
+        std::vector<Index> sizes = shapes.front();
+        for (std::size_t k = 1; k < shapes.size(); ++k) sizes[0] += shapes[k][0];
+        return sizes;
+    }
+};
+
+Written write_synthetic(const Options& options, const Session& session, Manifest& manifest) {
+    if (options.spec.empty()) {
+        throw InputError({"SPEC", "missing", "the shape of the tensor to make",
+                          "For example: couplet data synthetic 200x30x30 -o clients"});
+    }
+    const SyntheticClients clients(parse_synthetic(options.spec, session.seed()), options.clients);
+    manifest.spec = to_string(clients.spec());
+    Written written;
+    const ProgressSink progress = session.progress();
+    write_clients(
+        options.output, manifest, options.clients,
+        [&](Index k) {
+            report(progress, "clients", k, options.clients);
+            Dataset client{.tensor = clients.client(k)};
+            written.add(client);
+            return client;
+        },
+        session.force());
+    report(progress, "clients", 1, 1);
+    return written;
+}
+
+Written write_public(const Options& options, const Session& session, Manifest& manifest) {
+    Dataset all;
+    if (options.kind == "ecg") {
+        all = read_ecg(options, session.seed());
+    } else if (options.kind == "diabetes") {
+        all = load_diabetes(find_data_file(DataFile::diabetes, options.place),
+                            {.count = options.people(), .seed = session.seed()});
+    } else {
+        all = read_ehr(options);
+    }
+    manifest.spec = recipe(options);
+    std::optional<std::uint64_t> shuffle;
+    if (options.shuffle) shuffle = session.seed();
+    Written written;
+    written.available = all.available;
+    const std::vector<Dataset> clients = split_dataset(all, options.clients, shuffle);
+    for (const Dataset& client : clients) written.add(client);
+    write_clients(options.output, manifest, clients, session.force());
+    return written;
+}
+
+std::string rows_text(const Written& written) {
+    const Index least = (*std::min_element(written.shapes.begin(), written.shapes.end()))[0];
+    const Index most = (*std::max_element(written.shapes.begin(), written.shapes.end()))[0];
+    return least == most ? fmt::format("{} rows each", count_text(most))
+                         : fmt::format("{} to {} rows each", count_text(least), count_text(most));
+}
+
+void execute(const CLI::App& app, const Options& options, const Session& session) {
+    refuse_foreign(app, options);
+    clean_on_interrupt(options.output);
+    Manifest manifest{.kind = options.kind, .spec = {}, .seed = session.seed()};
+    const Written written = options.kind == "synthetic" ? write_synthetic(options, session, manifest)
+                                                        : write_public(options, session, manifest);
+    const std::vector<Index> shape = written.total();
+    Json json{{"kind", options.kind},     {"spec", manifest.spec},  {"clients", options.clients}, {"shape", shape},
+              {"shapes", written.shapes}, {"files", written.files}, {"labels", written.labels}};
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"tensor", fmt::format("{} ({})", shape_text(Shape(shape)), options.kind)},
+        {"made as", manifest.spec},
+        {"clients", fmt::format("{}, {}{}", count_text(options.clients), rows_text(written),
+                                written.labels ? ", with labels" : "")}};
+    if (!written.source.empty()) {
+        json["source"] = written.source;
+        json["available"] = written.available;
+        rows.emplace_back("source", fmt::format("{}, {} rows there", written.source, count_text(written.available)));
+    }
+    json["seed"] = session.seed();
+    json["version"] = version();
+    json["output"] = options.output;
+    rows.emplace_back("written",
+                      fmt::format("{}/client_1.npy{}, manifest.json", options.output,
+                                  options.clients > 1 ? fmt::format(" ... client_{}.npy", options.clients) : ""));
+    session.print(json, fields(rows));
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_choice(app, "KIND", {"synthetic", "ecg", "diabetes", "ehr"}, options->kind,
+               "synthetic: random tensors of known rank; ecg: heart beats; diabetes: a health survey; ehr: diagnoses "
+               "and medications of patients");
+    app.add_option("SPEC", options->spec,
+                   "synthetic only: the shape, and how it is made after a colon. 200x30x30:rank=20,density=0.4,"
+                   "personal=uniform,noise=0,patients=total shows the defaults (density is 0.1 from order 4 on); "
+                   "personal may be gaussian, and patients=each gives every client that many patients")
+        ->type_name("TEXT");
+    add_count(app, {"--clients", "K", 1, 1'000'000, "It is the number of files to write."}, options->clients,
+              "Clients that share the patients, as evenly as possible");
+    app.add_option("--count", options->count, "ecg, diabetes: how many beats or people to pick at random, or all")
+        ->type_name("N")
+        ->default_str(options->count);
+    app.add_option_function<std::string>(
+           "--data", [options](const std::string& text) { options->place = text; },
+           "ecg, diabetes, ehr: the public file, or a folder that holds it")
+        ->type_name("FILE")
+        ->default_str("the folder in the environment variable COUPLET_DATA");
+    add_choice(app, "--embedding", {"outer", "lag"}, options->embedding,
+               "ecg: a beat x becomes the matrix x[i] x[t] (outer) or x[i + t] (lag)");
+    add_count(app, {"--points", "N", 1, 140, "A beat has 140 points."}, options->points,
+              "ecg: size of the second mode");
+    add_choice(app, "--classes", {"two", "five"}, options->classes,
+               "ecg: labels normal or not, or the five classes of ECG5000");
+    add_choice(app, "--source", {"cms", "synthea"}, options->source, "ehr: CMS SynPUF, or the csv export of Synthea");
+    app.add_option("--top", options->top, "ehr: how many of the most frequent diagnoses and medications to keep")
+        ->type_name("AxB")
+        ->default_str(options->top);
+    add_choice(app, "--duplicates", {"clip", "sum"}, options->duplicates,
+               "ehr from cms: several records of one entry become 1, or their sum");
+    add_choice(app, "--frequent-by", {"records", "patients"}, options->frequent_by,
+               "ehr from cms: what makes a code frequent");
+    app.add_flag("--shuffle", options->shuffle, "Deal the rows to the clients at random instead of in order");
+    app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
+        ->type_name("DIR")
+        ->required();
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb data_verb{
+    .name = "data",
+    .group = federation_group,
+    .summary = "make the tensors of a federation's clients",
+    .description =
+        "Writes client_1.npy, client_2.npy, ... with one patient (or heart beat) per index of the first mode, "
+        "labels_<k>.npy where the data has classes, and manifest.json, which says how they were made. The same seed "
+        "gives the same files.",
+    .output =
+        "tensor: the shape of all clients together.\n"
+        "--json: kind, spec, clients, shape, shapes (one per client), files, labels (whether there are any), source "
+        "and available (rows in it; public data only), seed, version, output.",
+    .examples =
+        "couplet data synthetic 200x30x30 --clients 4 -o clients\n"
+        "couplet data synthetic 20x30x30:patients=each --clients 8 -o many\n"
+        "couplet data ecg --data ecg.csv --embedding lag -o ecg\n"
+        "couplet data diabetes --data diabetes.csv --count 5000 -o diabetes\n"
+        "couplet data ehr --source cms --top 40x40 --data cms.csv -o ehr",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,186 @@
+#include "federation.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "couplet/data/synthetic.hpp"
+#include "format.hpp"
+#include "inputs.hpp"
+
+namespace couplet::cli {
+namespace {
+
+constexpr Index default_clients = 4;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected,
+                         const std::string& remedy) {
+    throw InputError({where, found, expected, remedy});
+}
+
+void warn_of_twins(const std::vector<std::string>& files, const Session& session) {
+    std::map<std::pair<dev_t, ino_t>, std::string> seen;
+    for (const std::string& file : files) {
+        struct stat about {};
+        if (::stat(file.c_str(), &about) != 0) continue;
+        const auto [first, is_new] = seen.emplace(std::pair{about.st_dev, about.st_ino}, file);
+        if (is_new) continue;
+        session.note(
+            first->second == file
+                ? fmt::format("warning: {} is given twice; its patients count twice", file)
+                : fmt::format("warning: {} and {} are the same file; its patients count twice", first->second, file));
+    }
+}
+
+Tensor<double> read_client(const std::string& path) {
+    Tensor<double> x = read_tensor(path).take<double>();
+    if (x.shape().order() < 2) {
+        refuse(path, fmt::format("a tensor of order {}", x.shape().order()),
+               "at least two modes: patients and a feature", "");
+    }
+    return x;
+}
+
+/// The labels that `couplet data` wrote beside its clients when the file is one of them; empty otherwise. A .npy file
+/// holds none itself.
+Labels labels_beside(const std::string& file, const Shape& shape) {
+    const std::filesystem::path path(file);
+    std::ifstream stream(path.parent_path() / "manifest.json");
+    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
+    const std::string name = path.filename().string();
+    try {
+        const auto& clients = manifest.at("clients");
+        const bool listed = std::any_of(clients.begin(), clients.end(),
+                                        [&](const nlohmann::json& client) { return client.at("file") == name; });
+        Labels labels;
+        if (!listed) return labels;
+        for (const auto& mode : manifest.at("mode_labels")) labels.push_back({mode.at("name"), mode.at("entries")});
+        if (!labels.empty()) labels.front().entries.clear();  // those are of all clients together
+        check_labels(labels, shape);
+        return labels;
+    } catch (const nlohmann::json::exception&) {
+        return {};  // somebody else's manifest
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+void take_labels(Federation& federation, const Tensor<double>& x, const std::string& file) {
+    const Labels labels = x.labels().empty() ? labels_beside(file, x.shape()) : x.labels();
+    federation.personal_labels.push_back(labels.empty() ? ModeLabels{} : labels.front());
+    if (labels.size() > 1 && federation.feature_labels.empty()) {
+        federation.feature_labels.assign(labels.begin() + 1, labels.end());
+    }
+}
+
+Shape without_first(const Shape& shape) {
+    const auto sizes = shape.sizes().subspan(1);
+    return Shape(std::vector<Index>(sizes.begin(), sizes.end()));
+}
+
+Federation from_files(const std::vector<std::string>& files, const Session& session) {
+    warn_of_twins(files, session);
+    Federation federation;
+    std::vector<Tensor<double>> tensors;
+    for (const std::string& file : files) {
+        tensors.push_back(read_client(file));
+        take_labels(federation, tensors.back(), file);
+        federation.rows.push_back(tensors.back().shape()[0]);
+    }
+    federation.features = without_first(tensors.front().shape());
+    federation.names = files;
+    federation.description = files.size() == 1 ? files.front() : fmt::format("{} files", files.size());
+    federation.source = std::make_unique<MemorySource>(std::move(tensors));
+    return federation;
+}
+
+Federation from_split(const std::string& file, Index clients) {
+    Federation federation;
+    const Tensor<double> x = read_client(file);
+    auto parts = split_rows(x.view(), clients);
+    take_labels(federation, x, file);
+    const ModeLabels all = federation.personal_labels.front();
+    federation.personal_labels.clear();
+    std::size_t first = 0;
+    for (const auto& part : parts) {
+        const auto count = static_cast<std::size_t>(part.shape()[0]);
+        ModeLabels own{all.name, {}};
+        if (!all.entries.empty()) {
+            const auto begin = all.entries.begin() + static_cast<std::ptrdiff_t>(first);
+            own.entries.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+        }
+        federation.personal_labels.push_back(std::move(own));
+        federation.rows.push_back(part.shape()[0]);
+        first += count;
+    }
+    federation.features = without_first(x.shape());
+    federation.description = fmt::format("the rows of {}", file);
+    federation.source = std::make_unique<MemorySource>(std::move(parts));
+    return federation;
+}
+
+Federation from_recipe(const std::string& spec, Index clients, std::uint64_t seed) {
+    Federation federation;
+    auto made = std::make_shared<const SyntheticClients>(parse_synthetic(spec, seed), clients);
+    for (Index k = 0; k < clients; ++k) federation.rows.push_back(made->patients(k));
+    federation.features = without_first(made->spec().shape);
+    federation.description = "synthetic " + to_string(made->spec());
+    federation.source = std::make_unique<LazySource>(clients, [made](Index k) { return made->client(k); });
+    return federation;
+}
+
+}  // namespace
+
+std::string Federation::name(Index k) const {
+    return names.empty() ? fmt::format("client {}", k + 1) : names[static_cast<std::size_t>(k)];
+}
+
+InputError Federation::named(const InputError& error) const {
+    ErrorParts parts = error.parts();
+    constexpr std::string_view front = "client ";
+    if (names.empty() || !parts.where.starts_with(front)) return InputError(parts);
+    Index k = 0;
+    const char* end = parts.where.data() + parts.where.size();
+    const auto [rest, code] = std::from_chars(parts.where.data() + front.size(), end, k);
+    if (code == std::errc() && rest == end && k >= 1 && k <= clients()) {
+        parts.where = fmt::format("{} (client {})", name(k - 1), k);
+        const std::string first = "as client 1 has";
+        if (const auto at = parts.expected.find(first); at != std::string::npos) {
+            parts.expected.replace(at, first.size(), fmt::format("as {} has", name(0)));
+        }
+    }
+    return InputError(parts);
+}
+
+Federation open_federation(const FederationInput& input, const Session& session) {
+    if (input.synthetic) {
+        if (!input.files.empty()) {
+            refuse(input.files.front(), "a file together with --synthetic", "one or the other", "");
+        }
+        if (input.split) refuse("--split", "given with --synthetic", "--clients K", "");
+        return from_recipe(*input.synthetic, input.clients.value_or(default_clients), session.seed());
+    }
+    if (input.clients) {
+        refuse("--clients", "given with files", "it with --synthetic only",
+               "Every file is a client; --split K deals the rows of one file to K clients.");
+    }
+    if (input.files.empty()) {
+        refuse("FILES...", "no clients", "one tensor file per client, or --synthetic SPEC",
+               "For example: couplet simulate a.npy b.npy c.npy --rank 10");
+    }
+    if (!input.split) return from_files(input.files, session);
+    if (input.files.size() > 1) {
+        refuse("--split", fmt::format("{} files", input.files.size()), "one file to split",
+               "Without --split every file is a client.");
+    }
+    return from_split(input.files.front(), *input.split);
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/sim/source.hpp"
+#include "session.hpp"
+
+namespace couplet::cli {
+
+/// Where the user says that the clients are: in files, in one file to split, or to be generated.
+struct FederationInput {
+    std::vector<std::string> files = {};
+    std::optional<Index> split = {};
+    std::optional<std::string> synthetic = {};
+    std::optional<Index> clients = {};
+};
+
+struct Federation {
+    std::unique_ptr<ClientSource> source;
+    std::vector<std::string> names;           ///< one per client; empty: they are called client 1, client 2, ...
+    std::vector<Index> rows;                  ///< patients of each client
+    Shape features;                           ///< of the first client, I2 x ... x IN
+    Labels feature_labels;                    ///< of the first client that has some; empty, or one per feature mode
+    std::vector<ModeLabels> personal_labels;  ///< empty, or of mode 1 of each client
+    std::string description;                  ///< "4 files", "X.npy split", the full specification
+
+    Index clients() const { return source->clients(); }
+    /// "a.npy" or "client 3", k from 0.
+    std::string name(Index k) const;
+    /// The error with "client 3" replaced by "c.npy (client 3)" where it blames a client that came from a file.
+    InputError named(const InputError& error) const;
+};
+
+/// Reads or prepares the clients. Warns of a file given twice. Throws InputError for no clients, for more than one of
+/// the three ways, and for files that cannot be used.
+Federation open_federation(const FederationInput& input, const Session& session);
+
+}  // namespace couplet::cli

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/ctt/refit.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/svd.hpp"
+#include "format.hpp"
+#include "inputs.hpp"
+#include "layout.hpp"
+#include "result_folder.hpp"
+#include "session.hpp"
+#include "stopwatch.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string features;
+    std::string input;
+    std::string output;
+};
+
+TensorTrain<double> read_features(const std::string& path) {
+    Model<double> model = to_double(read_model(path));
+    if (!model.is_features()) {
+        throw InputError({path, model.is_personal() ? "a personal core" : "a complete model",
+                          "the features of a federation (core_2 ... core_N)",
+                          "couplet simulate ... -o DIR writes them as DIR/features.npz."});
+    }
+    return train_of(std::move(model), path);
+}
+
+void require_fit(const Shape& x, const TensorTrain<double>& train, const Options& options) {
+    const Shape& features = train.shape();
+    if (x.order() != features.order() + 1) {
+        throw InputError({options.input, fmt::format("{} modes ({})", x.order(), shape_text(x)),
+                          fmt::format("{}: patients, then {} as in {}", features.order() + 1, shape_text(features),
+                                      options.features),
+                          ""});
+    }
+    for (Index n = 0; n < features.order(); ++n) {
+        if (x[n + 1] == features[n]) continue;
+        throw InputError({options.input, fmt::format("mode {} has size {}", n + 2, x[n + 1]),
+                          fmt::format("{} as in {}", features[n], options.features),
+                          "Only the first mode, the patients, may differ."});
+    }
+}
+
+/// Whether W W^T = I to rounding, from the cores alone: their rows are then orthonormal.
+bool is_right_orthonormal(const TensorTrain<double>& train) {
+    for (Index n = 0; n < train.order(); ++n) {
+        const auto g = gram(train.right_unfolding(n), Side::left);
+        for (Index i = 0; i < g.rows(); ++i) {
+            for (Index j = 0; j < g.cols(); ++j) {
+                if (!(std::abs(g(i, j) - (i == j ? 1.0 : 0.0)) < 1e-10)) return false;
+            }
+        }
+    }
+    return true;
+}
+
+/// The core of least squares against W itself where `fit` is against an orthonormal basis V of its rows: W = A V, so
+/// G W = F V for G = F A^+.
+Matrix<double> in_terms_of(const TensorTrain<double>& w, const Features& v, const Matrix<double>& fit) {
+    const Index columns = w.shape().size();
+    const auto wide_w = Matrix<double>::adopt(w.full().release(), w.left_rank(), columns);
+    const auto wide_v = Matrix<double>::adopt(v.train.full().release(), v.train.left_rank(), columns);
+    const auto a = product<double>(wide_w.view(), wide_v.view(), Op::none, Op::transpose);
+    // With A = Y S Z^T, F A^+ = (F Z) S^-1 Y^T.
+    const auto svd = truncated_svd<double>(a.view(), {});
+    auto scaled = product<double>(fit.view(), svd.v.view());
+    for (Index j = 0; j < scaled.cols(); ++j) {
+        const double s = svd.sigma[static_cast<std::size_t>(j)];
+        for (Index i = 0; i < scaled.rows(); ++i) scaled(i, j) *= s > 0 ? 1 / s : 0;
+    }
+    return product<double>(scaled.view(), svd.u.view(), Op::none, Op::transpose);
+}
+
+void execute(const Options& options, const Session& session) {
+    session.claim_output(options.output, std::array{options.features, options.input});
+    Stopwatch watch;
+    TensorTrain<double> train = read_features(options.features);
+    TensorFile file = read_tensor(options.input);
+    require_fit(file.shape(), train, options);
+    const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
+    const Tensor<double> x = std::move(file).take<double>();
+    const double read_seconds = watch.lap();
+
+    const bool orthonormal = is_right_orthonormal(train);
+    const Features basis = orthonormal ? Features{train.clone(), {}, true} : orthonormal_features(train);
+    PersonalFit fit = refit(x.view(), basis);
+    if (!orthonormal) fit.personal = in_terms_of(train, basis, fit.personal);
+    const double compute_seconds = watch.lap();
+    const double rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
+
+    double write_seconds = 0;
+    if (!options.output.empty()) {
+        save_personal(options.output, fit.personal, labels,
+                      {{"features", options.features}, {"rse", rse}, {"version", version()}}, session.force());
+        write_seconds = watch.lap();
+    }
+    Json json{{"rse", rse},
+              {"rank", fit.personal.cols()},
+              {"rows", fit.personal.rows()},
+              {"seconds", {{"read", read_seconds}, {"compute", compute_seconds}, {"write", write_seconds}}},
+              {"version", version()}};
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"patients", count_text(fit.personal.rows())},
+        {"rank", count_text(fit.personal.cols())},
+        {"RSE", fmt::format("{} (relative error {})", number_text(rse), number_text(std::sqrt(rse)))}};
+    if (!options.output.empty()) {
+        json["output"] = options.output;
+        rows.emplace_back("written", options.output);
+    }
+    rows.emplace_back("time", fmt::format("read {}, compute {}, write {}", seconds_text(read_seconds),
+                                          seconds_text(compute_seconds), seconds_text(write_seconds)));
+    session.print(json, fields(rows));
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_input(app, "FEATURES.npz", options->features, "Features of a federation, as couplet simulate -o writes them");
+    add_input(app, "X.npy", options->input,
+              "Tensor of new patients: .npy, .csv, .csv.gz or .tns; all modes but the first as in the features");
+    add_output(app, ".npz", false, options->output, "Personal core to write; without it nothing is written");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb project_verb{
+    .name = "project",
+    .group = federation_group,
+    .summary = "embed new patients with frozen features",
+    .description =
+        "Finds the personal core that fits new patients best while the feature cores of a federation stay as they are. "
+        "Nothing is sent, and nothing of the federation changes: a row of the core describes a patient in as many "
+        "numbers as the features have directions.",
+    .output =
+        "RSE: squared error over squared norm of the new patients. rank: numbers per patient.\n"
+        "--json: rse, rank, rows, seconds {read, compute, write}, version, output (with -o).",
+    .examples =
+        "couplet project result/features.npz new.npy\n"
+        "couplet project result/features.npz new.npy -o personal.npz",
+    .setup = setup};
+
+}  // namespace couplet::cli

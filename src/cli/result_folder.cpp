@@ -1,0 +1,94 @@
+#include "result_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/model.hpp"
+#include "signals.hpp"
+
+namespace couplet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* features_name = "features.npz";
+
+bool is_ours(std::string_view name) {
+    if (name == features_name) return true;
+    constexpr std::string_view front = "personal_";
+    constexpr std::string_view end = ".npz";
+    if (name.size() <= front.size() + end.size() || !name.starts_with(front) || !name.ends_with(end)) return false;
+    const auto number = name.substr(front.size(), name.size() - front.size() - end.size());
+    return number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::vector<fs::path> files_of_ours(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (is_ours(entry.path().filename().string())) files.push_back(entry.path());
+    }
+    return files;
+}
+
+}  // namespace
+
+void save_personal(const fs::path& path, const Matrix<double>& personal, const ModeLabels& labels,
+                   const nlohmann::json& metadata, bool overwrite) {
+    Model<double> model;
+    model.cores.push_back(Tensor<double>::copy({personal.data(), Shape{1, personal.rows(), personal.cols()}}));
+    if (!labels.name.empty() || !labels.entries.empty()) {
+        const bool fits = static_cast<Index>(labels.entries.size()) == personal.rows();
+        model.labels = {fits ? labels : ModeLabels{labels.name, {}}};
+    }
+    model.metadata = metadata;
+    save_model(path, model, overwrite);
+}
+
+ResultFolder::ResultFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {
+    std::error_code failed;
+    fs::create_directories(folder_, failed);
+    if (!fs::is_directory(folder_)) {
+        throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
+                          "a folder, or a place to make one", "Choose another output folder."});
+    }
+    const auto old = files_of_ours(folder_);
+    if (!old.empty() && !overwrite) {
+        throw InputError({old.front().string(), "the file exists", "a folder without results",
+                          "Choose another output folder, or use --force to replace them."});
+    }
+    clean_on_interrupt(folder_);
+}
+
+ResultFolder::~ResultFolder() {
+    if (finished_) return;
+    std::error_code ignored;
+    for (const std::string& name : written_) fs::remove(folder_ / name, ignored);
+}
+
+void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
+                                const nlohmann::json& metadata) {
+    const std::string name = fmt::format("personal_{}.npz", k + 1);
+    written_.insert(name);
+    save_personal(folder_ / name, personal, labels, metadata, overwrite_);
+}
+
+void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata) {
+    auto model = to_model(features.train.clone(), 2);
+    model.labels = labels;
+    model.metadata = std::move(metadata);
+    model.metadata["orthonormal"] = features.orthonormal;
+    model.metadata["sigma"] = features.sigma;
+    for (const fs::path& file : files_of_ours(folder_)) {
+        const std::string name = file.filename().string();
+        if (name != features_name && !written_.contains(name)) fs::remove(file);
+    }
+    save_model(folder_ / features_name, model, overwrite_);
+    finished_ = true;
+}
+
+}  // namespace couplet::cli

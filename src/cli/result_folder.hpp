@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "couplet/ctt/blocks.hpp"
+#include "couplet/tensor/tensor.hpp"
+
+namespace couplet::cli {
+
+/// The result of a federation on disk: personal_<k>.npz with core_1 of each client, and last of all features.npz with
+/// core_2 ... core_N. Each file appears complete or not at all; unless finish() is reached, those written are removed.
+class ResultFolder {
+  public:
+    /// Makes the folder. Throws InputError when it holds files of these names and `overwrite` is false, or when it is
+    /// no folder.
+    ResultFolder(std::filesystem::path folder, bool overwrite);
+    ~ResultFolder();
+    ResultFolder(const ResultFolder&) = delete;
+    ResultFolder& operator=(const ResultFolder&) = delete;
+
+    /// k from 0; `personal` is I1 x R1. Labels that do not fit the rows keep their name only.
+    void add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
+                      const nlohmann::json& metadata);
+    /// Writes the features and removes the personal files of an older, larger federation.
+    void finish(const Features& features, const Labels& labels, nlohmann::json metadata);
+
+  private:
+    std::filesystem::path folder_;
+    bool overwrite_;
+    bool finished_ = false;
+    std::set<std::string> written_;
+};
+
+/// Writes I1 x R1 numbers as a personal model; see ResultFolder::add_personal().
+void save_personal(const std::filesystem::path& path, const Matrix<double>& personal, const ModeLabels& labels,
+                   const nlohmann::json& metadata, bool overwrite);
+
+}  // namespace couplet::cli

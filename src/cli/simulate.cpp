@@ -1,0 +1,331 @@
+#include "couplet/sim/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/number.hpp"
+#include "couplet/io/text.hpp"
+#include "couplet/sim/reference.hpp"
+#include "couplet/sim/state_file.hpp"
+#include "federation.hpp"
+#include "format.hpp"
+#include "phase_lines.hpp"
+#include "result_folder.hpp"
+#include "simulate_report.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    FederationInput input;
+    std::string method = "ctt";
+    JobOptions job;
+    std::string scale_clients = "none";
+    double heldout = 0;
+    std::string save_state;
+    std::string resume;
+    bool dry_run = false;
+    std::string output;
+};
+
+void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
+                  const std::string& only) {
+    for (const char* option : options) {
+        if (app.count(option) == 0) continue;
+        throw InputError({option, "given with " + with, only, "Leave it out."});
+    }
+}
+
+/// An option that would do nothing is refused: the user meant something by it.
+void check_combination(const CLI::App& app, const Options& options) {
+    if (options.method != "ctt") {
+        const std::string with = "--method " + options.method;
+        refuse_given(app,
+                     {"--network", "--aggregate", "--eps1", "--refit", "--no-refit", "--sketch", "--passes", "--graph",
+                      "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
+                     with, "it with --method ctt only");
+        if (options.method == "local" && !options.output.empty()) {
+            throw InputError({"--output", "given with --method local", "a method with shared features",
+                              "couplet decompose writes the model of one client."});
+        }
+        return;
+    }
+    const Job job = resolve_job(options.job);
+    if (job.network == Network::star) {
+        refuse_given(app, {"--graph", "--weights", "--consensus", "--iterations"}, "--network star",
+                     "it with --network decentralized only");
+    } else if (job.aggregate == Aggregate::stack) {
+        refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
+                     "it with --aggregate subspace or average: stack merges along a tree of the graph");
+    }
+    if (job.aggregate != Aggregate::subspace) {
+        refuse_given(app, {"--sketch", "--passes"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
+                     "it with --aggregate subspace only");
+    }
+    if (options.dry_run) {
+        refuse_given(app, {"--output", "--save-state", "--heldout"}, "--dry-run", "nothing to fit or to write");
+    }
+}
+
+/// Patients that take part, as hold_out() counts them.
+Index training_rows(Index rows, double heldout) {
+    return rows - std::min(rows - 1, static_cast<Index>(std::llround(heldout * static_cast<double>(rows))));
+}
+
+void warn_of_caps(const Federation& federation, const Options& options, const Session& session) {
+    if (options.method != "ctt" || !options.job.rank || resolve_job(options.job).aggregate == Aggregate::average)
+        return;
+    constexpr std::size_t most_named = 8;
+    std::vector<std::string> capped;
+    std::size_t count = 0;
+    for (Index k = 0; k < federation.clients(); ++k) {
+        const Index rows = training_rows(federation.rows[static_cast<std::size_t>(k)], options.heldout);
+        const Index cap = std::min(rows, federation.features.size());
+        if (cap >= *options.job.rank) continue;
+        if (++count <= most_named) capped.push_back(fmt::format("{} ({})", federation.name(k), cap));
+    }
+    if (count == 0) return;
+    const std::string more = count > most_named ? fmt::format(" and {} more", count - most_named) : "";
+    session.note(fmt::format("warning: --rank {} is more than {} of {} clients can give: {}{}; theirs is capped",
+                             *options.job.rank, count, federation.clients(), fmt::join(capped, ", "), more));
+}
+
+void claim_outputs(const Options& options, const Session& session) {
+    session.claim_output(options.save_state, options.input.files);
+    if (options.save_state.empty() || options.output.empty()) return;
+    const auto features = std::filesystem::path(options.output) / "features.npz";
+    if (std::filesystem::path(options.save_state).lexically_normal() != features.lexically_normal()) return;
+    throw InputError({"--save-state", shown(options.save_state), "another name than that of the features",
+                      "For example: --save-state state.npz"});
+}
+
+SimulationResult compute(const Federation& federation, const Options& options, SimulationOptions how) {
+    try {
+        if (options.method == "centralized") return reference_centralized(*federation.source, std::move(how));
+        if (options.method == "local") return reference_local(*federation.source, std::move(how));
+        return simulate(*federation.source, std::move(how));
+    } catch (const InputError& error) {
+        throw federation.named(error);
+    }
+}
+
+nlohmann::json features_metadata(const Json& json) {
+    nlohmann::json metadata;
+    for (const char* field : {"rse", "rel_error_bound", "method", "network", "aggregate", "clients", "resumed_clients",
+                              "seed", "version"}) {
+        if (json.contains(field)) metadata[field] = json[field];
+    }
+    return metadata;
+}
+
+/// A merge that does not fit would fail deep inside the job.
+void require_fit(const MergeState& state, const Federation& federation, const std::string& path) {
+    if (state.block.features() == federation.features) return;
+    throw InputError({path, fmt::format("a merge over features {}", shape_text(state.block.features())),
+                      fmt::format("{} as {} has", shape_text(federation.features), federation.name(0)),
+                      "Only clients with the same features can join."});
+}
+
+void execute(const CLI::App& app, Options& options, const Session& session) {
+    options.job.seed = session.seed();
+    check_combination(app, options);
+    claim_outputs(options, session);
+    SimulationOptions how{.job = options.job,
+                          .scale_clients = options.scale_clients == "norm",
+                          .heldout = options.heldout,
+                          .save_state = !options.save_state.empty(),
+                          .dry_run = options.dry_run,
+                          .progress = phase_lines(session)};
+    SimulationReport report{.federation = open_federation(options.input, session),
+                            .result = {},
+                            .method = options.method,
+                            .dry_run = options.dry_run,
+                            .output = options.output,
+                            .state = options.save_state,
+                            .seed = session.seed()};
+    const Federation& federation = report.federation;
+    if (!options.resume.empty()) {
+        how.resume = load_state(options.resume);
+        report.resumed_clients = how.resume->ledger.clients;
+        require_fit(*how.resume, federation, options.resume);
+    }
+    warn_of_caps(federation, options, session);
+    std::optional<ResultFolder> folder;
+    if (!options.output.empty()) {
+        folder.emplace(options.output, session.force());
+        how.on_personal = [&](Index k, const Matrix<double>& personal) {
+            const auto at = static_cast<std::size_t>(k);
+            const bool labelled = !federation.personal_labels.empty();
+            folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{},
+                                 {{"client", k + 1}, {"version", version()}});
+        };
+    }
+    report.result = compute(federation, options, std::move(how));
+    const Json json = simulation_json(report);
+    if (report.result.state) save_state(options.save_state, *report.result.state, session.force());
+    if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
+    session.print(json, simulation_text(report));
+}
+
+double parse_fraction(const std::string& option, const std::string& text) {
+    double value = 0;
+    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
+        throw InputError({option, shown(text), "a number from 0 up to, but not including, 1",
+                          "It is a part of every client's patients: 0.2 is one in five."});
+    }
+    return value;
+}
+
+/// An option whose text goes through `take`.
+void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
+              const std::string& description, std::function<void(const std::string&)> take) {
+    app.add_option_function<std::string>(name, std::move(take), description)
+        ->type_name(type)
+        ->default_str(shown_default);
+}
+
+void add_input_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+    app.add_option("FILES...", options->input.files,
+                   "A tensor per client: .npy, .csv, .csv.gz or .tns; the first mode counts patients")
+        ->type_name("FILE");
+    add_text(app, "--split", "K", "", "Deal the rows of one file to K clients, in order", [options](const auto& text) {
+        options->input.split =
+            parse_count({"--split", "K", 1, std::numeric_limits<Index>::max(), "It is the number of clients."}, text);
+    });
+    add_text(
+        app, "--synthetic", "SPEC", "",
+        "Generate the clients, each when it is needed: 200x30x30, or a shape with options as in couplet data --help",
+        [options](const auto& text) { options->input.synthetic = text; });
+    add_text(app, "--clients", "K", "4", "Clients that --synthetic makes", [options](const auto& text) {
+        options->input.clients = parse_count({"--clients", "K", 1, 1'000'000, "It is the number of clients."}, text);
+    });
+}
+
+void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+    JobOptions& job = options->job;
+    add_choice(app, "--method", {"ctt", "centralized", "local"}, options->method,
+               "ctt: the federation; centralized: all rows on one pile, what it is measured against; local: every "
+               "client alone with features of its own");
+    const auto word = [&](const std::string& name, const std::vector<std::string>& words, const std::string& standard,
+                          const std::string& description, std::function<void(const std::string&)> take) {
+        add_text(
+            app, name, fmt::format("{}", fmt::join(words, "|")), standard, description,
+            [name, words, take = std::move(take)](const std::string& text) { take(parse_choice(name, words, text)); });
+    };
+    word("--network", {"star", "decentralized"}, "star",
+         "A coordinator in the middle, or clients that talk to neighbours",
+         [&job](const auto& text) { job.network = parse_network(text); });
+    word("--aggregate", {"stack", "average", "subspace"}, "stack in a star, subspace decentralized",
+         "How features become common. stack: best common row space of what clients send, certified; average: the "
+         "printed method, element-wise mean; subspace: only sums travel",
+         [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
+    add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
+        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+    });
+    const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
+                         std::optional<double>& value) {
+        add_text(app, name, "E", standard, description,
+                 [name, &value](const auto& text) { value = parse_eps(name, text); });
+    };
+    eps("--eps", "0.1 when no rank and no other error is given", "One certified relative error of everything (stack)",
+        job.eps);
+    eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack, average)", job.eps1);
+    eps("--eps2", "0.01; 0.05 with average", "Relative error of the shared cores", job.eps2);
+    app.add_flag_callback(
+        "--refit", [&job] { job.refit = true; },
+        "Every client fits its personal core to the shared features (default, except with average)");
+    app.add_flag_callback(
+        "--no-refit", [&job] { job.refit = false; }, "Keep the personal cores from before the exchange (average only)");
+    word("--sketch", {"auto", "random", "gram"}, "auto",
+         "subspace: clients send products with a random block, or their Gram matrix; auto takes the smaller",
+         [&job](const auto& text) { job.sketch = parse_sketch(text); });
+    add_text(app, "--passes", "N", "3", "subspace: passes over the data with a random block", [&job](const auto& text) {
+        job.passes = static_cast<int>(parse_count({"--passes", "N", 1, 50, "Three are usually enough."}, text));
+    });
+}
+
+void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+    JobOptions& job = options->job;
+    add_text(app, "--graph", "GRAPH", "complete",
+             "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S), paper8, or "
+             "file:PATH with two node numbers a line",
+             [&job](const auto& text) { job.graph = text; });
+    add_text(app, "--weights", "WEIGHTS", "paper",
+             "decentralized: mixing weights of plain consensus. paper, magic, metropolis, best-constant, or file:PATH "
+             "with a matrix",
+             [&job](const auto& text) { job.weights = text; });
+    add_text(app, "--consensus", "auto|plain|chebyshev|finite-time|tree", "auto; plain with average",
+             "decentralized: how neighbours find an average", [&job](const auto& text) {
+                 job.consensus = parse_consensus_engine(
+                     parse_choice("--consensus", {"auto", "plain", "chebyshev", "finite-time", "tree"}, text));
+             });
+    add_text(app, "--iterations", "N", "auto", "decentralized: rounds of one consensus; auto reaches an error of 1e-10",
+             [&job](const auto& text) { job.iterations = parse_consensus_iterations(text); });
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_input_options(app, options);
+    add_job_options(app, options);
+    add_network_options(app, options);
+    add_choice(app, "--scale-clients", {"none", "norm"}, options->scale_clients,
+               "norm: every client counts alike, whatever the size of its numbers");
+    add_text(app, "--heldout", "FRACTION", "0",
+             "Part of each client's patients kept out of the job, then embedded with the frozen features",
+             [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
+    add_text(app, "--save-state", "FILE.npz", "", "Keep the merge, so that more clients can join later (star, stack)",
+             [options](const auto& text) { options->save_state = text; });
+    add_text(app, "--resume", "FILE.npz", "", "Let these clients join a merge that --save-state kept",
+             [options](const auto& text) { options->resume = text; });
+    app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
+    app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
+        ->type_name("DIR");
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb simulate_verb{
+    .name = "simulate",
+    .group = federation_group,
+    .summary = "run a whole federation in this process",
+    .description =
+        "Every client holds patients of its own; all have the same features. They find common feature cores without "
+        "showing their tensors: each compresses its own, the coordinator (or the neighbours) merges what was sent, and "
+        "each fits its patients to the result. The programs of a real federation are run, so ranks, rounds and numbers "
+        "sent are those of the network.\n\n"
+        "Clients come from files, from one file with --split, or from --synthetic. Give --rank for features of a fixed "
+        "size, or --eps for a certified error.",
+    .output =
+        "RSE: squared error over squared norm, of all clients together; its root is the relative error. rank: what the "
+        "client sends. ranks: R_1 ... R_N of the shared cores. sent: numbers in cores and sums, messages as bytes.\n"
+        "--json: rse, rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
+        "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
+        "link, all counted up), numbers_total, bytes_up, bytes_down (all clients), seconds {clients_max, clients_sum, "
+        "server, total}, consensus {lambda2, iterations, error} (decentralized), method, network, aggregate, clients, "
+        "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
+        "--method local ranks are the largest over the clients; with centralized the data itself is counted as sent.\n"
+        "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
+        "tensor.",
+    .examples =
+        "couplet simulate a.npy b.npy c.npy --rank 20\n"
+        "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"
+        "couplet simulate --synthetic 200x30x30 --clients 4 --rank 20\n"
+        "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
+        "couplet simulate a.npy b.npy c.npy --network decentralized --rank 20\n"
+        "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
+        "couplet simulate c.npy --rank 20 --resume state.npz -o result",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,170 @@
+#include "simulate_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+
+namespace couplet::cli {
+namespace {
+
+constexpr Index most_rows = 12;
+constexpr Index shown_rows = 6;  ///< of a longer list
+
+/// Counts are whole wherever they are no mean.
+Json number(double value) {
+    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+std::string numbers_text(double count) { return count_text(static_cast<Index>(std::llround(count))); }
+
+std::string size_text(double bytes) { return bytes_text(static_cast<Index>(std::llround(bytes))); }
+
+bool is_ctt(const SimulationReport& report) { return report.method == "ctt"; }
+
+bool is_decentralized(const SimulationReport& report) {
+    return is_ctt(report) && report.result.job.network == Network::decentralized;
+}
+
+std::string client_table(const SimulationReport& report) {
+    const auto& result = report.result;
+    const auto clients = static_cast<Index>(result.personal_ranks.size());
+    std::vector<std::vector<std::string>> rows{{"client", "patients", report.dry_run ? "rank sent" : "rank"}};
+    if (!report.dry_run) rows.front().push_back("RSE");
+    const Index shown = clients <= most_rows ? clients : shown_rows;
+    for (Index k = 0; k < shown; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        rows.push_back(
+            {report.federation.name(k), count_text(report.federation.rows[at]), count_text(result.personal_ranks[at])});
+        if (!report.dry_run) rows.back().push_back(number_text(result.rse_per_client[at]));
+    }
+    std::string text = table(rows);
+    if (shown < clients) {
+        text += fmt::format("... and {} more", count_text(clients - shown));
+        if (!report.dry_run) {
+            const auto [least, most] = std::minmax_element(result.rse_per_client.begin(), result.rse_per_client.end());
+            text += fmt::format("; RSE of all from {} to {}", number_text(*least), number_text(*most));
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string what_ran(const SimulationReport& report) {
+    if (!is_ctt(report)) {
+        return report.method == "local" ? "every client alone, nothing shared" : "centralized, all rows on one pile";
+    }
+    const Job& job = report.result.job;
+    const std::string graph = is_decentralized(report) ? fmt::format(" on the graph {}", job.graph) : "";
+    return fmt::format("{}{}, {}", to_string(job.network), graph, to_string(job.aggregate));
+}
+
+std::string traffic_text(const SimulationReport& report) {
+    const auto& result = report.result;
+    const auto clients = static_cast<double>(result.personal_ranks.size());
+    if (result.numbers_total == 0) return "nothing";
+    if (is_decentralized(report)) {
+        return fmt::format("{} numbers per link and direction; {} numbers, {} in all",
+                           numbers_text(result.numbers_up_per_client), numbers_text(result.numbers_total),
+                           size_text(result.bytes_up + result.bytes_down));
+    }
+    return fmt::format("{} numbers up ({}), {} down ({}) per client; {} numbers in all",
+                       numbers_text(result.numbers_up_per_client), size_text(result.bytes_up / clients),
+                       numbers_text(result.numbers_down_per_client), size_text(result.bytes_down / clients),
+                       numbers_text(result.numbers_total));
+}
+
+}  // namespace
+
+Json simulation_json(const SimulationReport& report) {
+    const auto& result = report.result;
+    Json json;
+    if (!report.dry_run) {
+        json["rse"] = result.rse;
+        if (result.rse_heldout) json["rse_heldout"] = *result.rse_heldout;
+        json["rse_per_client"] = result.rse_per_client;
+    }
+    if (result.rel_error_bound) json["rel_error_bound"] = *result.rel_error_bound;
+    json["ranks"] = result.ranks;
+    json["personal_ranks"] = result.personal_ranks;
+    json["rounds"] = result.rounds;
+    json["numbers_up_per_client"] = number(result.numbers_up_per_client);
+    json["numbers_down_per_client"] = number(result.numbers_down_per_client);
+    json["numbers_total"] = number(result.numbers_total);
+    json["bytes_up"] = number(result.bytes_up);
+    json["bytes_down"] = number(result.bytes_down);
+    const PhaseSeconds& seconds = result.seconds;
+    json["seconds"] = {{"clients_max", seconds.clients_max},
+                       {"clients_sum", seconds.clients_sum},
+                       {"server", seconds.server},
+                       {"total", seconds.total}};
+    if (result.consensus) {
+        json["consensus"] = {{"lambda2", result.consensus->lambda2},
+                             {"iterations", result.consensus->iterations},
+                             {"error", result.consensus->error}};
+    }
+    json["method"] = report.method;
+    if (is_ctt(report)) {
+        json["network"] = to_string(result.job.network);
+        json["aggregate"] = to_string(result.job.aggregate);
+    }
+    json["clients"] = result.personal_ranks.size();
+    if (report.resumed_clients > 0) json["resumed_clients"] = report.resumed_clients;
+    if (report.dry_run) json["dry_run"] = true;
+    json["seed"] = report.seed;
+    json["version"] = version();
+    if (!report.output.empty()) json["output"] = report.output;
+    if (!report.state.empty()) json["state"] = report.state;
+    return json;
+}
+
+std::string simulation_text(const SimulationReport& report) {
+    const auto& result = report.result;
+    std::string text = client_table(report) + "\n";
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"clients", fmt::format("{} from {}{}", count_text(report.federation.clients()), report.federation.description,
+                                report.resumed_clients > 0
+                                    ? fmt::format(", and {} merged before", count_text(report.resumed_clients))
+                                    : "")},
+        {"method", what_ran(report)},
+        {"ranks", ranks_text(result.ranks)}};
+    if (report.dry_run) {
+        rows.emplace_back("dry run", "nothing fitted; this is what would be sent");
+    } else {
+        rows.emplace_back(
+            "RSE", fmt::format("{} (relative error {})", number_text(result.rse), number_text(std::sqrt(result.rse))));
+        if (result.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*result.rse_heldout)));
+    }
+    if (result.rel_error_bound) {
+        rows.emplace_back("certified", fmt::format("relative error at most {}{}", number_text(*result.rel_error_bound),
+                                                   report.resumed_clients > 0 ? " over everybody merged" : ""));
+    }
+    rows.emplace_back("rounds", count_text(result.rounds));
+    rows.emplace_back("sent", traffic_text(report));
+    if (result.consensus) {
+        rows.emplace_back("consensus",
+                          fmt::format("{} iterations, error {}, lambda_2 {}", result.consensus->iterations,
+                                      number_text(result.consensus->error), number_text(result.consensus->lambda2)));
+    }
+    const PhaseSeconds& seconds = result.seconds;
+    rows.emplace_back("time", fmt::format("{}; slowest client {}, all clients {}, server {}",
+                                          seconds_text(seconds.total), seconds_text(seconds.clients_max),
+                                          seconds_text(seconds.clients_sum), seconds_text(seconds.server)));
+    if (!report.output.empty()) {
+        rows.emplace_back("written", fmt::format("{}/features.npz, personal_1.npz{}", report.output,
+                                                 report.federation.clients() > 1
+                                                     ? fmt::format(" ... personal_{}.npz", report.federation.clients())
+                                                     : ""));
+    }
+    if (!report.state.empty()) rows.emplace_back("state", report.state);
+    return text + fields(rows);
+}
+
+}  // namespace couplet::cli

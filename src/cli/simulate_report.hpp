@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "couplet/sim/simulate.hpp"
+#include "federation.hpp"
+#include "session.hpp"
+
+namespace couplet::cli {
+
+/// What a simulation gave, with what the user must know to read it.
+struct SimulationReport {
+    Federation federation;
+    SimulationResult result;
+    std::string method;  ///< ctt, centralized, local
+    bool dry_run = false;
+    Index resumed_clients = 0;  ///< merged before, without their data here
+    std::string output;         ///< folder written; empty: none
+    std::string state;          ///< file of the merge; empty: none
+    std::uint64_t seed = 0;
+};
+
+/// The fields of `simulate --json`.
+Json simulation_json(const SimulationReport& report);
+
+/// For people: a line per client up to a dozen, then the totals.
+std::string simulation_text(const SimulationReport& report);
+
+}  // namespace couplet::cli

@@ -1,0 +1,156 @@
+#include "couplet/sim/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/ctt/star.hpp"
+#include "couplet/tt/rounding.hpp"
+#include "couplet/tt/tt_svd.hpp"
+#include "run.hpp"
+
+namespace couplet {
+namespace {
+
+/// Checks what these methods cannot do and fills in the defaults of a rank or an error, which are the stack's.
+Job reference_job(const ClientSource& source, const SimulationOptions& options) {
+    if (source.clients() < 1) {
+        throw InputError({"clients", "none", "at least one client", "Name at least one tensor file."});
+    }
+    if (options.dry_run || options.save_state || options.resume) {
+        throw InputError({options.dry_run  ? "--dry-run"
+                          : options.resume ? "--resume"
+                                           : "--save-state",
+                          "a method without a federation", "the method ctt", ""});
+    }
+    JobOptions asked;
+    asked.rank = options.job.rank;
+    asked.eps = options.job.eps;
+    asked.eps2 = options.job.eps2;
+    asked.seed = options.job.seed;
+    return resolve_job(asked);
+}
+
+/// Limits of the N - 1 bonds of a tensor of this order.
+TtSvdOptions bond_limits(const Job& job, Index order) {
+    TtSvdOptions how;
+    how.seed = job.seed;
+    const Index bonds = order - 1;
+    const double share = job.eps ? *job.eps / std::sqrt(static_cast<double>(bonds)) : 0;
+    const double feature = job.eps ? share : job.eps2 / std::sqrt(static_cast<double>(std::max<Index>(1, bonds - 1)));
+    how.bonds.assign(static_cast<std::size_t>(bonds), BondLimit{feature, unlimited_rank});
+    // Without a rank the first bond needs an error of its own.
+    const double first = job.eps ? share : job.rank ? 0.0 : feature;
+    how.bonds.front() = {first, job.rank.value_or(unlimited_rank)};
+    return how;
+}
+
+/// Cores 2..N of the TT-SVD of x, orthonormal and ordered by importance.
+Features features_of(TensorView<const double> x, const Job& job) {
+    auto train = tt_svd(x, bond_limits(job, x.shape().order())).train;
+    auto cores = left_orthonormalise(train).train;
+    auto all = std::move(cores).release();
+    all.erase(all.begin());
+    return orthonormal_features(TensorTrain<double>(std::move(all)));
+}
+
+/// Prepares all clients and checks that they fit together.
+std::vector<PreparedClient> gather(SimulationRun& run) {
+    std::vector<PreparedClient> clients(static_cast<std::size_t>(run.clients()));
+    std::vector<Hello> hellos(clients.size());
+    run.for_clients(
+        "read",
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            clients[at] = run.prepare(k);
+            hellos[at] = StarClient(run.job_, clients[at].training->view()).hello();
+        },
+        [](Index) {});
+    start_job(run.job_, hellos);
+    return clients;
+}
+
+Tensor<double> stack_rows(const std::vector<PreparedClient>& clients) {
+    const auto first = clients.front().training->shape().sizes();
+    std::vector<Index> sizes(first.begin(), first.end());
+    sizes[0] = 0;
+    for (const auto& client : clients) sizes[0] += client.training->shape()[0];
+    Tensor<double> all{Shape(std::move(sizes))};
+    double* target = all.data();
+    for (const auto& client : clients) {
+        target = std::copy_n(client.training->data(), client.training->size(), target);
+    }
+    return all;
+}
+
+}  // namespace
+
+SimulationResult reference_centralized(const ClientSource& source, SimulationOptions options) {
+    const Job job = reference_job(source, options);
+    SimulationRun run(source, options, job);
+    auto& result = run.result_;
+    const auto clients = gather(run);
+    Features features;
+    double numbers = 0;
+    {
+        const Stopwatch watch(result.seconds.server);
+        report(options.progress, "decompose", 0, 1);
+        const Tensor<double> all = stack_rows(clients);
+        numbers = static_cast<double>(all.size());
+        features = features_of(all.view(), job);
+        report(options.progress, "decompose", 1, 1);
+    }
+    std::vector<PersonalFit> fits(clients.size());
+    run.for_clients(
+        "refit",
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            fits[at] = refit(clients[at].training->view(), features);
+        },
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            run.book(k, clients[at], fits[at], features);
+            result.personal_ranks.push_back(features.train.left_rank());
+            result.bytes_up += serialised_bytes(static_cast<double>(clients[at].training->size()));
+        });
+    const auto count = static_cast<double>(clients.size());
+    const auto down = static_cast<double>(features.train.parameters());
+    result.rounds = 2;
+    result.numbers_up_per_client = numbers / count;
+    result.numbers_down_per_client = down;
+    result.numbers_total = numbers + down * count;
+    result.bytes_down = serialised_bytes(down) * count;
+    result.features = std::move(features);
+    return run.finish();
+}
+
+SimulationResult reference_local(const ClientSource& source, SimulationOptions options) {
+    const Job job = reference_job(source, options);
+    SimulationRun run(source, options, job);
+    auto& result = run.result_;
+    const auto clients = gather(run);
+    std::vector<Features> features(clients.size());
+    std::vector<PersonalFit> fits(clients.size());
+    std::vector<Index> ranks;
+    run.for_clients(
+        "clients",
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            features[at] = features_of(clients[at].training->view(), job);
+            fits[at] = refit(clients[at].training->view(), features[at]);
+        },
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            run.book(k, clients[at], fits[at], features[at]);
+            const auto& own = features[at].train.ranks();
+            ranks.resize(own.size(), 0);
+            std::transform(own.begin(), own.end(), ranks.begin(), ranks.begin(),
+                           [](Index a, Index b) { return std::max(a, b); });
+            result.personal_ranks.push_back(own.front());
+        });
+    result.ranks = std::move(ranks);
+    return run.finish();
+}
+
+}  // namespace couplet

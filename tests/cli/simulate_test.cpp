@@ -1,0 +1,313 @@
+#include <limits>
+
+#include "cli_test_support.hpp"
+
+namespace couplet::testing {
+namespace {
+
+class SimulateTest : public CliTest {
+  protected:
+    /// Three clients a.npy, b.npy, c.npy of 12, 9 and 6 patients with features 5 x 4 and noise.
+    SimulateTest() {
+        python(
+            "r = np.random.default_rng(5); w = r.standard_normal((4, 5, 4))\n"
+            "for name, rows in zip('abc', (12, 9, 6)):\n"
+            "    x = np.einsum('ia,ajk->ijk', r.random((rows, 4)), w) + 0.05 * r.standard_normal((rows, 5, 4))\n"
+            "    np.save(name + '.npy', x)\n");
+    }
+    Outcome simulate(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), "simulate");
+        arguments.emplace_back("--json");
+        return couplet(arguments);
+    }
+    Json fitted(std::vector<std::string> arguments) {
+        const Outcome run = simulate(std::move(arguments));
+        EXPECT_EQ(run.status, 0) << run.err;
+        return run.status == 0 ? run.json() : Json();
+    }
+    /// RSE of the best rank-4 rows of all files stacked, by NumPy.
+    double stacked_rse() {
+        return std::stod(
+            python("x = np.concatenate([np.load(n + '.npy') for n in 'abc']).reshape(27, -1)\n"
+                   "s = np.linalg.svd(x, compute_uv=False)\n"
+                   "print((s[4:]**2).sum() / (s**2).sum())"));
+    }
+    void refused(std::vector<std::string> arguments, const std::string& message) {
+        const Outcome run = simulate(std::move(arguments));
+        EXPECT_EQ(run.status, 2) << message << "\n" << run.err;
+        EXPECT_NE(run.err.find(message), std::string::npos) << run.err << "should say " << message;
+        EXPECT_EQ(run.out, "");
+    }
+};
+
+TEST_F(SimulateTest, StarReachesTheStackedError) {
+    const Json json = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4"});
+    const double best = stacked_rse();
+    EXPECT_GE(json["rse"], best * 0.999);
+    EXPECT_LE(json["rse"], best * 1.05 + 1e-4);
+    EXPECT_LE(std::sqrt(json["rse"].get<double>()), json["rel_error_bound"].get<double>() + 1e-12);
+    EXPECT_EQ(json["rse_per_client"].size(), 3U);
+    EXPECT_EQ(json["personal_ranks"], Json({4, 4, 4}));
+    EXPECT_EQ(json["ranks"].size(), 3U);
+    EXPECT_EQ(json["ranks"].front(), 4);
+    EXPECT_EQ(json["ranks"].back(), 1);
+    EXPECT_EQ(json["rounds"], 2);
+    EXPECT_EQ(json["method"], "ctt");
+    EXPECT_EQ(json["clients"], 3);
+    EXPECT_FALSE(json.contains("rse_heldout") || json.contains("consensus") || json.contains("dry_run"));
+    for (const char* field :
+         {"numbers_up_per_client", "numbers_down_per_client", "numbers_total", "bytes_up", "bytes_down"}) {
+        EXPECT_GT(json[field].get<double>(), 0) << field;
+    }
+    for (const char* part : {"clients_max", "clients_sum", "server", "total"}) {
+        EXPECT_TRUE(json["seconds"].contains(part)) << part;
+    }
+    EXPECT_TRUE(json.contains("seed") && json.contains("version"));
+}
+
+TEST_F(SimulateTest, WithoutARankTheErrorIsCertified) {
+    for (const char* eps : {"0.1", "0.02"}) {
+        const Json json = fitted({"a.npy", "b.npy", "c.npy", "--eps", eps});
+        EXPECT_LE(json["rel_error_bound"].get<double>(), std::stod(eps));
+        EXPECT_LE(std::sqrt(json["rse"].get<double>()), json["rel_error_bound"].get<double>() + 1e-12);
+    }
+    EXPECT_LE(fitted({"a.npy", "b.npy"})["rel_error_bound"].get<double>(), 0.1);
+}
+
+TEST_F(SimulateTest, DecentralizedAgreesWithTheStar) {
+    const double best = stacked_rse();
+    for (const char* aggregate : {"subspace", "stack"}) {
+        const Json json = fitted({"a.npy", "b.npy", "c.npy", "--network", "decentralized", "--aggregate", aggregate,
+                                  "--graph", "path", "--rank", "4"});
+        EXPECT_LE(json["rse"], best * 1.05 + 1e-4) << aggregate;
+        EXPECT_EQ(json.contains("consensus"), std::string(aggregate) == "subspace");
+    }
+    const Json plain = fitted({"a.npy", "b.npy", "c.npy", "--network", "decentralized", "--aggregate", "average",
+                               "--rank", "4", "--weights", "magic", "--iterations", "3"});
+    EXPECT_EQ(plain["consensus"]["iterations"], 3);
+    EXPECT_GT(plain["consensus"]["lambda2"].get<double>(), 0);
+    EXPECT_EQ(plain["numbers_up_per_client"], 3 * 4 * 20);
+}
+
+TEST_F(SimulateTest, CentralizedAndLocalAreReferences) {
+    const Json all = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--method", "centralized", "--eps2", "0"});
+    EXPECT_NEAR(all["rse"].get<double>(), stacked_rse(), 1e-10);
+    EXPECT_EQ(all["method"], "centralized");
+    EXPECT_EQ(all["numbers_up_per_client"], 9 * 20);
+    const Json alone = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--method", "local"});
+    EXPECT_LE(alone["rse"].get<double>(), all["rse"].get<double>() + 1e-4);
+    EXPECT_EQ(alone["rounds"], 0);
+    EXPECT_EQ(alone["numbers_total"], 0);
+    refused({"a.npy", "--rank", "4", "--method", "local", "--network", "star"}, "--network: given with --method local");
+    refused({"a.npy", "--rank", "4", "--method", "local", "-o", "r"}, "couplet decompose writes the model");
+}
+
+TEST_F(SimulateTest, SplitAndSyntheticMakeClients) {
+    EXPECT_EQ(fitted({"--split", "5", "a.npy", "--rank", "2"})["clients"], 5);
+    const Json generated = fitted({"--synthetic", "12x4x3", "--clients", "3", "--rank", "4", "--seed", "3"});
+    ASSERT_EQ(couplet({"data", "synthetic", "12x4x3", "--clients", "3", "--seed", "3", "-o", "d"}).status, 0);
+    const Json read = fitted({"d/client_1.npy", "d/client_2.npy", "d/client_3.npy", "--rank", "4", "--seed", "3"});
+    EXPECT_EQ(generated["rse_per_client"], read["rse_per_client"]);
+    EXPECT_EQ(generated["seed"], 3);
+    EXPECT_EQ(fitted({"--synthetic", "12x4x3", "--rank", "2"})["clients"], 4);
+}
+
+TEST_F(SimulateTest, OtherFormatsAreClientsToo) {
+    python(
+        "x = np.load('a.npy')[:, :, 0]; np.savetxt('a.csv', x, delimiter=','); np.save('f.npy', "
+        "x.astype('f4')); np.save('g.npy', np.asfortranarray(x))");
+    const Json json = fitted({"a.csv", "f.npy", "g.npy", "--rank", "3"});
+    EXPECT_EQ(json["ranks"], Json({3, 1}));
+    EXPECT_NEAR(json["rse_per_client"][0].get<double>(), json["rse_per_client"][2].get<double>(), 1e-9);
+}
+
+TEST_F(SimulateTest, FolderHoldsCoresWhoseProductIsTheTensor) {
+    const Json json = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "-o", "new/result"});
+    EXPECT_EQ(json["output"], "new/result");
+    const std::string measured = python(
+        "f = np.load('new/result/features.npz'); e = n = 0\n"
+        "assert 'core_1' not in f\n"
+        "for k, name in enumerate('abc'):\n"
+        "    x = np.load(name + '.npy'); p = np.load(f'new/result/personal_{k + 1}.npz')['core_1']\n"
+        "    assert p.shape == (1, x.shape[0], 4), p.shape\n"
+        "    y = np.einsum('aib,bjc,ckd->ijk', p, f['core_2'], f['core_3'])\n"
+        "    e += ((x - y)**2).sum(); n += (x**2).sum()\n"
+        "print(e / n)");
+    EXPECT_NEAR(std::stod(measured), json["rse"].get<double>(), 1e-9);
+    refused({"a.npy", "--rank", "2", "-o", "new/result"}, "the file exists; expected a folder without results");
+    fitted({"a.npy", "--rank", "2", "-o", "new/result", "--force"});
+    EXPECT_FALSE(std::filesystem::exists(path("new/result/personal_2.npz")));
+    EXPECT_EQ(couplet({"info", "new/result/features.npz"}).status, 0);
+}
+
+TEST_F(SimulateTest, LabelsTravelWithTheFeatures) {
+    put("l.csv", "height,weight,age\n1,2,3\n4,5,7\n2,2,1\n5,3,1\n");
+    fitted({"l.csv", "--rank", "2", "-o", "r"});
+    const auto model = to_double(load_model(path("r/features.npz")));
+    ASSERT_EQ(model.labels.size(), 1U);
+    EXPECT_EQ(model.labels[0].entries, (std::vector<std::string>{"height", "weight", "age"}));
+}
+
+TEST_F(SimulateTest, LabelsOfTheManifestTravelToo) {
+    put("cms.csv", "1,1,1,1,1\n1,1,2,1,2\n1,2,1,1,1\n1,3,1,1,2\n1,3,2,1,1\n");
+    ASSERT_EQ(couplet({"data", "ehr", "--data", "cms.csv", "--top", "2x2", "--clients", "1", "-o", "d"}).status, 0);
+    const Json manifest = Json::parse(get("d/manifest.json"));
+    fitted({"d/client_1.npy", "--rank", "1", "-o", "r"});
+    const auto model = to_double(load_model(path("r/features.npz")));
+    ASSERT_EQ(model.labels.size(), 2U);
+    EXPECT_EQ(model.labels[1].name, manifest["mode_labels"][2]["name"]);
+    EXPECT_EQ(Json(model.labels[1].entries), manifest["mode_labels"][2]["entries"]);
+}
+
+TEST_F(SimulateTest, HeldOutPatientsAreScored) {
+    const Json json = fitted({"a.npy", "b.npy", "--rank", "4", "--heldout", "0.25"});
+    EXPECT_GT(json["rse_heldout"].get<double>(), 0);
+    EXPECT_LT(json["rse_heldout"].get<double>(), 0.5);
+    const Json scaled = fitted({"a.npy", "b.npy", "--rank", "4", "--scale-clients", "norm"});
+    EXPECT_LT(scaled["rse"].get<double>(), 0.1);
+}
+
+TEST_F(SimulateTest, DryRunSaysWhatWouldBeSent) {
+    const Json fit = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4"});
+    const Json dry = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--dry-run"});
+    EXPECT_EQ(dry["dry_run"], true);
+    EXPECT_FALSE(dry.contains("rse") || dry.contains("rse_per_client"));
+    for (const char* field : {"numbers_up_per_client", "numbers_down_per_client", "numbers_total", "bytes_up",
+                              "bytes_down", "ranks", "personal_ranks", "rounds"}) {
+        EXPECT_EQ(dry[field], fit[field]) << field;
+    }
+    const Json peers = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--network", "decentralized", "--dry-run"});
+    EXPECT_FALSE(peers.contains("rse"));
+    EXPECT_GT(peers["numbers_total"].get<double>(), 0);
+    refused({"a.npy", "--rank", "2", "--dry-run", "-o", "r"}, "--output: given with --dry-run");
+}
+
+TEST_F(SimulateTest, OneMoreClientJoinsASavedMerge) {
+    const Json all = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4"});
+    fitted({"a.npy", "b.npy", "--rank", "4", "--save-state", "s.npz"});
+    const Json joined = fitted({"--resume", "s.npz", "c.npy", "--rank", "4", "--save-state", "t.npz", "-o", "r"});
+    EXPECT_EQ(joined["clients"], 1);
+    EXPECT_EQ(joined["resumed_clients"], 2);
+    EXPECT_EQ(joined["rse_per_client"].size(), 1U);
+    EXPECT_NEAR(joined["rel_error_bound"].get<double>(), all["rel_error_bound"].get<double>(), 0.01);
+    // The features cover those who were merged before.
+    const Outcome before = couplet({"project", "r/features.npz", "a.npy", "--json"});
+    EXPECT_NEAR(before.json()["rse"].get<double>(), all["rse_per_client"][0].get<double>(), 1e-3);
+    EXPECT_EQ(fitted({"--resume", "t.npz", "a.npy", "--rank", "4"})["resumed_clients"], 3);
+    // The same file may be continued in place.
+    fitted({"--resume", "t.npz", "a.npy", "--rank", "4", "--save-state", "t.npz", "--force"});
+
+    refused({"--resume", "r/features.npz", "a.npy", "--rank", "4"}, "a file written by simulate --save-state");
+    refused({"--resume", "a.npy", "b.npy", "--rank", "4"}, "a.npy");
+    save("other.npy", smooth<double>({5, 3, 4}));
+    refused({"--resume", "s.npz", "other.npy", "--rank", "4"}, "s.npz: a merge over features 5 x 4; expected 3 x 4");
+    refused({"a.npy", "--rank", "4", "--aggregate", "subspace", "--save-state", "u.npz"}, "--save-state");
+}
+
+TEST_F(SimulateTest, WarningsNameClients) {
+    const Outcome twice = simulate({"a.npy", "./a.npy", "--rank", "3"});
+    EXPECT_EQ(twice.status, 0);
+    EXPECT_NE(twice.err.find("warning: a.npy and ./a.npy are the same file"), std::string::npos) << twice.err;
+    const Outcome capped = simulate({"a.npy", "b.npy", "c.npy", "--rank", "8"});
+    EXPECT_EQ(capped.status, 0);
+    EXPECT_NE(capped.err.find("warning: --rank 8 is more than 1 of 3 clients can give: c.npy (6)"), std::string::npos)
+        << capped.err;
+    EXPECT_EQ(capped.json()["personal_ranks"][2], 6);
+    EXPECT_EQ(simulate({"a.npy", "a.npy", "--rank", "3", "--quiet"}).err, "");
+}
+
+TEST_F(SimulateTest, AZeroClientIsOneLikeOthers) {
+    save("zero.npy", Tensor<double>::zeros({4, 5, 4}));
+    for (const char* network : {"star", "decentralized"}) {
+        const Json json = fitted({"a.npy", "zero.npy", "--rank", "3", "--network", network});
+        EXPECT_EQ(json["rse_per_client"][1], 0.0) << network;
+    }
+    EXPECT_EQ(fitted({"zero.npy", "--rank", "2"})["rse"], 0.0);
+}
+
+TEST_F(SimulateTest, ProgressIsALinePerPhase) {
+    const Outcome run = simulate({"a.npy", "b.npy", "--rank", "3"});
+    for (const char* phase : {"hello of 2 done in", "clients of 2 done in", "refit of 2 done in"}) {
+        EXPECT_NE(run.err.find(phase), std::string::npos) << run.err;
+    }
+}
+
+TEST_F(SimulateTest, TextForPeopleIsATable) {
+    const Outcome run = couplet({"simulate", "a.npy", "b.npy", "--rank", "3"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    for (const char* part : {"client  patients  rank", "a.npy", "RSE", "certified", "rounds", "sent", "time"}) {
+        EXPECT_NE(run.out.find(part), std::string::npos) << run.out;
+    }
+    const Outcome many = couplet({"simulate", "--synthetic", "3x4x4:patients=each", "--clients", "40", "--rank", "2"});
+    EXPECT_NE(many.out.find("... and 34 more; RSE of all from"), std::string::npos) << many.out;
+}
+
+TEST_F(SimulateTest, ClientsThatDoNotFitAreNamed) {
+    refused({"--rank", "3"}, "FILES...: no clients");
+    save("wide.npy", smooth<double>({5, 5, 7}));
+    refused({"a.npy", "wide.npy", "--rank", "3"}, "wide.npy (client 2): mode 3 has size 7; expected 4 as a.npy has");
+    save("flat.npy", smooth<double>({5, 20}));
+    refused({"a.npy", "b.npy", "flat.npy", "--rank", "3"}, "flat.npy (client 3): 2 modes; expected 3 as a.npy has");
+    save("line.npy", smooth<double>({5}));
+    refused({"line.npy", "--rank", "1"}, "line.npy: a tensor of order 1");
+    Tensor<double> nan = smooth<double>({5, 5, 4});
+    nan.data()[27] = std::numeric_limits<double>::quiet_NaN();
+    save("nan.npy", nan);
+    refused({"a.npy", "nan.npy", "--rank", "3"}, "nan.npy");
+    refused({"a.npy", "nan.npy", "--rank", "3"}, "1, 1, 3");
+    refused({"a.npy", "gone.npy", "--rank", "3"}, "gone.npy: no such file");
+    refused({"a.npy", "--synthetic", "9x3x3", "--rank", "3"}, "a.npy: a file together with --synthetic");
+    refused({"a.npy", "--clients", "3", "--rank", "3"}, "--clients: given with files");
+}
+
+TEST_F(SimulateTest, RanksAndErrorsThatMeanNothingAreRefused) {
+    refused({"a.npy", "b.npy", "c.npy", "--aggregate", "average", "--rank", "8"},
+            "a rank every client can give (client 1 12, client 2 9, client 3 6)");
+    refused({"a.npy", "--aggregate", "average", "--rank", "3", "--eps", "0.1"}, "--eps: ");
+    refused({"a.npy", "--aggregate", "subspace", "--rank", "3", "--eps1", "0.1"}, "--eps1: ");
+    refused({"a.npy", "--aggregate", "subspace"}, "--rank: no rank");
+    refused({"a.npy", "--eps", "2"}, "--eps: 2");
+    refused({"a.npy", "--rank", "0"}, "--rank: 0");
+    refused({"--split", "0", "a.npy", "--rank", "3"}, "--split: 0");
+    refused({"--split", "13", "a.npy", "--rank", "3"}, "--split: 13 clients; expected 1 to 12");
+    refused({"--split", "2", "a.npy", "b.npy", "--rank", "3"}, "--split: 2 files; expected one file to split");
+    refused({"a.npy", "--rank", "3", "--heldout", "1"}, "--heldout");
+    refused({"a.npy", "--rank", "3", "--no-refit"}, "--no-refit");
+    refused({"a.npy", "--rank", "3", "--sketch", "gram"}, "--sketch: given with --aggregate stack");
+    refused({"a.npy", "--rank", "3", "--graph", "ring"}, "--graph: given with --network star");
+    refused({"a.npy", "--rank", "3", "--secure"}, "no such option");
+}
+
+TEST_F(SimulateTest, NetworksThatCannotAgreeAreRefused) {
+    const auto peers = [&](std::vector<std::string> extra, const std::string& message) {
+        std::vector<std::string> all{"--synthetic",   "16x4x3", "--clients", "4",           "--network",
+                                     "decentralized", "--rank", "3",         "--aggregate", "average"};
+        all.insert(all.end(), extra.begin(), extra.end());
+        refused(all, message);
+    };
+    put("apart.txt", "1 2\n3 4\n");
+    peers({"--graph", "file:apart.txt"}, "{1, 2}");
+    peers({"--graph", "file:none.txt"}, "none.txt");
+    peers({"--graph", "torus"}, "--graph: 'torus'");
+    put("skew.txt", "0.5 0.5 0 0\n0.25 0.75 0 0\n0 0 0.5 0.5\n0 0 0.5 0.5\n");
+    peers({"--weights", "file:skew.txt"}, "expected a symmetric matrix");
+    put("sum.txt", "0.5 0.25 0 0\n0.25 0.75 0 0\n0 0 0.5 0.5\n0 0 0.5 0.5\n");
+    peers({"--weights", "file:sum.txt"}, "row 1 has the sum 0.75");
+    peers({"--weights", "heavy"}, "'heavy'");
+    peers({"--consensus", "gossip"}, "--consensus: 'gossip'");
+    peers({"--iterations", "many"}, "'many'");
+    refused(
+        {"a.npy", "b.npy", "--network", "decentralized", "--aggregate", "average", "--rank", "3", "--weights", "magic"},
+        "2");
+}
+
+TEST_F(SimulateTest, ResultsDoNotDependOnThreads) {
+    Json one = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--threads", "1"});
+    Json two = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--threads", "2"});
+    one.erase("seconds");
+    two.erase("seconds");
+    EXPECT_EQ(one, two);
+}
+
+}  // namespace
+}  // namespace couplet::testing
