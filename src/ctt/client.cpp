@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "couplet/linalg/products.hpp"
+#include "couplet/linalg/qr.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/rounding.hpp"
 #include "couplet/tt/tt_svd.hpp"
@@ -69,6 +70,18 @@ TensorTrain<double> rotated(const TensorTrain<double>& train) {
     return left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
 }
 
+/// Orthonormal columns, as many as asked for: data of a smaller rank has fewer singular vectors.
+Matrix<double> with_columns(Matrix<double> u, Index count) {
+    if (u.cols() >= count) return u;
+    auto wide = Matrix<double>::zeros(u.rows(), count);
+    for (Index i = 0; i < u.rows(); ++i) std::copy_n(u.view().row(i), u.cols(), wide.view().row(i));
+    const Index given = u.cols();
+    orthonormalise_columns(wide.view());
+    // Those given stay as they are, signs included.
+    for (Index i = 0; i < u.rows(); ++i) std::copy_n(u.view().row(i), given, wide.view().row(i));
+    return wide;
+}
+
 std::vector<double> upper_triangle(const Matrix<double>& g) {
     std::vector<double> result;
     result.reserve(static_cast<std::size_t>(g.rows() * (g.rows() + 1) / 2));
@@ -113,8 +126,8 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
 
 AverageStep average_client(TensorView<const double> x, Index rank, double eps1) {
     const Shape features = feature_shape(x.shape());
-    auto svd = truncated_svd<double>(x.unfold(1), {.max_rank = rank});
-    auto weighted = product<double>(svd.u.view(), x.unfold(1), Op::transpose);
+    auto personal = with_columns(truncated_svd<double>(x.unfold(1), {.max_rank = rank}).u, rank);
+    auto weighted = product<double>(personal.view(), x.unfold(1), Op::transpose);
     const double norm2 = squared_norm(x.unfold(1));
     const double weighted2 = squared_norm<double>(weighted.view());
     // D_k as (R1 I2) x I3 x ...: the rest of the TT-SVD, with the printed delta at every bond.
@@ -134,7 +147,7 @@ AverageStep average_client(TensorView<const double> x, Index rank, double eps1) 
     const double tt_tail2 = rest.rel_error * rest.rel_error * weighted2;
     Upload upload{ReleaseGate::release(FeatureBlock(TensorTrain<double>(std::move(list)))), x.shape()[0], norm2,
                   std::max(0.0, norm2 - weighted2), tt_tail2};
-    return {std::move(svd.u), std::move(weighted), std::move(upload)};
+    return {std::move(personal), std::move(weighted), std::move(upload)};
 }
 
 Released<std::vector<double>> release_state(const AverageStep& step) {
@@ -142,7 +155,7 @@ Released<std::vector<double>> release_state(const AverageStep& step) {
 }
 
 Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q) {
-    if (q.data == nullptr) return ReleaseGate::release(upper_triangle(gram(x.unfold(1), Side::right)));
+    if (q.size() == 0) return ReleaseGate::release(upper_triangle(gram(x.unfold(1), Side::right)));
     const auto image = product<double>(x.unfold(1), q);
     const auto sum = product<double>(x.unfold(1), image.view(), Op::transpose);
     return ReleaseGate::release(std::vector<double>(sum.data(), sum.data() + sum.size()));
