@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
+#include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/contraction.hpp"
@@ -28,9 +30,17 @@ bool dense_is_cheaper(const Shape& shape, const TensorTrain<double>& train) {
     return expand + 2 * static_cast<double>(shape[0]) * p * rank < contraction;
 }
 
+void require_fit(const Shape& shape, const TensorTrain<double>& train) {
+    const auto modes = shape.sizes().subspan(std::min<std::size_t>(1, shape.sizes().size()));
+    if (std::ranges::equal(modes, train.shape().sizes())) return;
+    throw InputError({"features", "modes " + train.shape().to_string(),
+                      "those of the tensor " + shape.to_string() + " after the first", ""});
+}
+
 }  // namespace
 
 PersonalFit refit(TensorView<const double> x, const Features& features) {
+    require_fit(x.shape(), features.train);
     PersonalFit fit;
     const auto rows = x.unfold(1);
     Matrix<double> w;
@@ -54,6 +64,11 @@ PersonalFit refit(TensorView<const double> x, const Features& features) {
 }
 
 double fixed_error2(TensorView<const double> x, const Matrix<double>& weighted, const Features& features) {
+    require_fit(x.shape(), features.train);
+    if (features.train.left_rank() != weighted.rows()) {
+        throw InputError({"features", "rank " + std::to_string(features.train.left_rank()),
+                          std::to_string(weighted.rows()) + " as the personal core", ""});
+    }
     // ||X - U W||^2 = ||X||^2 - ||D||^2 + ||D - W||^2 with D = U^T X.
     const auto w = features.train.full();
     double difference2 = 0;
