@@ -14,6 +14,9 @@
 namespace couplet {
 namespace {
 
+// Below this part of ||X||^2 the difference of norms is no longer good to 1e-12 of ||X|| once its root is taken.
+constexpr double cancelled = 1e-6;
+
 /// Flops of contracting from the right, and of multiplying the features out and projecting.
 bool dense_is_cheaper(const Shape& shape, const TensorTrain<double>& train) {
     const auto& r = train.ranks();
@@ -54,7 +57,7 @@ PersonalFit refit(TensorView<const double> x, const Features& features) {
     fit.norm2 = squared_norm(rows);
     const double kept = squared_norm<double>(fit.personal.view());
     fit.error2 = std::max(0.0, fit.norm2 - kept);
-    if (fit.norm2 > 0 && fit.error2 < 1e-12 * fit.norm2) {
+    if (fit.norm2 > 0 && fit.error2 < cancelled * fit.norm2) {
         if (w.size() == 0) w = Matrix<double>::adopt(features.train.full().release(), rank, rows.cols);
         auto residual = Matrix<double>::copy(rows);
         multiply<double>(fit.personal.view(), Op::none, w.view(), Op::none, residual.view(), -1.0, 1.0);
