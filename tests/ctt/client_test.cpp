@@ -19,7 +19,7 @@ static_assert(!std::is_default_constructible_v<Released<FeatureBlock>>);
 static_assert(!std::is_constructible_v<FromClient, Tensor<double>>);
 static_assert(!std::is_constructible_v<PeerBody, Tensor<double>>);
 
-Matrix<double> rows_of(const FeatureBlock& block) {
+Matrix<double> block_rows(const FeatureBlock& block) {
     Matrix<double> rows(block.rows(), block.features().size());
     block.expand(rows.view());
     return rows;
@@ -103,19 +103,41 @@ TEST(CompressClientTest, TailsCoverTheError) {
             EXPECT_LE(upload.svd_tail2, eps * eps * norm2 * (1 + 1e-12));
             EXPECT_LE(upload.tt_tail2, eps * eps / 4 * norm2 * (1 + 1e-12));
             EXPECT_LE(unexplained2(x, upload.block.get()),
-                      upload.svd_tail2 + upload.tt_tail2 + 1e-24 * norm2 + 1e-12 * upload.svd_tail2)
+                      upload.svd_tail2 + upload.tt_tail2 + 1e-24 * norm2 + 1e-12 * (upload.svd_tail2 + upload.tt_tail2))
                 << shape.to_string() << " eps " << eps;
             EXPECT_LE(upload.block->numbers(), upload.block->rows() * upload.block->features().size());
         }
     }
 }
 
+TEST(CompressClientTest, CappedRanksAreCertifiedToo) {
+    for (const Shape& shape : {Shape{12, 40}, Shape{40, 12}, Shape{12, 5, 7}, Shape{40, 3, 4}, Shape{9, 4, 3, 5}}) {
+        const auto x = population_client(shape, 8, 0.8, 0.05, 3, 1);
+        const double norm2 = squared_norm(x.view().unfold(1));
+        for (const Index cap : {1, 3, 5}) {
+            const auto upload = compress_client(x.view(), {0.01, 0.02, cap});
+            EXPECT_LE(upload.block->rows(), cap);
+            EXPECT_LE(upload.tt_tail2, 0.02 * 0.02 * norm2 * (1 + 1e-12));
+            const double missed2 = unexplained2(x, upload.block.get());
+            EXPECT_LE(missed2, (upload.svd_tail2 + upload.tt_tail2) * (1 + 1e-12) + 1e-24 * norm2);
+            // The printed method's message at the same cuts: one bond's share of eps1 at each bond.
+            const double bonds = static_cast<double>(shape.order() - 1);
+            const double share = 0.1 / std::sqrt(bonds);
+            const auto same = compress_client(x.view(), {share, share * std::sqrt(bonds - 1), cap});
+            EXPECT_LE(same.block->numbers(), average_client(x.view(), cap, 0.1).upload.block->numbers())
+                << shape.to_string() << " R1 = " << cap;
+        }
+    }
+}
+
 TEST(CompressClientTest, TrainsAreLeftOrthonormal) {
     const auto x = population_client({30, 12, 13}, 6, 0.6, 0.001, 4, 1);
-    const auto upload = compress_client(x.view(), {0.05, 0.02, unlimited_rank});
-    ASSERT_FALSE(upload.block->is_dense());
-    EXPECT_EQ(upload.block->train().orthogonality(0), Orthogonality::left);
-    EXPECT_LT(orthonormality_residual(upload.block->train().left_unfolding(0)), 50);
+    for (const Index cap : {unlimited_rank, Index{4}}) {
+        const auto upload = compress_client(x.view(), {0.05, 0.02, cap});
+        ASSERT_FALSE(upload.block->is_dense());
+        EXPECT_EQ(upload.block->train().orthogonality(0), Orthogonality::left);
+        EXPECT_LT(orthonormality_residual(upload.block->train().left_unfolding(0)), 50);
+    }
 }
 
 TEST(CompressClientTest, UncutUploadsAreNotTheRows) {
@@ -123,7 +145,7 @@ TEST(CompressClientTest, UncutUploadsAreNotTheRows) {
          {Shape{8, 60}, Shape{8, 6, 10}, Shape{2, 9, 9}, Shape{20, 3, 4}, Shape{12, 3, 4}, Shape{5, 3, 4, 5}}) {
         const auto x = random_tensor<double>(shape, 11);
         const auto upload = compress_client(x.view(), {0, 0, std::min(shape[0], shape.size() / shape[0])});
-        EXPECT_LT(largest_correlation(x, rows_of(upload.block.get())), 0.999) << shape.to_string();
+        EXPECT_LT(largest_correlation(x, block_rows(upload.block.get())), 0.999) << shape.to_string();
         EXPECT_LE(unexplained2(x, upload.block.get()), 1e-20 * squared_norm(x.view().unfold(1)));
     }
 }
@@ -131,7 +153,7 @@ TEST(CompressClientTest, UncutUploadsAreNotTheRows) {
 TEST(CompressClientTest, OnePatientIsRevealedUpToSign) {
     const auto x = random_tensor<double>({1, 5, 6}, 12);
     const auto upload = compress_client(x.view(), {0, 0, 1});
-    EXPECT_GT(largest_correlation(x, rows_of(upload.block.get())), 1 - 1e-12);
+    EXPECT_GT(largest_correlation(x, block_rows(upload.block.get())), 1 - 1e-12);
 }
 
 TEST(CompressClientTest, ZeroClientSendsAZeroRow) {
@@ -141,7 +163,7 @@ TEST(CompressClientTest, ZeroClientSendsAZeroRow) {
         EXPECT_EQ(upload.norm2, 0);
         EXPECT_EQ(upload.svd_tail2, 0);
         EXPECT_EQ(upload.tt_tail2, 0);
-        EXPECT_EQ(squared_norm<double>(rows_of(upload.block.get()).view()), 0);
+        EXPECT_EQ(squared_norm<double>(block_rows(upload.block.get()).view()), 0);
     }
 }
 
@@ -157,7 +179,7 @@ TEST(AverageClientTest, FollowsThePaper) {
     for (std::size_t i = 4; i < svd.sigma.size(); ++i) tail2 += svd.sigma[i] * svd.sigma[i];
     EXPECT_NEAR(step.upload.svd_tail2, tail2, 1e-10 * step.upload.norm2);
     EXPECT_EQ(step.upload.block->rows(), 4);
-    const double distance = naive_distance(rows_of(step.upload.block.get()).view(), step.weighted.view());
+    const double distance = naive_distance(block_rows(step.upload.block.get()).view(), step.weighted.view());
     EXPECT_NEAR(distance * distance, step.upload.tt_tail2, 1e-10 * step.upload.norm2);
     // One bond, delta = eps1 / sqrt(2) ||X||.
     EXPECT_LE(distance, 0.1 / std::sqrt(2.0) * std::sqrt(step.upload.norm2) * (1 + 1e-12));
@@ -181,7 +203,7 @@ TEST(AverageClientTest, GivesTheWholeRankAlsoWhereTheDataHasLess) {
     EXPECT_EQ(step.personal.cols(), 4);
     EXPECT_EQ(step.weighted.rows(), 4);
     EXPECT_LT(orthonormality_residual(step.personal.view()), 50);
-    EXPECT_EQ(squared_norm<double>(rows_of(step.upload.block.get()).view()), 0);
+    EXPECT_EQ(squared_norm<double>(block_rows(step.upload.block.get()).view()), 0);
 }
 
 TEST(SketchSumTest, IsTheProductByDefinition) {

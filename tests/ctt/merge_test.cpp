@@ -100,21 +100,27 @@ TEST(MergeTest, DirectionsAreTheSingularOnes) {
 TEST(MergeTest, DiscardedSquaresAreCertifiedOnBothRoutes) {
     Random random(17);
     int cut = 0;
-    for (int trial = 0; trial < 300; ++trial) {
+    for (int trial = 0; trial < 600; ++trial) {
         std::vector<Index> sizes;
-        for (Index n = 0; n < 1 + trial % 4; ++n) sizes.push_back(1 + static_cast<Index>(random.below(5)));
+        for (int n = 0; n < 1 + trial / 2 % 4; ++n) sizes.push_back(1 + static_cast<Index>(random.below(6)));
         std::vector<Index> ranks;
         for (std::uint64_t k = 0; k < 1 + random.below(6); ++k)
             ranks.push_back(1 + static_cast<Index>(random.below(6)));
         const Shape features{std::vector<Index>(sizes)};
-        const auto blocks = make_blocks(features, ranks, 100 + static_cast<std::uint64_t>(trial));
+        auto blocks = make_blocks(features, ranks, 100 + static_cast<std::uint64_t>(trial));
+        if (trial % 2 == 0) {
+            // No structure at all, so that every bond is cut.
+            for (auto& block : blocks.blocks) {
+                block = FeatureBlock(random_matrix<double>(block.rows(), features.size(), random.next()), features);
+            }
+        }
         const auto s = blocks.stacked();
         const double norm2 = squared_norm(s.view().unfold(1));
         const double eps = std::pow(10.0, -3 * random.uniform()) * 0.7;
         MergeCuts cuts;
         cuts.budget2 = eps * eps * norm2;
         cuts.bond_tail2 = cuts.budget2 / 2 / static_cast<double>(std::max<Index>(1, features.order() - 1));
-        const bool capped = trial % 5 == 4;
+        const bool capped = trial % 5 == 3;
         if (capped) cuts.max_rank = 2;
         for (const auto route : {merge_dense, merge_trains}) {
             const auto merged = route(blocks.pointers(), cuts);

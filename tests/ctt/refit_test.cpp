@@ -23,8 +23,8 @@ TEST(RefitTest, ProjectsByDefinition) {
             const auto x = population_client(shape, 5, 0.6, 0.1, 2, 1);
             const auto features = features_of(population_client(shape, 5, 0.6, 0.1, 2, 2), rank);
             const auto fit = refit(x.view(), features);
-            const auto w = features.train.full();
-            const auto expected = naive_product(x.view().unfold(1), w.view().unfold(1), Op::none, Op::transpose);
+            const auto w = rows_of(features.train);
+            const auto expected = naive_product(x.view().unfold(1), w.view(), Op::none, Op::transpose);
             EXPECT_LT(naive_distance(expected.view(), fit.personal.view()), 1e-11) << shape.to_string();
             EXPECT_NEAR(fit.norm2, squared_norm(x.view().unfold(1)), 1e-10);
             EXPECT_NEAR(fit.error2, naive_refit_error2(x, features), 1e-11 * fit.norm2);

@@ -32,7 +32,6 @@ TEST(PeerRunTest, PrintedMethodGivesTheMeasuredRse) {
     }
     for (int i = 0; i < 4; ++i) {
         EXPECT_NEAR(rse[i], expected[i], 0.1 * expected[i]) << "R1 = " << ranks[i];
-        std::printf("dec R1 = %2d: rse %.4f (%.3f)\n", static_cast<int>(ranks[i]), rse[i], expected[i]);
     }
 }
 
@@ -62,9 +61,6 @@ TEST(PeerRunTest, CentralizedAccuracyOnEveryGraph) {
                 EXPECT_EQ(result.rounds, 2 * make_graph(graph, nodes, 4).radius());
                 EXPECT_FALSE(result.consensus);
             }
-            std::printf("%-10s %-8s rse %.6f centralized %.6f iterations %d\n", graph,
-                        std::string(to_string(aggregate)).c_str(), result.rse, centralized,
-                        result.consensus ? static_cast<int>(result.consensus->iterations) : 0);
         }
     }
 }

@@ -36,7 +36,7 @@ TEST(SimulateTest, ResultsDoNotDependOnThreads) {
             options.on_personal = [&](Index, const Matrix<double>& core) {
                 personal.insert(personal.end(), core.data(), core.data() + core.size());
             };
-            auto result = simulate(MemorySource(population(7, {9, 5, 6}, 4, 0.7, 0.1, 2)), options);
+            auto result = simulate(MemorySource(population(7, {9, 5, 6}, 4, 0.7, 0.1, 2)), std::move(options));
             EXPECT_EQ(result.rse_per_client.size(), 7u);
             EXPECT_FALSE(personal.empty());
             if (!expected) {
@@ -110,12 +110,15 @@ TEST(SimulateTest, ScaledClientsCountAlike) {
         return MemorySource(std::move(clients));
     };
     std::vector<double> squares;
-    SimulationOptions options{.job = {.rank = 3}, .scale_clients = true};
-    options.on_personal = [&](Index, const Matrix<double>& core) {
-        squares.push_back(squared_norm<double>(core.view()));
+    const auto run = [&](double scale) {
+        SimulationOptions options{.job = {.rank = 3}, .scale_clients = true};
+        options.on_personal = [&](Index, const Matrix<double>& core) {
+            squares.push_back(squared_norm<double>(core.view()));
+        };
+        return simulate(make(scale), std::move(options));
     };
-    const auto plain = simulate(make(1), options);
-    const auto scaled = simulate(make(1e6), options);
+    const auto plain = run(1);
+    const auto scaled = run(1e6);
     EXPECT_NEAR(plain.rse, scaled.rse, 1e-10);
     for (std::size_t k = 0; k < 4; ++k) {
         EXPECT_NEAR(plain.rse_per_client[k], scaled.rse_per_client[k], 1e-9);

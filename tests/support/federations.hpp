@@ -23,6 +23,11 @@ inline Shape feature_modes(const Shape& shape) {
     return Shape(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
 }
 
+/// Train multiplied out, R_0 x P; full() drops a bond of 1.
+inline Matrix<double> rows_of(const TensorTrain<double>& train) {
+    return Matrix<double>::adopt(train.full().release(), train.left_rank(), train.shape().size());
+}
+
 /// Patients of one population: random mixtures of `rank` common feature trains whose weights fall by `decay`, plus
 /// noise. `model` picks the population, `client` the patients.
 inline Tensor<double> population_client(const Shape& shape, Index rank, double decay, double noise, std::uint64_t model,
@@ -32,13 +37,13 @@ inline Tensor<double> population_client(const Shape& shape, Index rank, double d
     ranks.front() = rank;
     ranks.back() = 1;
     const auto common =
-        random_train<double>({features.sizes().begin(), features.sizes().end()}, ranks, 1000 * model + 1).full();
+        rows_of(random_train<double>({features.sizes().begin(), features.sizes().end()}, ranks, 1000 * model + 1));
     auto mixing = random_matrix<double>(shape[0], rank, 7919 * model + client + 1);
     for (Index i = 0; i < mixing.rows(); ++i) {
         for (Index j = 0; j < rank; ++j) mixing(i, j) *= std::pow(decay, static_cast<double>(j));
     }
     auto x = random_tensor<double>(shape, 104729 * model + client + 2, noise);
-    multiply<double>(mixing.view(), Op::none, common.view().unfold(1), Op::none, x.view().unfold(1), 1.0, 1.0);
+    multiply<double>(mixing.view(), Op::none, common.view(), Op::none, x.view().unfold(1), 1.0, 1.0);
     return x;
 }
 
@@ -84,17 +89,19 @@ inline double centralized_rse(const Tensor<double>& all, Index rank, double eps2
 
 /// ||X - X W^T W||^2 with W the rows of the orthonormal features, by loops over the definition.
 inline double naive_refit_error2(const Tensor<double>& x, const Features& features) {
-    const auto w = features.train.full();
+    const auto w = rows_of(features.train);
     const auto rows = x.view().unfold(1);
-    const auto personal = naive_product(rows, w.view().unfold(1), Op::none, Op::transpose);
-    const auto back = naive_product(personal.view(), w.view().unfold(1));
+    const auto personal = naive_product(rows, w.view(), Op::none, Op::transpose);
+    const auto back = naive_product(personal.view(), w.view());
     const double distance = naive_distance(rows, back.view());
     return distance * distance;
 }
 
 /// How far the row space of `a` is from that of `b`: ||W_a - W_a P_b||.
 inline double row_space_distance(const Features& a, const Features& b) {
-    return std::sqrt(naive_refit_error2(a.train.full(), b));
+    std::vector<Index> sizes(a.train.shape().sizes().begin(), a.train.shape().sizes().end());
+    sizes.insert(sizes.begin(), a.train.left_rank());
+    return std::sqrt(naive_refit_error2(Tensor<double>(Shape(std::move(sizes)), rows_of(a.train).release()), b));
 }
 
 inline bool same_bits(const Features& a, const Features& b) {
