@@ -186,13 +186,16 @@ std::optional<ToClient> StarCoordinator::next() {
         for (const auto& hello : hellos_) hellos.push_back(*hello);
         start_ = start_job(job_, hellos);
         const Shape& features = hellos.front().features;
+        Start everybody = *start_;
         if (resumed_) {
-            start_->clients += resumed_->ledger.clients;
-            start_->rows += resumed_->ledger.rows;
-            start_->norm2 += resumed_->ledger.norm2;
+            everybody.clients += resumed_->ledger.clients;
+            everybody.rows += resumed_->ledger.rows;
+            everybody.norm2 += resumed_->ledger.norm2;
+            // Clients share the error among themselves: those merged before have had theirs.
+            start_->clients = everybody.clients;
         }
         if (job_.aggregate == Aggregate::stack) {
-            merger_.emplace(job_, features, *start_);
+            merger_.emplace(job_, features, everybody);
             if (resumed_) merger_->add(std::move(*std::exchange(resumed_, std::nullopt)));
         }
         if (job_.aggregate == Aggregate::subspace) {

@@ -27,6 +27,7 @@ Clients random_federation(Random& random) {
     const auto order = 2 + static_cast<Index>(random.below(3));
     std::vector<Index> sizes{0};
     for (Index n = 1; n < order; ++n) sizes.push_back(1 + static_cast<Index>(random.below(order == 2 ? 12 : 5)));
+    if (random.below(6) == 0) sizes.back() += 14;
     const std::uint64_t model = 1 + random.below(1000);
     const double spread = random.below(3) == 0 ? 6 : 0;
     Clients clients;
@@ -52,7 +53,7 @@ Clients random_federation(Random& random) {
 TEST(MergerTest, CertifiedBoundIsNeverViolated) {
     Random random(2024);
     double tightest = 0;
-    for (int trial = 0; trial < 1200; ++trial) {
+    for (int trial = 0; trial < 1500; ++trial) {
         const auto clients = random_federation(random);
         const double eps = trial % 7 == 0 ? 1e-3 : 0.5 * std::pow(500.0, -random.uniform());
         const bool capped = trial % 3 == 2;

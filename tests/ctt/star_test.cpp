@@ -120,6 +120,33 @@ TEST(StarTest, ResumedJobAgreesWithOneGo) {
     }
 }
 
+TEST(StarTest, ClientsOfOtherSizesJoinWithinTheCertifiedError) {
+    // Many small patients join a few large ones: had they a share of all of the error, too much would be spent.
+    for (const double scale : {0.03, 0.06, 0.12, 0.25, 1.0}) {
+        const auto make = [](Index clients, Index rows, double by, std::uint64_t model) {
+            auto result = population(clients, {rows, 10, 12}, 4, 0.9, 5.0, model);
+            for (auto& x : result) {
+                for (double& e : x.elements()) e *= by;
+            }
+            return result;
+        };
+        for (const double eps : {0.5, 0.25, 0.1}) {
+            const Job job = resolve_job({.eps = eps});
+            const auto first = make(3, 40, 1, 5);
+            const auto rest = make(3, 150, scale, 5);
+            auto saved = drive_star(job, first).coordinator->state();
+            const auto resumed = drive_star(job, rest, nullptr, std::move(saved));
+            double error2 = 0;
+            for (const auto* part : {&first, &rest}) {
+                for (const auto& x : *part) error2 += refit(x.view(), resumed.message->features).error2;
+            }
+            EXPECT_LE(*resumed.message->rel_error_bound, eps * (1 + 1e-9)) << "scale " << scale;
+            EXPECT_LE(std::sqrt(error2 / (norm2_of(first) + norm2_of(rest))),
+                      *resumed.message->rel_error_bound + 1e-12);
+        }
+    }
+}
+
 class StarRefusals : public ::testing::Test {
   protected:
     Clients data_ = population(3, {7, 5, 6}, 5, 0.7, 0.1, 4);

@@ -77,9 +77,9 @@ struct Hello {
 
 /// What every client is told once all have said hello.
 struct Start {
-    Index clients = 0;
-    Index rows = 0;    ///< of all clients
-    double norm2 = 0;  ///< of all clients
+    Index clients = 0;  ///< those of a resumed merge included
+    Index rows = 0;     ///< of the clients of this job
+    double norm2 = 0;   ///< of the clients of this job
 };
 
 /// Totals of all clients. Throws InputError when there are none, when feature shapes differ (naming client and mode),
