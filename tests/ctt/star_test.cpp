@@ -124,7 +124,7 @@ TEST(StarTest, ClientsOfOtherSizesJoinWithinTheCertifiedError) {
     // Many small patients join a few large ones: had they a share of all of the error, too much would be spent.
     for (const double scale : {0.03, 0.06, 0.12, 0.25, 1.0}) {
         const auto make = [](Index clients, Index rows, double by, std::uint64_t model) {
-            auto result = population(clients, {rows, 10, 12}, 4, 0.9, 5.0, model);
+            auto result = population(clients, {rows, 10, 12}, 36, 0.93, 0.0, model);
             for (auto& x : result) {
                 for (double& e : x.elements()) e *= by;
             }
