@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "couplet/linalg/products.hpp"
+#include "couplet/linalg/qr.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/rounding.hpp"
 #include "couplet/tt/tt_svd.hpp"
@@ -69,6 +70,55 @@ TensorTrain<double> rotated(const TensorTrain<double>& train) {
     return left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
 }
 
+/// Orthonormal columns, as many as asked for: data of a smaller rank has fewer singular vectors.
+Matrix<double> with_columns(Matrix<double> u, Index count) {
+    if (u.cols() >= count) return u;
+    auto wide = Matrix<double>::zeros(u.rows(), count);
+    for (Index i = 0; i < u.rows(); ++i) std::copy_n(u.view().row(i), u.cols(), wide.view().row(i));
+    const Index given = u.cols();
+    orthonormalise_columns(wide.view());
+    // Those given stay as they are, signs included.
+    for (Index i = 0; i < u.rows(); ++i) std::copy_n(u.view().row(i), given, wide.view().row(i));
+    return wide;
+}
+
+struct WeightedTrain {
+    TensorTrain<double> train;
+    double tail2 = 0;
+};
+
+/// The rest of the TT-SVD: D (R1 x P) as left-orthonormal cores, with a tail of at most `delta` cut at every bond.
+WeightedTrain decompose_weighted(const Matrix<double>& weighted, const Shape& features, double delta) {
+    const double norm2 = squared_norm<double>(weighted.view());
+    std::vector<Index> sizes(features.sizes().begin(), features.sizes().end());
+    sizes[0] *= weighted.rows();
+    TtSvdOptions options;
+    if (sizes.size() > 1 && norm2 > 0) {
+        options.bonds.assign(sizes.size() - 1, {std::min(delta / std::sqrt(norm2), most_eps)});
+    }
+    const auto result = tt_svd(with_shape(weighted.data(), Shape(std::move(sizes))), options);
+    auto cores = left_orthonormalise(result.train).train.release();
+    const Index second = cores[0].shape()[2];
+    cores[0] = Tensor<double>({weighted.rows(), features[0], second}, std::move(cores[0]).release());
+    std::vector<Orthogonality> kinds(cores.size(), Orthogonality::left);
+    kinds.back() = Orthogonality::none;
+    return {TensorTrain<double>(std::move(cores), std::move(kinds)), result.rel_error * result.rel_error * norm2};
+}
+
+/// D = U^T X for the dominant left singular vectors, and the tail they leave.
+std::pair<Matrix<double>, double> dominant_rows(MatrixView<const double> x, const SvdOptions& options) {
+    if (x.rows <= x.cols) {
+        const auto basis = dominant_basis<double>(x, Side::left, options);
+        return {product<double>(basis.vectors.view(), x, Op::transpose), basis.tail2};
+    }
+    const auto svd = truncated_svd<double>(x, options);
+    auto rows = transpose(svd.v.view());
+    for (Index i = 0; i < rows.rows(); ++i) {
+        for (Index j = 0; j < rows.cols(); ++j) rows(i, j) *= svd.sigma[static_cast<std::size_t>(i)];
+    }
+    return {std::move(rows), svd.tail2};
+}
+
 std::vector<double> upper_triangle(const Matrix<double>& g) {
     std::vector<double> result;
     result.reserve(static_cast<std::size_t>(g.rows() * (g.rows() + 1) / 2));
@@ -97,9 +147,20 @@ ClientLimits client_limits(const Job& job, const Hello& hello, const Start& star
 
 Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
     const Index order = x.shape().order();
+    const double bond_eps = limits.tt_eps / std::sqrt(static_cast<double>(std::max<Index>(1, order - 2)));
+    const auto rows = x.unfold(1);
+    if (limits.max_rank < std::min(rows.rows, rows.cols)) {
+        // The rank may cut far more than eps. What it cuts must not count in the ranks of the other bonds, so it comes
+        // first; the order below would send larger cores than the printed method.
+        const double norm2 = squared_norm(rows);
+        const double norm = std::sqrt(norm2);
+        const auto [weighted, tail2] =
+            dominant_rows(rows, {.max_tail = limits.svd_eps * norm, .max_rank = limits.max_rank});
+        auto rest = decompose_weighted(weighted, feature_shape(x.shape()), bond_eps * norm);
+        return {ReleaseGate::release(smaller_form(std::move(rest.train))), rows.rows, norm2, tail2, rest.tail2};
+    }
     TtSvdOptions options;
-    options.bonds.assign(static_cast<std::size_t>(order - 1),
-                         {limits.tt_eps / std::sqrt(static_cast<double>(std::max<Index>(1, order - 2)))});
+    options.bonds.assign(static_cast<std::size_t>(order - 1), {bond_eps});
     options.bonds[0] = {limits.svd_eps, limits.max_rank};
     auto result = tt_svd(x, options);
     auto train = left_orthonormalise(result.train).train;
@@ -113,28 +174,15 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
 
 AverageStep average_client(TensorView<const double> x, Index rank, double eps1) {
     const Shape features = feature_shape(x.shape());
-    auto svd = truncated_svd<double>(x.unfold(1), {.max_rank = rank});
-    auto weighted = product<double>(svd.u.view(), x.unfold(1), Op::transpose);
+    auto personal = with_columns(truncated_svd<double>(x.unfold(1), {.max_rank = rank}).u, rank);
+    auto weighted = product<double>(personal.view(), x.unfold(1), Op::transpose);
     const double norm2 = squared_norm(x.unfold(1));
     const double weighted2 = squared_norm<double>(weighted.view());
-    // D_k as (R1 I2) x I3 x ...: the rest of the TT-SVD, with the printed delta at every bond.
-    std::vector<Index> sizes(features.sizes().begin(), features.sizes().end());
-    sizes[0] *= rank;
-    const auto bonds = static_cast<double>(features.order());
-    TtSvdOptions options;
-    if (sizes.size() > 1 && weighted2 > 0) {
-        const double delta = eps1 / std::sqrt(bonds) * std::sqrt(norm2 / weighted2);
-        options.bonds.assign(sizes.size() - 1, {std::min(delta, most_eps)});
-    }
-    auto rest = tt_svd(with_shape(weighted.data(), Shape(std::move(sizes))), options);
-    auto cores = left_orthonormalise(rest.train).train;
-    auto list = std::move(cores).release();
-    const Index second = list[0].shape()[2];
-    list[0] = Tensor<double>({rank, features[0], second}, std::move(list[0]).release());
-    const double tt_tail2 = rest.rel_error * rest.rel_error * weighted2;
-    Upload upload{ReleaseGate::release(FeatureBlock(TensorTrain<double>(std::move(list)))), x.shape()[0], norm2,
-                  std::max(0.0, norm2 - weighted2), tt_tail2};
-    return {std::move(svd.u), std::move(weighted), std::move(upload)};
+    const double delta = eps1 / std::sqrt(static_cast<double>(features.order())) * std::sqrt(norm2);
+    auto rest = decompose_weighted(weighted, features, delta);
+    Upload upload{ReleaseGate::release(FeatureBlock(std::move(rest.train))), x.shape()[0], norm2,
+                  std::max(0.0, norm2 - weighted2), rest.tail2};
+    return {std::move(personal), std::move(weighted), std::move(upload)};
 }
 
 Released<std::vector<double>> release_state(const AverageStep& step) {
@@ -142,7 +190,7 @@ Released<std::vector<double>> release_state(const AverageStep& step) {
 }
 
 Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q) {
-    if (q.data == nullptr) return ReleaseGate::release(upper_triangle(gram(x.unfold(1), Side::right)));
+    if (q.size() == 0) return ReleaseGate::release(upper_triangle(gram(x.unfold(1), Side::right)));
     const auto image = product<double>(x.unfold(1), q);
     const auto sum = product<double>(x.unfold(1), image.view(), Op::transpose);
     return ReleaseGate::release(std::vector<double>(sum.data(), sum.data() + sum.size()));

@@ -56,6 +56,9 @@ void check_combination(const JobOptions& options, Aggregate aggregate) {
         refuse("--rank", "no rank", "a rank for --aggregate average or subspace",
                "Only --aggregate stack can choose it from --eps.");
     }
+    if (options.oversampling < 0 || options.oversampling > 1'000'000) {
+        throw InputError({"--oversampling", std::to_string(options.oversampling), "0 to 1000000", ""});
+    }
     if (options.passes < 1 || options.passes > 50) {
         throw InputError({"--passes", std::to_string(options.passes), "1 to 50", ""});
     }

@@ -67,6 +67,51 @@ TensorTrain<double> with_first(const Matrix<double>& v, MatrixView<const double>
     return TensorTrain<double>(std::move(rest), std::move(kinds));
 }
 
+/// The end of a sweep from the last mode to the first: `cores` are those of modes N..3, and V^T becomes that of mode 2.
+Merged end_of_sweep(const Rotation& rotation, std::vector<Tensor<double>> cores, Index size, double discarded2) {
+    std::ranges::reverse(cores);
+    auto first = transpose(rotation.v.view());
+    const Index rank = first.rows();
+    const Index merged = first.cols() / size;
+    cores.insert(cores.begin(), Tensor<double>({rank, size, merged}, std::move(first).release()));
+    std::vector<Orthogonality> kinds(cores.size(), Orthogonality::right);
+    return {{TensorTrain<double>(std::move(cores), std::move(kinds)), rotation.sigma}, discarded2 + rotation.tail2};
+}
+
+/// Row space that stays within the tail allowed at a feature bond.
+Basis bond_basis(MatrixView<const double> stacked, double tail2) {
+    const double noise = rounding_eps * std::sqrt(squared_norm<double>(stacked));
+    return dominant_basis<double>(stacked, Side::right, {.max_tail = std::max(std::sqrt(tail2), noise)});
+}
+
+/// Cuts the rows s at the R1 bond for half the budget, then sweeps from the last mode to the first. The spaces cut are
+/// nested, so that the squares add up, the last cut of R1 included.
+Merged sweep_rows(Matrix<double> s, const Shape& features, const MergeCuts& cuts) {
+    double discarded2 = 0;
+    if (s.rows() <= s.cols()) {
+        const auto basis = dominant_basis<double>(
+            s.view(), Side::left, {.max_tail = std::sqrt(std::max(0.0, cuts.budget2) / 2), .max_rank = cuts.max_rank});
+        s = product<double>(basis.vectors.view(), s.view(), Op::transpose);
+        discarded2 = basis.tail2;
+    }
+    const Index rows = s.rows();
+    std::vector<Tensor<double>> cores;
+    Index merged = 1;
+    for (Index n = features.order(); n-- > 1;) {
+        const Index m = features[n] * merged;
+        s.reshape(s.size() / m, m);
+        const auto basis = bond_basis(s.view(), cuts.bond_tail2);
+        discarded2 += basis.tail2;
+        s = product<double>(s.view(), basis.vectors.view());
+        const Index rank = basis.vectors.cols();
+        cores.emplace_back(Shape{rank, features[n], merged}, transpose(basis.vectors.view()).release());
+        merged = rank;
+    }
+    s.reshape(rows, features[0] * merged);
+    const auto rotation = singular_rotation(s.view(), cuts.budget2 - discarded2, cuts.max_rank);
+    return end_of_sweep(rotation, std::move(cores), features[0], discarded2);
+}
+
 /// Flops of both routes, with the merged ranks at their upper bounds.
 struct Costs {
     double dense = 0;
@@ -144,6 +189,9 @@ Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts&
     require_mergeable(blocks);
     const Shape& features = blocks.front()->features();
     auto s = stacked_rows(blocks);
+    // TT-SVD may start from either end; from three feature modes on its squares and those of the cut that follows it
+    // would not add up.
+    if (features.order() > 2) return sweep_rows(std::move(s), features, cuts);
     const Index rows = s.rows();
     const double norm2 = squared_norm<double>(s.view());
     std::vector<Index> sizes(features.sizes().begin(), features.sizes().end());
@@ -191,17 +239,9 @@ Merged merge_trains(std::span<const FeatureBlock* const> blocks, const MergeCuts
         }
         if (n == 0) {
             const auto rotation = singular_rotation(stacked.view(), cuts.budget2 - discarded2, cuts.max_rank);
-            std::ranges::reverse(cores);
-            auto first = transpose(rotation.v.view());
-            const Index rank = first.rows();
-            cores.insert(cores.begin(), Tensor<double>({rank, features[0], merged}, std::move(first).release()));
-            std::vector<Orthogonality> kinds(cores.size(), Orthogonality::right);
-            return {{TensorTrain<double>(std::move(cores), std::move(kinds)), rotation.sigma},
-                    discarded2 + rotation.tail2};
+            return end_of_sweep(rotation, std::move(cores), features[0], discarded2);
         }
-        const double noise = rounding_eps * std::sqrt(squared_norm<double>(stacked.view()));
-        const auto basis = dominant_basis<double>(stacked.view(), Side::right,
-                                                  {.max_tail = std::max(std::sqrt(cuts.bond_tail2), noise)});
+        const auto basis = bond_basis(stacked.view(), cuts.bond_tail2);
         discarded2 += basis.tail2;
         const auto image = product<double>(stacked.view(), basis.vectors.view());  // rho x r
         row = 0;

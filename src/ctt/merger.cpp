@@ -49,20 +49,24 @@ double Ledger::rel_error_bound(double final_cut2) const {
 Merger::Merger(const Job& job, Shape features, const Start& total)
     : job_(job), features_(std::move(features)), total_(total) {}
 
+void Merger::require_features(const FeatureBlock& block) const {
+    if (block.features() == features_) return;
+    throw InputError({"upload", "feature modes " + block.features().to_string(), features_.to_string(), ""});
+}
+
 void Merger::add(Upload upload) {
+    require_features(upload.block.get());
     ledger_.add({1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0});
     buffer(std::move(upload.block).take());
 }
 
 void Merger::add(MergeState state) {
+    require_features(state.block);
     ledger_.add(state.ledger);
     buffer(state.block.is_dense() ? std::move(state.block) : FeatureBlock(block_train(state.block)));
 }
 
 void Merger::buffer(FeatureBlock block) {
-    if (block.features() != features_) {
-        throw InputError({"upload", "feature modes " + block.features().to_string(), features_.to_string(), ""});
-    }
     buffered_rows_ += block.rows();
     buffered_numbers_ += block.numbers();
     blocks_.push_back(std::move(block));

@@ -1,6 +1,8 @@
 #include "couplet/ctt/peer.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -25,6 +27,30 @@ const T& require_body(const PeerBody& body, const char* expected) {
     throw InputError({"peer message", "a body of another kind", expected, ""});
 }
 
+// A neighbour can be past the flood that this node still waits for and in the consensus after it, where it needs this
+// node's state: never further.
+constexpr Index most_steps_ahead = 2;
+
+bool sensible(double squares) { return std::isfinite(squares) && squares >= 0; }
+
+void require_totals(const Start& totals) {
+    if (totals.clients >= 1 && totals.rows >= 1 && sensible(totals.norm2)) return;
+    throw InputError({"peer message", "totals that cannot be", "at least one client and patient, a finite norm", ""});
+}
+
+void require_ledger(const Ledger& l) {
+    if (l.clients >= 1 && l.rows >= 1 && sensible(l.norm2) && sensible(l.svd_tail2) && sensible(l.tt_tail2) &&
+        sensible(l.used2)) {
+        return;
+    }
+    throw InputError({"peer message", "a ledger that cannot be", "counts of at least 1 and finite squares", ""});
+}
+
+void require_features(const Shape& found, const Shape& expected) {
+    if (found == expected) return;
+    throw InputError({"peer message", "feature modes " + found.to_string(), expected.to_string(), ""});
+}
+
 }  // namespace
 
 Index count_numbers(const PeerBody& body) {
@@ -43,7 +69,14 @@ Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<con
                           "at least two modes: patients and a feature", ""});
     }
     features_shape_ = Shape(std::vector<Index>(x_.shape().sizes().begin() + 1, x_.shape().sizes().end()));
-    if (job_.aggregate == Aggregate::stack) tree_ = plan_.graph.bfs_tree(plan_.graph.centre());
+    if (job_.aggregate == Aggregate::stack) {
+        tree_ = plan_.graph.bfs_tree(plan_.graph.centre());
+        last_step_ = 3;
+    } else if (job_.aggregate == Aggregate::subspace) {
+        subspace_.emplace(job_, features_shape_);
+        sketch_width_ = subspace_->basis().cols();
+        last_step_ = 2 * subspace_->sums_left() - 1;
+    }
 }
 
 std::vector<PeerMessage> Peer::start() {
@@ -54,7 +87,6 @@ std::vector<PeerMessage> Peer::start() {
             begin_consensus(release_state(*average_));
             break;
         case Aggregate::subspace:
-            subspace_.emplace(job_, features_shape_);
             personal_rank_ = std::min(*job_.rank, features_shape_.size());
             begin_sum();
             break;
@@ -66,28 +98,78 @@ std::vector<PeerMessage> Peer::start() {
 }
 
 std::vector<PeerMessage> Peer::receive(Index from, const PeerMessage& message) {
-    if (!plan_.graph.has_edge(from, node_)) {
+    if (!plan_.graph.has_edge(node_, from)) {
         throw InputError({"peer message", "a sender that is no neighbour: node " + std::to_string(from + 1),
                           "a neighbour of node " + std::to_string(node_ + 1), ""});
     }
-    if (message.step > step_ && activity_ != Activity::done) {
-        early_[message.step].emplace_back(from, message);
+    check(from, message);
+    if (finished()) return {};
+    if (message.step > step_) {
+        early_[message.step].try_emplace(from, message);
     } else if (message.step == step_) {
         handle(from, message);
     }
     return std::exchange(outbox_, {});
 }
 
+void Peer::check(Index from, const PeerMessage& message) const {
+    if (message.step < 0 || message.step > std::min(last_step_, step_ + most_steps_ahead) || !message.body) {
+        throw InputError({"peer message", "step " + std::to_string(message.step),
+                          "at most " + std::to_string(std::min(last_step_, step_ + most_steps_ahead)), ""});
+    }
+    const PeerBody& body = *message.body;
+    const bool odd = message.step % 2 == 1;
+    if (job_.aggregate != Aggregate::stack) {
+        if (odd) {
+            check_flooded(body, message.step);
+            return;
+        }
+        require_body<std::vector<double>>(body, "a consensus state");
+        if (message.step > step_ && message.iteration != 0) {
+            throw InputError({"peer message", "iteration " + std::to_string(message.iteration) + " of a later step",
+                              "its first iteration: the next needs this node's state", ""});
+        }
+        return;
+    }
+    const auto& children = tree_.children[static_cast<std::size_t>(node_)];
+    const bool fits = odd ? from == tree_.parent[static_cast<std::size_t>(node_)]
+                          : std::binary_search(children.begin(), children.end(), from);
+    if (!fits) {
+        throw InputError({"peer message", "a message up or down the tree from node " + std::to_string(from + 1),
+                          odd ? "the parent in the tree" : "a child in the tree", ""});
+    }
+    if (message.step < 2) {
+        require_totals(require_body<Start>(body, "totals"));
+    } else if (odd) {
+        require_features(require_body<FeaturesMessage>(body, "the features").features.train.shape(), features_shape_);
+    } else {
+        const auto& state = require_body<MergeState>(body, "a merge");
+        require_features(state.block.features(), features_shape_);
+        require_ledger(state.ledger);
+    }
+}
+
+void Peer::check_flooded(const PeerBody& body, Index step) const {
+    if (step == last_step_) {
+        require_features(require_body<FeaturesMessage>(body, "the features").features.train.shape(), features_shape_);
+        return;
+    }
+    const auto& basis = require_body<Matrix<double>>(body, "a basis");
+    // The flood before the last carries the basis of the whole Krylov space.
+    const bool whole = step == last_step_ - 2;
+    const Index p = features_shape_.size();
+    if (basis.rows() == p && basis.cols() >= 1 && (whole ? basis.cols() <= p : basis.cols() == sketch_width_)) return;
+    throw InputError({"peer message", "a basis of " + std::to_string(basis.rows()) + "x" + std::to_string(basis.cols()),
+                      std::to_string(p) + " rows and " +
+                          (whole ? "at most as many columns" : std::to_string(sketch_width_) + " columns"),
+                      ""});
+}
+
 void Peer::handle(Index from, const PeerMessage& message) {
     switch (activity_) {
         case Activity::consensus:
-            consensus_->receive(from, message.iteration,
-                                require_body<std::vector<double>>(*message.body, "a consensus state"));
-            while (consensus_->ready()) {
-                consensus_->advance();
-                send_consensus();
-            }
-            if (consensus_->finished()) after_consensus();
+            consensus_->receive(from, message.iteration, std::get<std::vector<double>>(*message.body));
+            advance_consensus();
             break;
         case Activity::flood:
             // The first copy is passed on to everybody else; later ones belong to a step that is over.
@@ -101,10 +183,6 @@ void Peer::handle(Index from, const PeerMessage& message) {
             gather_when_complete();
             break;
         case Activity::scatter:
-            if (from != tree_.parent[static_cast<std::size_t>(node_)]) {
-                throw InputError(
-                    {"peer message", "a result from node " + std::to_string(from + 1), "the parent in the tree", ""});
-            }
             scattered_ = message.body;
             for (const Index child : tree_.children[static_cast<std::size_t>(node_)]) send(child, message.body);
             take_scattered(*scattered_);
@@ -128,20 +206,25 @@ void Peer::begin_consensus(Released<std::vector<double>> state) {
     initial_ = std::move(state).take();
     consensus_ = make_consensus_node(plan_, node_, initial_);
     send_consensus();
+    const auto waiting = early_.extract(step_);
+    if (!waiting.empty()) {
+        for (const auto& [from, message] : waiting.mapped()) {
+            try {
+                consensus_->receive(from, message.iteration, std::get<std::vector<double>>(*message.body));
+            } catch (const InputError&) {
+                // Its size could not be checked when it came; a wrong one is as if it had not come.
+            }
+        }
+    }
+    advance_consensus();
+}
+
+void Peer::advance_consensus() {
     while (consensus_->ready()) {
         consensus_->advance();
         send_consensus();
     }
-    if (consensus_->finished()) {
-        after_consensus();
-        return;
-    }
-    const Index step = step_;
-    auto waiting = early_.extract(step);
-    if (waiting.empty()) return;
-    for (const auto& [from, message] : waiting.mapped()) {
-        if (step_ == step) handle(from, message);
-    }
+    if (consensus_->finished()) after_consensus();
 }
 
 void Peer::send_consensus() {
@@ -194,7 +277,7 @@ void Peer::begin_flood() {
         return;
     }
     auto waiting = early_.extract(step_);
-    if (!waiting.empty()) handle(waiting.mapped().front().first, waiting.mapped().front().second);
+    if (!waiting.empty()) handle(waiting.mapped().begin()->first, waiting.mapped().begin()->second);
 }
 
 void Peer::take_flooded(const PeerBody& body) {
@@ -265,7 +348,7 @@ void Peer::begin_scatter() {
         return;
     }
     auto waiting = early_.extract(step_);
-    if (!waiting.empty()) handle(waiting.mapped().front().first, waiting.mapped().front().second);
+    if (!waiting.empty()) handle(waiting.mapped().begin()->first, waiting.mapped().begin()->second);
 }
 
 void Peer::take_scattered(const PeerBody& body) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
+#include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/contraction.hpp"
@@ -11,6 +13,9 @@
 
 namespace couplet {
 namespace {
+
+// Below this part of ||X||^2 the difference of norms is no longer good to 1e-12 of ||X|| once its root is taken.
+constexpr double cancelled = 1e-6;
 
 /// Flops of contracting from the right, and of multiplying the features out and projecting.
 bool dense_is_cheaper(const Shape& shape, const TensorTrain<double>& train) {
@@ -28,9 +33,17 @@ bool dense_is_cheaper(const Shape& shape, const TensorTrain<double>& train) {
     return expand + 2 * static_cast<double>(shape[0]) * p * rank < contraction;
 }
 
+void require_fit(const Shape& shape, const TensorTrain<double>& train) {
+    const auto modes = shape.sizes().subspan(std::min<std::size_t>(1, shape.sizes().size()));
+    if (std::ranges::equal(modes, train.shape().sizes())) return;
+    throw InputError({"features", "modes " + train.shape().to_string(),
+                      "those of the tensor " + shape.to_string() + " after the first", ""});
+}
+
 }  // namespace
 
 PersonalFit refit(TensorView<const double> x, const Features& features) {
+    require_fit(x.shape(), features.train);
     PersonalFit fit;
     const auto rows = x.unfold(1);
     Matrix<double> w;
@@ -44,7 +57,7 @@ PersonalFit refit(TensorView<const double> x, const Features& features) {
     fit.norm2 = squared_norm(rows);
     const double kept = squared_norm<double>(fit.personal.view());
     fit.error2 = std::max(0.0, fit.norm2 - kept);
-    if (fit.norm2 > 0 && fit.error2 < 1e-12 * fit.norm2) {
+    if (fit.norm2 > 0 && fit.error2 < cancelled * fit.norm2) {
         if (w.size() == 0) w = Matrix<double>::adopt(features.train.full().release(), rank, rows.cols);
         auto residual = Matrix<double>::copy(rows);
         multiply<double>(fit.personal.view(), Op::none, w.view(), Op::none, residual.view(), -1.0, 1.0);
@@ -54,6 +67,11 @@ PersonalFit refit(TensorView<const double> x, const Features& features) {
 }
 
 double fixed_error2(TensorView<const double> x, const Matrix<double>& weighted, const Features& features) {
+    require_fit(x.shape(), features.train);
+    if (features.train.left_rank() != weighted.rows()) {
+        throw InputError({"features", "rank " + std::to_string(features.train.left_rank()),
+                          std::to_string(weighted.rows()) + " as the personal core", ""});
+    }
     // ||X - U W||^2 = ||X||^2 - ||D||^2 + ||D - W||^2 with D = U^T X.
     const auto w = features.train.full();
     double difference2 = 0;

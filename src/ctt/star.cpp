@@ -1,6 +1,8 @@
 #include "couplet/ctt/star.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -55,6 +57,7 @@ std::optional<FromClient> StarClient::on_start(const Start& start) {
 }
 
 void StarClient::on_features(const FeaturesMessage& message) {
+    if (result_) return;  // a repeated message
     if (job_.refit) {
         result_ = refit(x_, message.features);
         return;
@@ -123,6 +126,16 @@ void StarCoordinator::on_upload(Index client, Upload upload) {
         throw InputError({"client " + std::to_string(client + 1), "feature modes " + block.features().to_string(),
                           features.to_string(), ""});
     }
+    const Index cap = std::min(rank_cap(*hellos_[static_cast<std::size_t>(client)]), job_.rank.value_or(block.rows()));
+    if (block.rows() > cap || (job_.aggregate == Aggregate::average && block.rows() != cap)) {
+        throw InputError({"client " + std::to_string(client + 1), "rank " + std::to_string(block.rows()),
+                          (job_.aggregate == Aggregate::average ? "" : "at most ") + std::to_string(cap), ""});
+    }
+    for (const double squares : {upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
+        if (std::isfinite(squares) && squares >= 0) continue;
+        throw InputError({"client " + std::to_string(client + 1), "a squared norm of " + std::to_string(squares),
+                          "a finite number of at least 0", ""});
+    }
     waiting_uploads_.emplace(client, std::move(upload));
     take_in_order();
 }
@@ -145,11 +158,12 @@ void StarCoordinator::take_in_order() {
 }
 
 void StarCoordinator::on_sum(Index client, const SumReply& reply) {
-    if (!subspace_ || !request_sent_ || reply.pass > pass_) {
+    if (subspace_ && reply.pass >= 0 && reply.pass < pass_) return;  // late: that sum is complete
+    if (!subspace_ || !request_sent_ || reply.pass != pass_) {
         throw InputError({"client " + std::to_string(client + 1), "a sum for pass " + std::to_string(reply.pass),
                           "pass " + std::to_string(pass_), ""});
     }
-    if (reply.pass < pass_ || client < taken_ || waiting_sums_.contains(client)) return;
+    if (client < taken_ || waiting_sums_.contains(client)) return;
     if (static_cast<Index>(reply.sum->size()) != subspace_->sum_length()) {
         throw InputError({"client " + std::to_string(client + 1), std::to_string(reply.sum->size()) + " numbers",
                           std::to_string(subspace_->sum_length()), ""});
@@ -172,13 +186,16 @@ std::optional<ToClient> StarCoordinator::next() {
         for (const auto& hello : hellos_) hellos.push_back(*hello);
         start_ = start_job(job_, hellos);
         const Shape& features = hellos.front().features;
+        Start everybody = *start_;
         if (resumed_) {
-            start_->clients += resumed_->ledger.clients;
-            start_->rows += resumed_->ledger.rows;
-            start_->norm2 += resumed_->ledger.norm2;
+            everybody.clients += resumed_->ledger.clients;
+            everybody.rows += resumed_->ledger.rows;
+            everybody.norm2 += resumed_->ledger.norm2;
+            // Clients share the error among themselves: those merged before have had theirs.
+            start_->clients = everybody.clients;
         }
         if (job_.aggregate == Aggregate::stack) {
-            merger_.emplace(job_, features, *start_);
+            merger_.emplace(job_, features, everybody);
             if (resumed_) merger_->add(std::move(*std::exchange(resumed_, std::nullopt)));
         }
         if (job_.aggregate == Aggregate::subspace) {

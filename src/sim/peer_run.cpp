@@ -1,14 +1,14 @@
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/consensus/plan.hpp"
+#include "couplet/consensus/runner.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/peer.hpp"
-#include "couplet/linalg/products.hpp"
 #include "run.hpp"
 
 namespace couplet {
@@ -19,30 +19,18 @@ struct Delivery {
     PeerMessage message;
 };
 
-/// max_k ||x_k - mean|| over the same for the initial states.
+/// The paper's consensus error of the latest consensus.
 double measured_error(const std::vector<std::optional<Peer>>& peers) {
-    const std::size_t n = peers.front()->consensus_initial().size();
-    if (n == 0) return 0;
-    std::vector<double> mean(n, 0.0);
-    for (const auto& peer : peers) {
-        for (std::size_t i = 0; i < n; ++i) mean[i] += peer->consensus_initial()[i];
+    const auto rows = static_cast<Index>(peers.size());
+    const auto n = static_cast<Index>(peers.front()->consensus_initial().size());
+    Matrix<double> initial(rows, n);
+    Matrix<double> states(rows, n);
+    for (Index k = 0; k < rows; ++k) {
+        const Peer& peer = *peers[static_cast<std::size_t>(k)];
+        std::ranges::copy(peer.consensus_initial(), initial.view().row(k));
+        std::ranges::copy(peer.consensus_result(), states.view().row(k));
     }
-    for (double& value : mean) value /= static_cast<double>(peers.size());
-    const auto spread = [&](auto states) {
-        double worst = 0;
-        for (const auto& peer : peers) {
-            double sum = 0;
-            for (std::size_t i = 0; i < n; ++i) {
-                const double d = states(*peer)[i] - mean[i];
-                sum += d * d;
-            }
-            worst = std::max(worst, std::sqrt(sum));
-        }
-        return worst;
-    };
-    const double before = spread([](const Peer& p) -> const std::vector<double>& { return p.consensus_initial(); });
-    const double after = spread([](const Peer& p) -> const std::vector<double>& { return p.consensus_result(); });
-    return before > 0 ? after / before : 0;
+    return consensus_error(initial.view(), states.view());
 }
 
 /// Rounds of messages in which everybody talks at once.
@@ -76,12 +64,14 @@ void run_peers(SimulationRun& run) {
     std::vector<std::vector<PeerMessage>> first(static_cast<std::size_t>(nodes));
     std::deque<Delivery> queue;
     double numbers = 0;
+    std::set<std::pair<Index, Index>> links;  // one way, that carry anything
     auto& result = run.result_;
     const auto post = [&](Index from, std::vector<PeerMessage> messages) {
         for (auto& message : messages) {
             const auto size = static_cast<double>(count_numbers(*message.body));
             if (!std::holds_alternative<Start>(*message.body)) {
                 numbers += size;
+                links.emplace(from, message.to);
                 result.bytes_up += serialised_bytes(size);
             }
             queue.push_back({from, std::move(message)});
@@ -118,8 +108,7 @@ void run_peers(SimulationRun& run) {
     result.rel_error_bound = peers.front()->rel_error_bound();
     result.features = peers.front()->features().clone();
     result.rounds = count_rounds(job, plan, sums);
-    const double links = 2 * static_cast<double>(graph.edges().size());
-    result.numbers_up_per_client = links > 0 ? numbers / links : 0;
+    result.numbers_up_per_client = links.empty() ? 0 : numbers / static_cast<double>(links.size());
     result.numbers_total = numbers;
     if (job.aggregate != Aggregate::stack) {
         result.consensus = ConsensusReport{plan.lambda2, plan.iterations, measured_error(peers)};

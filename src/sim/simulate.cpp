@@ -91,14 +91,15 @@ void SimulationRun::for_clients(const char* phase, const std::function<void(Inde
 }
 
 void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFit& fit, const Features& features) {
-    const double scale2 = client.scale * client.scale;
-    error2_ += fit.error2 * scale2;
-    norm2_ += fit.norm2 * scale2;
+    // In the units of the job: the certified bound holds there, and only there can clients' squares be added up.
+    error2_ += fit.error2;
+    norm2_ += fit.norm2;
     result_.rse_per_client.push_back(ratio(fit.error2, fit.norm2));
     if (client.heldout && client.heldout->size() > 0) {
         const auto projected = refit(client.heldout->view(), features);
-        heldout_error2_ += projected.error2;
-        heldout_norm2_ += projected.norm2;
+        const double scale2 = client.scale * client.scale;
+        heldout_error2_ += projected.error2 / scale2;
+        heldout_norm2_ += projected.norm2 / scale2;
     }
     if (!options_.on_personal) return;
     auto personal = Matrix<double>::copy(fit.personal.view());

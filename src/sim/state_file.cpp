@@ -23,6 +23,15 @@ double number(const nlohmann::json& ledger, const char* key, const std::filesyst
     return value;
 }
 
+Index count(const nlohmann::json& ledger, const char* key, const std::filesystem::path& path) {
+    const double value = number(ledger, key, path);
+    constexpr double largest = 9e15;  // whole numbers are exact below
+    if (value < 1 || value > largest || value != std::floor(value)) {
+        refuse(path, std::string(key) + " = " + ledger[key].dump());
+    }
+    return static_cast<Index>(value);
+}
+
 }  // namespace
 
 void save_state(const std::filesystem::path& path, const MergeState& state, bool overwrite) {
@@ -36,13 +45,15 @@ void save_state(const std::filesystem::path& path, const MergeState& state, bool
 
 MergeState load_state(const std::filesystem::path& path) {
     auto model = to_double(load_model(path));
-    if (!model.is_features() || model.metadata.value("kind", "") != kind || !model.metadata.contains("ledger")) {
+    const auto& metadata = model.metadata;
+    if (!model.is_features() || !metadata.is_object() || metadata.value("kind", nlohmann::json()) != kind ||
+        !metadata.contains("ledger") || !metadata["ledger"].is_object()) {
         refuse(path, "another kind of model");
     }
-    const auto& l = model.metadata["ledger"];
+    const auto& l = metadata["ledger"];
     Ledger ledger;
-    ledger.clients = static_cast<Index>(number(l, "clients", path));
-    ledger.rows = static_cast<Index>(number(l, "rows", path));
+    ledger.clients = count(l, "clients", path);
+    ledger.rows = count(l, "rows", path);
     ledger.norm2 = number(l, "norm2", path);
     ledger.svd_tail2 = number(l, "svd_tail2", path);
     ledger.tt_tail2 = number(l, "tt_tail2", path);

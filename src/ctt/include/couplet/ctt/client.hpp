@@ -27,6 +27,7 @@ ClientLimits client_limits(const Job& job, const Hello& hello, const Start& star
 
 /// The stack's client step: X_k ~ U_k D_k at the client's own rank, D_k as a train. U_k is not kept: the refit replaces
 /// it. Cost: one TT-SVD of X_k. An orthogonal mixture of the rows is sent also where nothing is cut, never the rows.
+/// There is nothing to mix in a client of one patient: what it sends is that patient's row, up to its sign and eps.
 Upload compress_client(TensorView<const double> x, const ClientLimits& limits);
 
 /// The printed method's client step (Alg. 2 and 3): exactly `rank` singular vectors, then TT-SVD with
@@ -41,7 +42,7 @@ AverageStep average_client(TensorView<const double> x, Index rank, double eps1);
 /// D_k of the printed decentralized method, which travels dense.
 Released<std::vector<double>> release_state(const AverageStep& step);
 
-/// X^T (X Q), the client's part of a sum; P x l numbers. q null: the Gram matrix X^T X, upper triangle by rows.
+/// X^T (X Q), the client's part of a sum; P x l numbers. q empty: the Gram matrix X^T X, upper triangle by rows.
 Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q);
 /// Upper triangle of (X F)^T (X F).
 Released<std::vector<double>> projected_gram(TensorView<const double> x, MatrixView<const double> f);

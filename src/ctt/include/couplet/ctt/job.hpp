@@ -31,20 +31,20 @@ std::string_view to_string(Aggregate aggregate) noexcept;
 /// What a job computes; the same at every party. Empty optionals take the defaults of resolve_job().
 struct JobOptions {
     Network network = Network::star;
-    std::optional<Aggregate> aggregate;
-    std::optional<Index> rank;   ///< R1
-    std::optional<double> eps;   ///< one certified relative error; stack only
-    std::optional<double> eps1;  ///< relative error of the clients' cores; stack and average
-    std::optional<double> eps2;  ///< relative error of the shared cores
-    std::optional<bool> refit;
+    std::optional<Aggregate> aggregate = {};
+    std::optional<Index> rank = {};   ///< R1
+    std::optional<double> eps = {};   ///< one certified relative error; stack only
+    std::optional<double> eps1 = {};  ///< relative error of the clients' cores; stack and average
+    std::optional<double> eps2 = {};  ///< relative error of the shared cores
+    std::optional<bool> refit = {};
     Sketch sketch = Sketch::automatic;
     int passes = 3;
     Index oversampling = 10;
     std::uint64_t seed = 0;
     std::string graph = "complete";
-    std::optional<std::string> weights;
-    std::optional<ConsensusEngine> consensus;
-    std::optional<Index> iterations;  ///< nothing: as many as the consensus target needs
+    std::optional<std::string> weights = {};
+    std::optional<ConsensusEngine> consensus = {};
+    std::optional<Index> iterations = {};  ///< nothing: as many as the consensus target needs
 };
 
 /// A job with nothing left open.
@@ -77,9 +77,9 @@ struct Hello {
 
 /// What every client is told once all have said hello.
 struct Start {
-    Index clients = 0;
-    Index rows = 0;    ///< of all clients
-    double norm2 = 0;  ///< of all clients
+    Index clients = 0;  ///< those of a resumed merge included
+    Index rows = 0;     ///< of the clients of this job
+    double norm2 = 0;   ///< of the clients of this job
 };
 
 /// Totals of all clients. Throws InputError when there are none, when feature shapes differ (naming client and mode),

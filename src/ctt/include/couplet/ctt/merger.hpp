@@ -36,7 +36,8 @@ class Merger {
     /// `total` are the sums over everybody who will be merged; with a fixed rank and no eps they are not needed.
     Merger(const Job& job, Shape features, const Start& total);
 
-    /// Uploads must come in a fixed order for reproducible bits.
+    /// Uploads must come in a fixed order for reproducible bits. Throws InputError, and changes nothing, for other
+    /// feature modes.
     void add(Upload upload);
     /// Another merge's state: a saved one, or a subtree's.
     void add(MergeState state);
@@ -54,6 +55,7 @@ class Merger {
     Outcome finish();
 
   private:
+    void require_features(const FeatureBlock& block) const;
     void buffer(FeatureBlock block);
     void flush();
     /// Server's part of the certified error, in absolute squares of everything, as planned before any cut is known.

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,7 +44,8 @@ class Peer {
     Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x);
 
     std::vector<PeerMessage> start();
-    /// Throws InputError for a message no honest peer could send now.
+    /// Throws InputError, and changes nothing, for a message no honest peer could send now. One that arrives before
+    /// start() waits for it.
     std::vector<PeerMessage> receive(Index from, const PeerMessage& message);
 
     bool finished() const noexcept { return result_.has_value(); }
@@ -60,7 +60,10 @@ class Peer {
   private:
     enum class Activity { consensus, flood, gather, scatter, done };
 
+    void check(Index from, const PeerMessage& message) const;
+    void check_flooded(const PeerBody& body, Index step) const;
     void begin_consensus(Released<std::vector<double>> state);
+    void advance_consensus();
     void after_consensus();
     void begin_sum();
     void begin_flood();
@@ -83,9 +86,11 @@ class Peer {
     Shape features_shape_;
     BfsTree tree_;
     Index step_ = -1;
+    Index last_step_ = 0;
+    Index sketch_width_ = 0;
     Activity activity_ = Activity::done;
     std::vector<PeerMessage> outbox_;
-    std::map<Index, std::vector<std::pair<Index, PeerMessage>>> early_;
+    std::map<Index, std::map<Index, PeerMessage>> early_;  ///< by step and sender
     std::unique_ptr<ConsensusNode> consensus_;
     std::vector<double> initial_;
     std::vector<double> averaged_;

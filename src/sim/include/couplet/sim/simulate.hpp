@@ -13,10 +13,11 @@
 namespace couplet {
 
 struct SimulationOptions {
-    JobOptions job;
-    bool scale_clients = false;  ///< every client's tensor to norm 1 for the job, personal cores scaled back
-    double heldout = 0;          ///< part of each client's patients kept out of the job, 0 <= heldout < 1
-    bool save_state = false;     ///< return the merge before its final cut (stack in a star)
+    JobOptions job = {};
+    /// Every client's tensor to norm 1 for the job; personal cores are scaled back, errors are those of the job.
+    bool scale_clients = false;
+    double heldout = 0;       ///< part of each client's patients kept out of the job, 0 <= heldout < 1
+    bool save_state = false;  ///< return the merge before its final cut (stack in a star)
     std::optional<MergeState> resume = {};
     bool dry_run = false;  ///< stop when it is known what would be sent
     /// Receives each client's personal core (I1 x R1) as it is fitted, in the order of the clients.
@@ -42,8 +43,8 @@ struct SimulationResult {
     double rse = 0;
     std::optional<double> rse_heldout;
     std::vector<double> rse_per_client;
-    std::optional<double> rel_error_bound;
-    std::vector<Index> ranks;  ///< R_1 ... R_N of the feature train
+    std::optional<double> rel_error_bound;  ///< of sqrt(rse) over everybody merged, those of a resumed state included
+    std::vector<Index> ranks;               ///< R_1 ... R_N of the feature train
     std::vector<Index> personal_ranks;
     Index rounds = 0;
     double numbers_up_per_client = 0;

@@ -1,0 +1,102 @@
+#include "couplet/ctt/job.hpp"
+
+#include "couplet/core/error.hpp"
+#include "matrices.hpp"
+
+namespace couplet {
+namespace {
+
+using support::message_of;
+
+std::string refusal(const JobOptions& options) {
+    return message_of([&] { resolve_job(options); });
+}
+
+TEST(JobTest, NothingGivenIsACertifiedStack) {
+    const Job job = resolve_job({});
+    EXPECT_EQ(job.network, Network::star);
+    EXPECT_EQ(job.aggregate, Aggregate::stack);
+    EXPECT_EQ(job.eps, 0.1);
+    EXPECT_TRUE(job.refit);
+    EXPECT_EQ(job.consensus.engine, ConsensusEngine::automatic);
+    EXPECT_EQ(job.consensus.target, 1e-10);
+}
+
+TEST(JobTest, RankAloneTakesSmallCuts) {
+    const Job job = resolve_job({.rank = 5});
+    EXPECT_FALSE(job.eps);
+    EXPECT_EQ(job.eps1, 0.01);
+    EXPECT_EQ(job.eps2, 0.01);
+}
+
+TEST(JobTest, AverageTakesThePapersDefaults) {
+    const Job job = resolve_job({.aggregate = Aggregate::average, .rank = 5});
+    EXPECT_EQ(job.eps1, 0.1);
+    EXPECT_EQ(job.eps2, 0.05);
+    EXPECT_FALSE(job.refit);
+    EXPECT_EQ(job.consensus.engine, ConsensusEngine::plain);
+    EXPECT_EQ(job.consensus.weights, "paper");
+}
+
+TEST(JobTest, DecentralizedIsSubspaceByDefault) {
+    EXPECT_EQ(resolve_job({.network = Network::decentralized, .rank = 3}).aggregate, Aggregate::subspace);
+}
+
+TEST(JobTest, RefusesWhatMeansNothing) {
+    EXPECT_NE(refusal({.eps = 0.1, .eps1 = 0.1}).find("--eps"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .eps = 0.1}).find("--aggregate stack"),
+              std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps1 = 0.1}).find("--eps1"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps2 = 1e-8}).find("1e-7"), std::string::npos);
+    EXPECT_EQ(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps2 = 0}), "");
+    EXPECT_NE(refusal({.aggregate = Aggregate::subspace}).find("--rank"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average}).find("--rank"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 0}).find("at least 1"), std::string::npos);
+    EXPECT_NE(refusal({.eps = 1.0}).find("--eps"), std::string::npos);
+    EXPECT_NE(refusal({.eps = -0.1}).find("--eps"), std::string::npos);
+    EXPECT_NE(refusal({.eps2 = std::nan("")}).find("--eps2"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 3, .refit = false}).find("--refit"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 3, .passes = 0}).find("--passes"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 3, .oversampling = -1}).find("--oversampling"), std::string::npos);
+}
+
+TEST(JobTest, ReadsAndWritesNames) {
+    for (const auto network : {Network::star, Network::decentralized}) {
+        EXPECT_EQ(parse_network(to_string(network)), network);
+    }
+    for (const auto aggregate : {Aggregate::stack, Aggregate::average, Aggregate::subspace}) {
+        EXPECT_EQ(parse_aggregate(to_string(aggregate)), aggregate);
+    }
+    EXPECT_EQ(parse_sketch("gram"), Sketch::gram);
+    EXPECT_NE(message_of([] { parse_aggregate("mean"); }).find("stack, average, subspace"), std::string::npos);
+}
+
+TEST(StartJobTest, AddsUpTheClients) {
+    const Start start = start_job(resolve_job({}), {{{3, 4}, 5, 2.5}, {{3, 4}, 1, 0}});
+    EXPECT_EQ(start.clients, 2);
+    EXPECT_EQ(start.rows, 6);
+    EXPECT_EQ(start.norm2, 2.5);
+    EXPECT_EQ(rank_cap({{3, 4}, 5, 1}), 5);
+    EXPECT_EQ(rank_cap({{3, 4}, 50, 1}), 12);
+}
+
+TEST(StartJobTest, NamesTheClientThatDoesNotFit) {
+    const Job job = resolve_job({});
+    const auto refused = [&](const std::vector<Hello>& hellos, const Job& j) {
+        return message_of([&] { start_job(j, hellos); });
+    };
+    EXPECT_NE(refused({}, job).find("at least one client"), std::string::npos);
+    const auto modes = refused({{{3, 4}, 5, 1}, {{3, 5}, 5, 1}}, job);
+    EXPECT_NE(modes.find("client 2"), std::string::npos);
+    EXPECT_NE(modes.find("mode 3"), std::string::npos);
+    EXPECT_NE(refused({{{3, 4}, 5, 1}, {{3}, 5, 1}}, job).find("client 2"), std::string::npos);
+    EXPECT_NE(refused({{{3, 4}, 0, 0}}, job).find("client 1"), std::string::npos);
+    EXPECT_NE(refused({{{3, 4}, 1, std::nan("")}}, job).find("finite"), std::string::npos);
+    const auto caps =
+        refused({{{3, 4}, 5, 1}, {{3, 4}, 9, 1}}, resolve_job({.aggregate = Aggregate::average, .rank = 7}));
+    EXPECT_NE(caps.find("client 1 5, client 2 9"), std::string::npos) << caps;
+    EXPECT_EQ(refused({{{3, 4}, 5, 1}, {{3, 4}, 9, 1}}, resolve_job({.rank = 7})), "");
+}
+
+}  // namespace
+}  // namespace couplet

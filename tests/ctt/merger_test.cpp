@@ -1,0 +1,269 @@
+#include "couplet/ctt/merger.hpp"
+
+#include "couplet/core/error.hpp"
+#include "federations.hpp"
+
+namespace couplet {
+namespace {
+
+using namespace support;
+
+Upload copy_of(const Tensor<double>& x, const Job& job, const Start& start) {
+    return compress_client(x.view(), client_limits(job, hello_of(x), start));
+}
+
+double rse_with(const Clients& clients, const Features& features) {
+    std::vector<double> errors2, norms2;
+    for (const auto& x : clients) {
+        const auto fit = refit(x.view(), features);
+        errors2.push_back(fit.error2);
+        norms2.push_back(fit.norm2);
+    }
+    return rse_of(errors2, norms2);
+}
+
+/// Clients of different sizes, ranks and scales: rank 1, one patient, zero, 1e6 apart.
+Clients random_federation(Random& random) {
+    const auto order = 2 + static_cast<Index>(random.below(3));
+    std::vector<Index> sizes{0};
+    for (Index n = 1; n < order; ++n) sizes.push_back(1 + static_cast<Index>(random.below(order == 2 ? 12 : 5)));
+    if (random.below(6) == 0) sizes.back() += 14;
+    const std::uint64_t model = 1 + random.below(1000);
+    const double spread = random.below(3) == 0 ? 6 : 0;
+    Clients clients;
+    const auto count = 1 + random.below(random.below(8) == 0 ? 24 : 6);
+    for (std::uint64_t k = 0; k < count; ++k) {
+        sizes[0] = random.below(4) == 0 ? 1 : 1 + static_cast<Index>(random.below(9));
+        const Shape shape{std::vector<Index>(sizes)};
+        const auto kind = random.below(8);
+        if (kind == 0) {
+            clients.push_back(Tensor<double>::zeros(shape));
+            continue;
+        }
+        const Index rank = kind == 1 ? 1 : 1 + static_cast<Index>(random.below(6));
+        const double noise = kind <= 2 ? 0 : std::pow(10.0, -4 * random.uniform());
+        auto x = population_client(shape, rank, 0.3 + 0.6 * random.uniform(), noise, kind == 3 ? model + k : model, k);
+        const double scale = std::pow(10.0, spread * random.uniform());
+        for (double& e : x.elements()) e *= scale;
+        clients.push_back(std::move(x));
+    }
+    return clients;
+}
+
+TEST(MergerTest, CertifiedBoundIsNeverViolated) {
+    Random random(2024);
+    double tightest = 0;
+    for (int trial = 0; trial < 1500; ++trial) {
+        const auto clients = random_federation(random);
+        const double eps = trial % 7 == 0 ? 1e-3 : 0.5 * std::pow(500.0, -random.uniform());
+        const bool capped = trial % 3 == 2;
+        Job job;
+        if (trial % 4 == 3) {
+            job = resolve_job({.rank = 1 + static_cast<Index>(random.below(5)), .eps1 = eps, .eps2 = eps});
+        } else {
+            JobOptions options{.eps = eps};
+            if (capped) options.rank = 1 + static_cast<Index>(random.below(4));
+            job = resolve_job(options);
+        }
+        const auto start = start_job(job, hellos_of(clients));
+        Merger merger(job, feature_modes(clients.front().shape()), start);
+        // Merges in between, which the flush limits would hardly ever make at this size: a chain of states.
+        const bool chain = trial % 2 == 1;
+        std::optional<MergeState> state;
+        for (const auto& x : clients) {
+            if (!chain) {
+                merger.add(copy_of(x, job, start));
+                continue;
+            }
+            Merger step(job, feature_modes(x.shape()), start);
+            if (state) step.add(std::move(*state));
+            step.add(copy_of(x, job, start));
+            state = step.state();
+        }
+        if (chain) merger.add(std::move(*state));
+        const auto outcome = merger.finish();
+        const double rse = rse_with(clients, outcome.features);
+        ASSERT_LE(std::sqrt(rse), outcome.rel_error_bound + 1e-12) << "trial " << trial;
+        if (job.eps && !job.rank) {
+            ASSERT_LE(outcome.rel_error_bound, eps * (1 + 1e-9)) << "trial " << trial;
+            tightest = std::max(tightest, std::sqrt(rse) / eps);
+        }
+        if (job.rank) {
+            ASSERT_LE(outcome.features.train.left_rank(), *job.rank);
+        }
+        EXPECT_EQ(outcome.ledger.clients, static_cast<Index>(clients.size()));
+        EXPECT_NEAR(outcome.ledger.norm2, start.norm2, 1e-9 * start.norm2);
+    }
+    // The budget is used, not merely kept.
+    EXPECT_GT(tightest, 0.9);
+}
+
+TEST(MergerTest, ChainTreeAndOneGoAgreeExactlyWhenNothingIsCut) {
+    const auto clients = population(9, {4, 5, 6}, 3, 0.7, 0);
+    const Job job = resolve_job({.eps = 0});
+    const auto start = start_job(job, hellos_of(clients));
+    const Shape features{5, 6};
+    Merger once(job, features, start);
+    for (const auto& x : clients) once.add(copy_of(x, job, start));
+    const auto reference = once.finish();
+    EXPECT_LT(rse_with(clients, reference.features), 1e-24);
+    EXPECT_LT(reference.rel_error_bound, 1e-12);
+
+    std::vector<MergeState> level;
+    for (const auto& x : clients) {
+        Merger leaf(job, features, start);
+        leaf.add(copy_of(x, job, start));
+        level.push_back(leaf.state());
+    }
+    while (level.size() > 1) {
+        std::vector<MergeState> up;
+        for (std::size_t i = 0; i < level.size(); i += 2) {
+            Merger node(job, features, start);
+            node.add(std::move(level[i]));
+            if (i + 1 < level.size()) node.add(std::move(level[i + 1]));
+            up.push_back(node.state());
+        }
+        level = std::move(up);
+    }
+    Merger root(job, features, start);
+    root.add(std::move(level.front()));
+    const auto tree = root.finish();
+    EXPECT_LT(rse_with(clients, tree.features), 1e-24);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_NEAR(tree.features.sigma[i], reference.features.sigma[i], 1e-11 * reference.features.sigma[0]);
+    }
+    // The directions beyond the true rank are rounding; those of the data agree.
+    const auto three = [](const Features& f) {
+        const auto block = weighted_block(f);
+        const FeatureBlock* one[] = {&block};
+        return merge_dense(one, {.max_rank = 3}).features;
+    };
+    EXPECT_LT(row_space_distance(three(tree.features), three(reference.features)), 1e-10);
+}
+
+TEST(MergerTest, AnyOrderOfAThousandClientsIsCertified) {
+    // Drifting clients: the population changes slowly, so that early cuts hurt late clients.
+    Clients clients;
+    for (std::uint64_t k = 0; k < 1000; ++k) {
+        auto x = population_client({2, 4, 5}, 3, 0.8, 0.02, 1, k);
+        const auto drift = population_client({2, 4, 5}, 3, 0.8, 0, 2, k);
+        const double share = static_cast<double>(k) / 1000;
+        for (Index i = 0; i < x.size(); ++i) {
+            x.data()[i] = (1 - share) * x.data()[i] + share * drift.data()[i];
+        }
+        clients.push_back(std::move(x));
+    }
+    const double eps = 0.1;
+    const Job job = resolve_job({.eps = eps});
+    const auto start = start_job(job, hellos_of(clients));
+    const Shape features{4, 5};
+    const auto check = [&](Merger& merger, const char* what) {
+        const auto outcome = merger.finish();
+        const double rse = rse_with(clients, outcome.features);
+        EXPECT_LE(std::sqrt(rse), outcome.rel_error_bound + 1e-12) << what;
+        EXPECT_LE(outcome.rel_error_bound, eps * (1 + 1e-9)) << what;
+        EXPECT_EQ(outcome.ledger.clients, 1000) << what;
+    };
+    Random random(5);
+    std::vector<std::size_t> order(clients.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (const char* what : {"in order", "shuffled"}) {
+        Merger merger(job, features, start);
+        for (const std::size_t k : order) merger.add(copy_of(clients[k], job, start));
+        check(merger, what);
+        for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    }
+    // Chains of 10 with a state after every client, merged as they come: 1000 merges.
+    Merger top(job, features, start);
+    for (std::size_t first = 0; first < 1000; first += 10) {
+        std::optional<MergeState> state;
+        for (std::size_t k = first; k < first + 10; ++k) {
+            Merger step(job, features, start);
+            if (state) step.add(std::move(*state));
+            step.add(copy_of(clients[k], job, start));
+            state = step.state();
+        }
+        top.add(std::move(*state));
+    }
+    check(top, "tree of chains");
+    std::optional<MergeState> state;
+    for (const auto& x : clients) {
+        Merger step(job, features, start);
+        if (state) step.add(std::move(*state));
+        step.add(copy_of(x, job, start));
+        state = step.state();
+    }
+    Merger last(job, features, start);
+    last.add(std::move(*state));
+    check(last, "chain of 1000");
+}
+
+TEST(MergerTest, StateDoesNotGrowWithTheNumberOfClients) {
+    const auto sizes = [](Index clients, const JobOptions& options) {
+        const Job job = resolve_job(options);
+        const Shape shape{3, 8, 9};
+        const Start start{clients, 3 * clients, 1e4 * static_cast<double>(clients)};
+        Merger merger(job, {8, 9}, start);
+        for (Index k = 0; k < clients; ++k) {
+            const auto x = population_client(shape, 6, 0.8, 0.1, 3, static_cast<std::uint64_t>(k));
+            merger.add(copy_of(x, job, start));
+        }
+        return merger.state().block.numbers();
+    };
+    // With a rank: 2 R1 + 10 rows; with an eps: never more than P rows.
+    const Index few = sizes(50, {.rank = 4});
+    const Index many = sizes(2000, {.rank = 4});
+    EXPECT_EQ(few, many);
+    EXPECT_LE(many, (2 * 4 + 10) * 72);
+    EXPECT_LE(sizes(2000, {.eps = 1e-3}), 72 * 72);
+}
+
+TEST(MergerTest, FixedRankLosesLittleOverAChain) {
+    Clients clients;
+    for (std::uint64_t k = 0; k < 400; ++k) clients.push_back(population_client({3, 6, 7}, 8, 0.85, 0.1, 4, k));
+    const Job job = resolve_job({.rank = 5});
+    const auto start = start_job(job, hellos_of(clients));
+    std::optional<MergeState> state;
+    for (const auto& x : clients) {
+        Merger step(job, {6, 7}, start);
+        if (state) step.add(std::move(*state));
+        step.add(copy_of(x, job, start));
+        state = step.state();
+    }
+    Merger last(job, {6, 7}, start);
+    last.add(std::move(*state));
+    const auto outcome = last.finish();
+    const double rse = rse_with(clients, outcome.features);
+    EXPECT_LE(rse, 1.02 * centralized_rse(gather_rows(clients), 5, 0.01) + 1e-4);
+    EXPECT_LE(std::sqrt(rse), outcome.rel_error_bound + 1e-12);
+}
+
+TEST(MergerTest, RefusesOtherFeaturesAndChangesNothing) {
+    const auto clients = population(2, {4, 5, 6}, 3);
+    const Job job = resolve_job({});
+    const auto start = start_job(job, hellos_of(clients));
+    Merger merger(job, {5, 6}, start);
+    EXPECT_THROW(merger.finish(), InputError);
+    EXPECT_THROW(merger.state(), InputError);
+    merger.add(copy_of(clients[0], job, start));
+    const auto other = random_tensor<double>({4, 6, 5});
+    EXPECT_THROW(merger.add(copy_of(other, job, start)), InputError);
+    EXPECT_THROW(merger.add(MergeState{FeatureBlock(Matrix<double>::zeros(1, 30), {6, 5}), {7, 7, 1, 0, 0, 0}}),
+                 InputError);
+    EXPECT_EQ(merger.ledger().clients, 1);
+    EXPECT_EQ(merger.ledger().rows, 4);
+}
+
+TEST(LedgerTest, AddsSquares) {
+    Ledger a{1, 2, 4.0, 0.1, 0.2, 0.3};
+    a.add({2, 3, 5.0, 0.3, 0.2, 0.1});
+    EXPECT_EQ(a.clients, 3);
+    EXPECT_EQ(a.rows, 5);
+    EXPECT_EQ(a.norm2, 9);
+    const double server = std::sqrt(0.4) + std::sqrt(0.4 + 0.6);
+    EXPECT_NEAR(a.rel_error_bound(0.6), std::sqrt((0.4 + server * server) / 9), 1e-15);
+    EXPECT_EQ(Ledger{}.rel_error_bound(0), 0);
+}
+
+}  // namespace
+}  // namespace couplet

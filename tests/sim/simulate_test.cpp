@@ -1,0 +1,252 @@
+#include "couplet/sim/simulate.hpp"
+
+#include <set>
+
+#include "couplet/core/error.hpp"
+#include "federations.hpp"
+
+namespace couplet {
+namespace {
+
+using namespace support;
+
+std::vector<JobOptions> jobs() {
+    std::vector<JobOptions> result = {
+        {.eps = 0.1},
+        {.rank = 3},
+        {.aggregate = Aggregate::average, .rank = 3},
+        {.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random},
+    };
+    for (const auto aggregate : {Aggregate::average, Aggregate::subspace, Aggregate::stack}) {
+        JobOptions peer{.network = Network::decentralized, .aggregate = aggregate, .rank = 3};
+        if (aggregate == Aggregate::average) peer.iterations = 4;
+        result.push_back(peer);
+    }
+    return result;
+}
+
+TEST(SimulateTest, ResultsDoNotDependOnThreads) {
+    const ThreadCountGuard guard;
+    for (const auto& job : jobs()) {
+        std::optional<SimulationResult> expected;
+        for (const int threads : {1, 2, 3}) {
+            set_thread_count(threads);
+            std::vector<double> personal;
+            SimulationOptions options{.job = job};
+            options.on_personal = [&](Index, const Matrix<double>& core) {
+                personal.insert(personal.end(), core.data(), core.data() + core.size());
+            };
+            auto result = simulate(MemorySource(population(7, {9, 5, 6}, 4, 0.7, 0.1, 2)), std::move(options));
+            EXPECT_EQ(result.rse_per_client.size(), 7u);
+            EXPECT_FALSE(personal.empty());
+            if (!expected) {
+                expected = std::move(result);
+                continue;
+            }
+            EXPECT_TRUE(same_bits(*result.features, *expected->features));
+            EXPECT_EQ(result.rse, expected->rse);
+            EXPECT_EQ(result.rse_per_client, expected->rse_per_client);
+            EXPECT_EQ(result.rel_error_bound, expected->rel_error_bound);
+            EXPECT_EQ(result.numbers_total, expected->numbers_total);
+            EXPECT_EQ(result.bytes_up, expected->bytes_up);
+            EXPECT_EQ(result.rounds, expected->rounds);
+        }
+    }
+}
+
+TEST(SimulateTest, LazyClientsGiveTheSameBits) {
+    for (const auto& job : jobs()) {
+        const auto memory = simulate(MemorySource(population(7, {9, 5, 6}, 4, 0.7, 0.1, 2)), {.job = job});
+        const LazySource lazy(7, [](Index k) {
+            return population_client({9, 5, 6}, 4, 0.7, 0.1, 2, static_cast<std::uint64_t>(k));
+        });
+        const auto result = simulate(lazy, {.job = job});
+        EXPECT_TRUE(same_bits(*result.features, *memory.features));
+        EXPECT_EQ(result.rse, memory.rse);
+    }
+}
+
+TEST(SimulateTest, ZeroClientsWork) {
+    for (const auto& job : jobs()) {
+        auto some = population(4, {6, 4, 5}, 3, 0.7, 0.1, 2);
+        some[1] = Tensor<double>::zeros({6, 4, 5});
+        const auto mixed = simulate(MemorySource(std::move(some)), {.job = job});
+        EXPECT_TRUE(std::isfinite(mixed.rse));
+        EXPECT_LT(mixed.rse, 1);
+        EXPECT_EQ(mixed.rse_per_client[1], 0);
+        std::vector<Tensor<double>> zeros;
+        for (int k = 0; k < 4; ++k) zeros.push_back(Tensor<double>::zeros({6, 4, 5}));
+        const auto nothing = simulate(MemorySource(std::move(zeros)), {.job = job});
+        EXPECT_EQ(nothing.rse, 0);
+        if (nothing.rel_error_bound) {
+            EXPECT_EQ(*nothing.rel_error_bound, 0);
+        }
+    }
+}
+
+TEST(SimulateTest, OrdersTwoAndFive) {
+    for (const Shape& shape : {Shape{9, 30}, Shape{9, 3, 4, 2, 3}}) {
+        const auto clients = population(4, shape, 4, 0.7, 0.01, 2);
+        const double centralized = centralized_rse(gather_rows(clients), 3, 0.01);
+        for (const auto& job : jobs()) {
+            auto copy = population(4, shape, 4, 0.7, 0.01, 2);
+            const auto result = simulate(MemorySource(std::move(copy)), {.job = job});
+            EXPECT_EQ(static_cast<Index>(result.ranks.size()), shape.order());
+            EXPECT_EQ(result.ranks.back(), 1);
+            if (result.rel_error_bound) {
+                EXPECT_LE(std::sqrt(result.rse), *result.rel_error_bound + 1e-12);
+            }
+            if (job.rank && job.aggregate != Aggregate::average) {
+                EXPECT_LE(result.rse, 1.02 * centralized + 1e-4);
+            }
+        }
+    }
+}
+
+TEST(SimulateTest, ScaledClientsCountAlike) {
+    const auto make = [](double scale) {
+        auto clients = population(4, {8, 4, 5}, 6, 0.9, 0.1, 2);
+        for (double& x : clients[2].elements()) x *= scale;
+        return MemorySource(std::move(clients));
+    };
+    std::vector<double> squares;
+    const auto run = [&](double scale) {
+        SimulationOptions options{.job = {.rank = 3}, .scale_clients = true};
+        options.on_personal = [&](Index, const Matrix<double>& core) {
+            squares.push_back(squared_norm<double>(core.view()));
+        };
+        return simulate(make(scale), std::move(options));
+    };
+    const auto plain = run(1);
+    const auto scaled = run(1e6);
+    EXPECT_NEAR(plain.rse, scaled.rse, 1e-10);
+    for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_NEAR(plain.rse_per_client[k], scaled.rse_per_client[k], 1e-9);
+        // Personal cores come back in the client's own units.
+        EXPECT_NEAR(squares[4 + k] / squares[k], k == 2 ? 1e12 : 1, k == 2 ? 1e3 : 1e-8);
+    }
+    // Without, the large client is all there is.
+    const auto unscaled = simulate(make(1e6), {.job = {.rank = 3}});
+    EXPECT_GT(unscaled.rse_per_client[0], scaled.rse_per_client[0]);
+    // The certified bound is one of the errors reported.
+    for (const double scale : {1.0, 1e3}) {
+        const auto certified = simulate(make(scale), {.job = {.eps = 0.2}, .scale_clients = true});
+        EXPECT_LE(std::sqrt(certified.rse), *certified.rel_error_bound + 1e-12);
+        EXPECT_LE(*certified.rel_error_bound, 0.2 * (1 + 1e-9));
+    }
+}
+
+TEST(HoldOutTest, IsSeededDisjointAndComplete) {
+    const auto x = random_tensor<double>({20, 3, 2}, 3);
+    const auto parts = hold_out(x.view(), 0.3, 7, 2);
+    EXPECT_EQ(parts.training.shape(), (Shape{14, 3, 2}));
+    EXPECT_EQ(parts.heldout.shape(), (Shape{6, 3, 2}));
+    std::set<double> seen;
+    for (const auto* part : {&parts.training, &parts.heldout}) {
+        for (Index i = 0; i < part->shape()[0]; ++i) seen.insert(part->data()[i * 6]);
+    }
+    EXPECT_EQ(seen.size(), 20u);
+    const auto first = [&](std::uint64_t seed, Index client) {
+        const auto again = hold_out(x.view(), 0.3, seed, client);
+        return std::vector<double>(again.heldout.data(), again.heldout.data() + 36);
+    };
+    EXPECT_EQ(first(7, 2), first(7, 2));
+    EXPECT_NE(first(7, 2), first(8, 2));
+    EXPECT_NE(first(7, 2), first(7, 3));
+}
+
+TEST(HoldOutTest, LeavesAtLeastOnePatient) {
+    for (const Index rows : {1, 2, 10}) {
+        const auto x = random_tensor<double>({rows, 3});
+        const auto parts = hold_out(x.view(), 0.99, 1, 0);
+        EXPECT_GE(parts.training.shape()[0], 1);
+        EXPECT_EQ(parts.training.shape()[0] + parts.heldout.shape()[0], rows);
+    }
+    EXPECT_EQ(hold_out(random_tensor<double>({5, 3}).view(), 0, 1, 0).heldout.shape()[0], 0);
+}
+
+TEST(SimulateTest, HeldOutPatientsAreProjected) {
+    // One population without noise: new patients lie in its features.
+    const auto exact =
+        simulate(MemorySource(population(4, {20, 5, 6}, 4, 0.7, 0, 2)), {.job = {.rank = 4}, .heldout = 0.25});
+    ASSERT_TRUE(exact.rse_heldout);
+    EXPECT_LT(*exact.rse_heldout, 1e-3);
+    const auto noisy =
+        simulate(MemorySource(population(4, {20, 5, 6}, 4, 0.7, 0.5, 2)), {.job = {.rank = 4}, .heldout = 0.25});
+    EXPECT_GT(*noisy.rse_heldout, noisy.rse);
+    EXPECT_LT(*noisy.rse_heldout, 1);
+    EXPECT_FALSE(simulate(MemorySource(population(2, {5, 4}, 2)), {.job = {.rank = 2}}).rse_heldout);
+    const auto peers = simulate(MemorySource(population(4, {20, 5, 6}, 4, 0.7, 0, 2)),
+                                {.job = {.network = Network::decentralized, .rank = 4}, .heldout = 0.25});
+    EXPECT_LT(*peers.rse_heldout, 1e-3);
+    // Held-out patients of a client that is scaled count in its scale.
+    auto clients = population(4, {20, 5, 6}, 6, 0.9, 0.1, 2);
+    for (double& x : clients[0].elements()) x *= 1e4;
+    const auto scaled =
+        simulate(MemorySource(std::move(clients)), {.job = {.rank = 3}, .scale_clients = true, .heldout = 0.25});
+    const auto plain = simulate(MemorySource(population(4, {20, 5, 6}, 6, 0.9, 0.1, 2)),
+                                {.job = {.rank = 3}, .scale_clients = true, .heldout = 0.25});
+    EXPECT_NEAR(*scaled.rse_heldout, *plain.rse_heldout, 1e-9);
+}
+
+TEST(SimulateTest, TenThousandLazyClients) {
+    const LazySource source(10000, [](Index k) {
+        return population_client({2, 3, 3}, 3, 0.7, 0.05, 2, static_cast<std::uint64_t>(k));
+    });
+    const auto result = simulate(source, {.job = {.eps = 0.1}});
+    EXPECT_EQ(result.rse_per_client.size(), 10000u);
+    EXPECT_EQ(result.personal_ranks.size(), 10000u);
+    EXPECT_LE(std::sqrt(result.rse), *result.rel_error_bound + 1e-12);
+    EXPECT_LE(*result.rel_error_bound, 0.1 * (1 + 1e-9));
+    EXPECT_EQ(result.rounds, 2);
+}
+
+TEST(SimulateTest, DryRunComputesNoFit) {
+    const auto wet = simulate(MemorySource(population(3, {6, 4, 5}, 3)), {.job = {.rank = 3}});
+    const auto dry = simulate(MemorySource(population(3, {6, 4, 5}, 3)), {.job = {.rank = 3}, .dry_run = true});
+    EXPECT_TRUE(dry.rse_per_client.empty());
+    EXPECT_EQ(dry.numbers_up_per_client, wet.numbers_up_per_client);
+    EXPECT_EQ(dry.personal_ranks, wet.personal_ranks);
+}
+
+TEST(SimulateTest, RefusesWhatItCannotDo) {
+    const auto refusal = [](std::vector<Tensor<double>> clients, SimulationOptions options) {
+        return message_of([&] { simulate(MemorySource(std::move(clients)), std::move(options)); });
+    };
+    EXPECT_NE(refusal({}, {}).find("at least one client"), std::string::npos);
+    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.heldout = 1.0}).find("--heldout"), std::string::npos);
+    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.heldout = -0.1}).find("--heldout"), std::string::npos);
+    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.job = {.aggregate = Aggregate::average, .rank = 2}, .heldout = 0.5})
+                  .find("--refit"),
+              std::string::npos);
+    EXPECT_NE(
+        refusal(population(2, {5, 4}, 2), {.job = {.aggregate = Aggregate::average, .rank = 2}, .save_state = true})
+            .find("--save-state"),
+        std::string::npos);
+    auto hurt = population(3, {5, 4}, 2);
+    hurt[1].data()[7] = std::nan("");
+    EXPECT_NE(refusal(std::move(hurt), {}).find("client 2"), std::string::npos);
+    auto other = population(3, {5, 4, 3}, 2);
+    other[2] = random_tensor<double>({5, 4, 2});
+    const auto shapes = refusal(std::move(other), {});
+    EXPECT_NE(shapes.find("client 3"), std::string::npos);
+    EXPECT_NE(shapes.find("mode 3"), std::string::npos);
+    EXPECT_NE(
+        refusal(population(3, {5, 4}, 2), {.job = {.aggregate = Aggregate::average, .rank = 5}}).find("client 1 4"),
+        std::string::npos);
+    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.job = {.network = Network::decentralized,
+                                                         .aggregate = Aggregate::average,
+                                                         .rank = 2,
+                                                         .weights = "magic",
+                                                         .iterations = 3}})
+                  .find("2"),
+              std::string::npos);
+}
+
+TEST(SimulateTest, BytesAreThoseOfTheNumbersAndAnEnvelope) {
+    EXPECT_EQ(serialised_bytes(0), 64);
+    EXPECT_EQ(serialised_bytes(10), 144);
+}
+
+}  // namespace
+}  // namespace couplet
