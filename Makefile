@@ -31,7 +31,7 @@ sanitize: deps ## run the test programs under the address, undefined behaviour a
 	@scripts/sanitize asan
 	@scripts/sanitize tsan
 
-bench: build ## TT-SVD against NumPy and TensorLy, side by side (about 15 minutes; BENCH_FLAGS=--quick: one)
+bench: build ## TT-SVD and the federation beside NumPy and TensorLy (about 15 minutes; BENCH_FLAGS=--quick: one)
 	@cmake --preset bench --log-level=WARNING
 	@cmake --build --preset bench -j $(JOBS) --target machine
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
