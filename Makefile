@@ -37,6 +37,7 @@ bench: build ## TT-SVD and the federation beside NumPy and TensorLy (about 15 mi
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
+	@build/venv/bin/python bench/federation.py
 
 fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@cmake --preset fuzz --log-level=WARNING
