@@ -142,8 +142,10 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
     double tail2 = 0;
     for (std::size_t n = order - 1; n > 0; --n) {
         const Shape shape = cores[n].shape();
-        const auto basis = dominant_basis<double>(cores[n].view().unfold(1), Side::right,
-                                                  {.max_tail = tail, .max_rank = options.max_rank});
+        // Cores are small: the accurate engine costs little and reports errors down to rounding.
+        const auto basis =
+            dominant_basis<double>(cores[n].view().unfold(1), Side::right,
+                                   {.max_tail = tail, .max_rank = options.max_rank, .method = SvdMethod::qr});
         const auto carried = product<double>(cores[n].view().unfold(1), basis.vectors.view());  // R_{n-1} x r
         auto before = product<double>(cores[n - 1].view().unfold(2), carried.view());
         const Shape before_shape = cores[n - 1].shape();
