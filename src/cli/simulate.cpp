@@ -1,4 +1,5 @@
 #include "couplet/sim/simulate.hpp"
+#include "couplet/linalg/backend.hpp"
 
 #include <fmt/format.h>
 
@@ -114,6 +115,7 @@ SimulationResult compute(const Federation& federation, const Options& options, S
     try {
         if (options.method == "centralized") return reference_centralized(*federation.source, std::move(how));
         if (options.method == "local") return reference_local(*federation.source, std::move(how));
+        blas_core_name();  // loads the library, which is no part of the computation
         return simulate(*federation.source, std::move(how));
     } catch (const InputError& error) {
         throw federation.named(error);

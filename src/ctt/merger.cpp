@@ -10,8 +10,10 @@
 namespace couplet {
 namespace {
 
-// Uploads wait until merging them is worth a decomposition: this many rows, or this many numbers (32 MiB).
+// Uploads wait until merging them is worth a decomposition: this many rows and several times the state, so that few
+// clients merge in one go, or this many numbers (32 MiB).
 constexpr Index flush_rows = 128;
+constexpr Index flush_factor = 8;
 constexpr Index flush_numbers = Index{1} << 22;
 constexpr Index least_rows = 32;
 // Intermediate states of a fixed rank keep 2 R1 + 10 rows: keeping R1 alone cost up to 10%, this at most 1.2%.
@@ -71,7 +73,7 @@ void Merger::buffer(FeatureBlock block) {
     buffered_numbers_ += block.numbers();
     blocks_.push_back(std::move(block));
     const Index state_rows = blocks_.front().rows();
-    const bool many = buffered_rows_ >= std::max(flush_rows, 2 * state_rows);
+    const bool many = buffered_rows_ >= std::max(flush_rows, flush_factor * state_rows);
     const bool large = buffered_numbers_ >= flush_numbers && buffered_rows_ >= std::max(least_rows, 2 * state_rows);
     if (many || large) flush();
 }

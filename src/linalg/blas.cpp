@@ -128,6 +128,10 @@ struct Table {
     using Gesdd = void (*)(const char*, const I*, const I*, double*, const I*, double*, double*, const I*, double*,
                            const I*, double*, const I*, I*, I*, std::size_t);
     COUPLET_SYMBOL(Gesdd, dgesdd_);
+    using Potrf = void (*)(const char*, const I*, double*, const I*, I*, std::size_t);
+    COUPLET_SYMBOL(Potrf, dpotrf_);
+    using Trtri = void (*)(const char*, const char*, const I*, double*, const I*, I*, std::size_t, std::size_t);
+    COUPLET_SYMBOL(Trtri, dtrtri_);
 #undef COUPLET_SYMBOL
 };
 
@@ -301,6 +305,22 @@ void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
         table().dgesdd_("S", &rows, &cols, a, &rows, s, u, &rows, vt, &least, work, &size, iwork.data(), &info, 1);
         return info;
     });
+}
+
+bool potrf(Index n, double* a) {
+    // A row-major upper triangle is a lower one in LAPACK's eyes.
+    const I order = narrow(n);
+    I info = 0;
+    table().dpotrf_("L", &order, a, &order, &info, 1);
+    for (Index i = 1; i < n; ++i) std::fill_n(a + i * n, i, 0.0);
+    return info == 0;
+}
+
+void trtri(Index n, double* a) {
+    const I order = narrow(n);
+    I info = 0;
+    table().dtrtri_("L", "N", &order, a, &order, &info, 1, 1);
+    require_success("dtrtri", info);
 }
 
 const char* core_name() { return table().openblas_get_corename(); }

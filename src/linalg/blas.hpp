@@ -37,6 +37,12 @@ void geqrf(Index m, Index n, double* a, Index lda, double* tau);
 /// Thin SVD: u is m x min(m, n), vt is min(m, n) x n.
 void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt);
 
+/// Cholesky factor R (upper, row-major, zeros below) of a row-major symmetric matrix, in place; false when it is not
+/// positive definite.
+bool potrf(Index n, double* a);
+/// Inverse of a row-major upper triangle, in place.
+void trtri(Index n, double* a);
+
 /// Kernel family OpenBLAS runs with, for example "SkylakeX".
 const char* core_name();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -195,7 +196,8 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
         fill_lower(g);
         return g;
     }
-    const Partition inner(k, parts_for(flops, 16), 8);
+    // A part shorter than the result is wide would spend its time adding results up.
+    const Partition inner(k, std::min(parts_for(flops, 16), std::max<Index>(1, k / n)), 8);
     std::vector<Matrix<double>> partial;
     for (Index p = 1; p < inner.count; ++p) partial.emplace_back(n, n);
     parallel_for(inner.count, [&](Index p) {
@@ -235,15 +237,22 @@ double squared_norm(MatrixView<const T> a) {
 
 template <Real T>
 double max_magnitude(MatrixView<const T> a) {
-    double largest = 0;
+    T largest = 0;
     for (Index i = 0; i < a.rows; ++i) {
+        const T* row = a.row(i);
+        // x - x is NaN for NaN and infinity alone; comparisons that ignore NaN vectorise.
+        T check = 0;
         for (Index j = 0; j < a.cols; ++j) {
-            const double x = std::abs(static_cast<double>(a(i, j)));
-            if (!(x <= largest)) largest = x;
-            if (std::isnan(x)) return x;
+            const T x = std::abs(row[j]);
+            largest = largest < x ? x : largest;
+            check += x - x;
+        }
+        if (check == 0) continue;
+        for (Index j = 0; j < a.cols; ++j) {
+            if (std::isnan(row[j])) return std::numeric_limits<double>::quiet_NaN();
         }
     }
-    return largest;
+    return static_cast<double>(largest);
 }
 
 template void multiply(MatrixView<const float>, Op, MatrixView<const float>, Op, MatrixView<float>, float, float);

@@ -1,6 +1,8 @@
 #include "couplet/linalg/qr.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -119,6 +121,47 @@ Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
     return result;
 }
 
+/// R with G = R^T R for the Gram matrix G of columns scaled to length 1 first; empty when they are too nearly dependent
+/// for their Gram matrix to tell.
+std::optional<Matrix<double>> cholesky_of_columns(const Matrix<double>& g) {
+    const Index n = g.rows();
+    std::vector<double> length(static_cast<std::size_t>(n));
+    for (Index i = 0; i < n; ++i) {
+        length[static_cast<std::size_t>(i)] = std::sqrt(g(i, i));
+        if (!(g(i, i) > 1e-280) || !(g(i, i) < 1e280)) return std::nullopt;
+    }
+    Matrix<double> r(n, n);
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < n; ++j) {
+            r(i, j) = g(i, j) / (length[static_cast<std::size_t>(i)] * length[static_cast<std::size_t>(j)]);
+        }
+    }
+    if (!blas::potrf(n, r.data())) return std::nullopt;
+    for (Index i = 0; i < n; ++i) {
+        // A diagonal below this means a condition beyond what two passes repair.
+        if (!(r(i, i) > 1e-5)) return std::nullopt;
+        for (Index j = i; j < n; ++j) r(i, j) *= length[static_cast<std::size_t>(j)];
+    }
+    return r;
+}
+
+/// CholeskyQR2 (Yamamoto et al. 2015): two passes of A <- A R^-1 with R from the Gram matrix, all in matrix products.
+/// Returns R, or nothing (and leaves A alone) when the columns are too nearly dependent.
+template <Real T>
+std::optional<Matrix<double>> cholesky_qr(MatrixView<T> a) {
+    auto first = cholesky_of_columns(gram<T>(a, Side::right));
+    if (!first) return std::nullopt;
+    auto inverse = Matrix<double>::copy(first->view());
+    blas::trtri(a.cols, inverse.data());
+    const auto q = product<T>(a, convert<T>(inverse.view()).view());
+    auto second = cholesky_of_columns(gram<T>(q.view(), Side::right));
+    if (!second) return std::nullopt;
+    inverse = Matrix<double>::copy(second->view());
+    blas::trtri(a.cols, inverse.data());
+    multiply<T>(q.view(), Op::none, convert<T>(inverse.view()).view(), Op::none, a);
+    return product<double>(second->view(), first->view());
+}
+
 }  // namespace
 
 Matrix<double> extend_basis(const Matrix<double>& basis, Matrix<double> block) {
@@ -147,6 +190,10 @@ Matrix<T> orthonormalise_columns(MatrixView<T> a) {
     const Index n = a.cols;
     auto r = Matrix<T>::zeros(n, n);
     if (n == 0) return r;
+    // Householder reflections of a tall matrix are bound by memory; products are not.
+    if (a.rows >= 4 * n && n >= 8) {
+        if (const auto fast = cholesky_qr(a)) return convert<T>(fast->view());
+    }
     std::vector<T> tau(static_cast<std::size_t>(n));
     blas::gelqf<T>(n, a.rows, a.data, n, tau.data());
     for (Index i = 0; i < n; ++i) std::copy_n(a.row(i) + i, n - i, r.view().row(i) + i);

@@ -38,7 +38,7 @@ void rescale(ScaledCores& scaled, std::size_t n) {
     const double largest = max_magnitude<double>(core.view().unfold(0));
     if (!(largest > 0 && std::isfinite(largest))) return;
     const int shift = std::ilogb(largest);
-    for (double& x : core.elements()) x = std::ldexp(x, -shift);
+    scale_by_power(core.data(), core.size(), -shift, core.data());
     scaled.exponent += shift;
 }
 
@@ -79,7 +79,7 @@ TensorTrain<T> rebuild(const ScaledCores& scaled, std::size_t carrier, std::vect
         const auto& source = scaled.cores[n];
         Tensor<T> core(source.shape());
         const int shift = n == carrier ? scaled.exponent : 0;
-        for (Index i = 0; i < core.size(); ++i) core.data()[i] = static_cast<T>(std::ldexp(source.data()[i], shift));
+        scale_by_power(source.data(), core.size(), shift, core.data());
         cores.push_back(std::move(core));
     }
     TensorTrain<T> train(std::move(cores), std::move(kinds));

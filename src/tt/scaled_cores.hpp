@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "couplet/linalg/products.hpp"
@@ -16,6 +17,17 @@ struct ScaledCores {
     int exponent = 0;
 };
 
+/// to = 2^exponent from, element by element; one multiplication each where the power itself is a number.
+template <Real To, Real From>
+void scale_by_power(const From* from, Index size, int exponent, To* to) {
+    if (std::abs(exponent) <= 1000) {
+        const double power = std::ldexp(1.0, exponent);
+        for (Index i = 0; i < size; ++i) to[i] = static_cast<To>(static_cast<double>(from[i]) * power);
+    } else {
+        for (Index i = 0; i < size; ++i) to[i] = static_cast<To>(std::ldexp(static_cast<double>(from[i]), exponent));
+    }
+}
+
 template <Real T>
 ScaledCores scaled_cores(const TensorTrain<T>& train) {
     ScaledCores result;
@@ -24,8 +36,7 @@ ScaledCores scaled_cores(const TensorTrain<T>& train) {
         Tensor<double> core(source.shape());
         const double largest = max_magnitude(source.unfold(0));
         const int shift = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
-        for (Index i = 0; i < core.size(); ++i)
-            core.data()[i] = std::ldexp(static_cast<double>(source.data()[i]), -shift);
+        scale_by_power(source.data(), core.size(), -shift, core.data());
         result.exponent += shift;
         result.cores.push_back(std::move(core));
     }

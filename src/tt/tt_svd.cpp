@@ -12,6 +12,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "peel.hpp"
+#include "scaled_cores.hpp"
 
 namespace couplet {
 namespace {
@@ -216,7 +217,7 @@ template <Real T>
 void rescale(Centre<T>& centre, int exponent) {
     if (centre.owned.size() == 0) centre.owned = Buffer<T>(centre.size());
     const Index size = centre.size();
-    for (Index i = 0; i < size; ++i) centre.owned.data()[i] = std::ldexp(centre.data[i], exponent);
+    scale_by_power(centre.data, size, exponent, centre.owned.data());
     centre.data = centre.owned.data();
 }
 
@@ -497,7 +498,7 @@ class Decomposition {
         const Shape shape{centre_.left, centre_.modes[centre_.first], centre_.right};
         if (exponent_ == 0 && centre_.owned.size() > 0) return Tensor<T>(shape, std::move(centre_.owned));
         Tensor<T> core(shape);
-        for (Index i = 0; i < core.size(); ++i) core.data()[i] = std::ldexp(centre_.data[i], -exponent_);
+        scale_by_power(centre_.data, core.size(), -exponent_, core.data());
         return core;
     }
 

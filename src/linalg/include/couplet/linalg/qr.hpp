@@ -13,8 +13,9 @@ template <Real T>
 Matrix<double> triangular_factor(MatrixView<const T> a, Side side);
 
 /// Replaces the columns of A (rows >= cols) by an orthonormal basis whose first k columns span the first k of
-/// A, for every k (Householder). Returns R with A_old = A_new R; its diagonal is >= 0. A column that depends on
-/// those before it leaves a zero on R's diagonal and a basis vector orthogonal to the others.
+/// A, for every k (Householder, or CholeskyQR2 where the columns are independent enough). Returns R with A_old = A_new
+/// R; its diagonal is >= 0. A column that depends on those before it leaves a zero on R's diagonal and a basis vector
+/// orthogonal to the others.
 template <Real T>
 Matrix<T> orthonormalise_columns(MatrixView<T> a);
 
