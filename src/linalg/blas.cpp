@@ -107,10 +107,6 @@ struct Table {
     using Stedc = void (*)(const char*, const I*, double*, double*, double*, const I*, double*, const I*, I*, const I*,
                            I*, std::size_t);
     COUPLET_SYMBOL(Stedc, dstedc_);
-    using Ormtr = void (*)(const char*, const char*, const char*, const I*, const I*, const double*, const I*,
-                           const double*, double*, const I*, double*, const I*, I*, std::size_t, std::size_t,
-                           std::size_t);
-    COUPLET_SYMBOL(Ormtr, dormtr_);
     using Sterf = void (*)(const I*, double*, double*, I*);
     COUPLET_SYMBOL(Sterf, dsterf_);
     using Syevd = void (*)(const char*, const char*, const I*, double*, const I*, double*, double*, const I*, I*,
@@ -202,16 +198,6 @@ void stedc(Index n, double* d, double* e, double* z) {
     with_workspace<double>("dstedc", [&](double* work, I size) {
         I info = 0;
         table().dstedc_("I", &order, d, e, z, &order, work, &size, iwork.data(), &iwork_size, &info, 1);
-        return info;
-    });
-}
-
-void ormtr(Index n, Index m, const double* a, const double* tau, double* c) {
-    const I order = narrow(n);
-    const I columns = narrow(m);
-    with_workspace<double>("dormtr", [&](double* work, I size) {
-        I info = 0;
-        table().dormtr_("R", "L", "T", &columns, &order, a, &order, tau, c, &columns, work, &size, &info, 1, 1, 1);
         return info;
     });
 }

@@ -23,8 +23,6 @@ void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta,
 void sytrd(Index n, double* a, double* d, double* e, double* tau);
 /// All eigenpairs of the tridiagonal (d, e) by divide and conquer, ascending in d; e is overwritten. z is n x n.
 void stedc(Index n, double* d, double* e, double* z);
-/// C = Q C for a row-major C (n x m), with Q from sytrd.
-void ormtr(Index n, Index m, const double* a, const double* tau, double* c);
 /// Eigenvalues only of a tridiagonal; ascending in d.
 void sterf(Index n, double* d, double* e);
 /// All eigenpairs, ascending; vectors replace a.

@@ -4,6 +4,7 @@
 
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "tridiagonal.hpp"
 
@@ -23,6 +24,40 @@ Matrix<double> reversed_columns(const double* columns, Index n, Index count) {
         for (Index j = 0; j < count; ++j) result(i, j) = columns[(count - 1 - j) * n + i];
     }
     return result;
+}
+
+/// Z <- Q Z with Q = H_0 H_1 ... H_{n-2} from the tridiagonal reduction: row i of `reflectors` holds the vector of H_i
+/// past index i, its first entry 1 left out. Blocks of reflectors are applied as I - V T V^T (Schreiber and Van Loan
+/// 1989), all in matrix products.
+void apply_reflectors(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
+    constexpr Index block = 48;
+    const Index n = reflectors.rows();
+    for (Index end = n - 1; end > 0;) {
+        const Index first = std::max<Index>(0, end - block);
+        const Index count = end - first;
+        const Index length = n - 1 - first;  // entries of the longest vector of the block
+        auto v = Matrix<double>::zeros(count, length);
+        for (Index i = 0; i < count; ++i) {
+            v(i, i) = 1;
+            for (Index j = i + 1; j < length; ++j) v(i, j) = reflectors(first + i, first + 1 + j);
+        }
+        const auto overlap = product<double>(v.view(), v.view(), Op::none, Op::transpose);
+        auto t = Matrix<double>::zeros(count, count);
+        for (Index j = 0; j < count; ++j) {
+            const double scale = tau[static_cast<std::size_t>(first + j)];
+            t(j, j) = scale;
+            for (Index i = 0; i < j; ++i) {
+                double sum = 0;
+                for (Index l = i; l < j; ++l) sum += t(i, l) * overlap(l, j);
+                t(i, j) = -scale * sum;
+            }
+        }
+        const auto below = z.view().rows_from(first + 1, length);
+        const auto projected = product<double>(v.view(), below);
+        const auto weighted = product<double>(t.view(), projected.view());
+        multiply<double>(v.view(), Op::transpose, weighted.view(), Op::none, below, -1.0, 1.0);
+        end = first;
+    }
 }
 
 }  // namespace
@@ -60,7 +95,7 @@ Matrix<double> TridiagonalForm::top_vectors(std::span<const double> values) cons
         blas::stedc(n, d.data(), e.data(), columns.data());
         z = reversed_columns(columns.data() + (n - count) * n, n, count);
     }
-    blas::ormtr(n, count, reflectors_.data(), tau_.data(), z.data());
+    apply_reflectors(reflectors_, tau_, z);
     apply_sign_rule(z.view());
     return z;
 }

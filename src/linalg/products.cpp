@@ -9,6 +9,7 @@
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "narrow.hpp"
 
 namespace couplet {
 namespace {
@@ -74,6 +75,10 @@ void fill_lower(Matrix<double>& g) {
 /// Upper triangle of the Gram of `part`, added to g; float blocks pass through a double buffer that stays in
 /// cache.
 void accumulate_gram(MatrixView<const double> part, bool right, Matrix<double>& g, bool first) {
+    if (right && first && is_narrow(part.cols) && part.stride == part.cols) {
+        narrow_gram(part, g.data());
+        return;
+    }
     const Index n = right ? part.cols : part.rows;
     const Index k = right ? part.rows : part.cols;
     blas::syrk(right, n, k, part.data, part.stride, first ? 0 : 1, g.data(), n);
@@ -93,8 +98,8 @@ void accumulate_gram(MatrixView<const float> part, bool right, Matrix<double>& g
 
 /// Large result: tiles of the upper triangle, each computed once. No memory beyond the result.
 void gram_tiled(MatrixView<const double> a, bool right, double beta, Matrix<double>& g) {
-    constexpr Index tile = 192;
     const Index n = g.rows();
+    const Index tile = std::clamp<Index>((n / 4 + 31) / 32 * 32, 64, 192);
     const Index k = right ? a.rows : a.cols;
     const Index tiles = (n + tile - 1) / tile;
     parallel_for(tiles * (tiles + 1) / 2, [&](Index t) {
@@ -162,6 +167,13 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
         const Partition rows(m, parts, 16);
         parallel_for(rows.count, [&](Index p) {
             const Index i0 = rows.begin(p);
+            if constexpr (std::same_as<T, double>) {
+                if (n == 1 && !ta && b.stride == 1 && c.stride == 1 && alpha == 1 && beta == 0 && is_narrow(k) &&
+                    a.stride == k) {
+                    narrow_times_vector(a.rows_from(i0, rows.length(p)), b.data, c.data + i0);
+                    return;
+                }
+            }
             blas::gemm(ta, tb, rows.length(p), n, k, alpha, ta ? a.data + i0 : a.row(i0), a.stride, b.data, b.stride,
                        beta, c.row(i0), c.stride);
         });
@@ -191,7 +203,9 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
     constexpr Index tiled_from = 384;
     Matrix<double> g(n, n);
     const double flops = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
-    if (n >= tiled_from) {
+    // Tiles also where the inner dimension is too short to be worth splitting.
+    const bool short_inner = k < 2 * n && flops > 4 * parallel_flops;
+    if (n >= tiled_from || short_inner) {
         gram_tiled(a, right, 0, g);
         fill_lower(g);
         return g;

@@ -224,7 +224,7 @@ Matrix<double> tridiagonal_vectors(std::span<const double> diagonal, std::span<c
         if (!(std::abs(overlap(i, i) - 1) <= 1e-10)) return {};
     }
     if (worst > 1e-10) return {};
-    if (worst > 1e-12) orthonormalise_columns(z.view());
+    if (worst > 2e-14) orthonormalise_columns(z.view());
     return z;
 }
 
