@@ -30,8 +30,8 @@ Matrix<double> reversed_columns(const double* columns, Index n, Index count) {
 /// past index i, its first entry 1 left out. Blocks of reflectors are applied as I - V T V^T (Schreiber and Van Loan
 /// 1989), all in matrix products.
 void apply_reflectors(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
-    constexpr Index block = 48;
     const Index n = reflectors.rows();
+    const Index block = std::clamp<Index>(n / 6, 12, 48);
     for (Index end = n - 1; end > 0;) {
         const Index first = std::max<Index>(0, end - block);
         const Index count = end - first;

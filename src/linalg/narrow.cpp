@@ -77,34 +77,32 @@ __attribute__((target("avx512f,avx512vl,fma"))) void vector_avx512(const double*
 }
 #endif
 
-enum class Level { baseline, avx2, avx512 };
-
-Level machine_level() {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return Level::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Level::avx2;
-#endif
-    return Level::baseline;
-}
-
 }  // namespace
+
+SimdLevel simd_level() noexcept {
+#if defined(__x86_64__)
+    static const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+    static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::baseline;
+#else
+    return SimdLevel::baseline;
+#endif
+}
 
 bool is_narrow(Index cols) noexcept { return cols <= widest && cols > 0 && cols % lanes == 0; }
 
 void narrow_gram(MatrixView<const double> a, double* g) {
-    static const Level level = machine_level();
 #if defined(__x86_64__)
-    if (level == Level::avx512) return gram_avx512(a.data, a.rows, a.cols, g);
-    if (level == Level::avx2) return gram_avx2(a.data, a.rows, a.cols, g);
+    if (simd_level() == SimdLevel::avx512) return gram_avx512(a.data, a.rows, a.cols, g);
+    if (simd_level() == SimdLevel::avx2) return gram_avx2(a.data, a.rows, a.cols, g);
 #endif
     gram_baseline(a.data, a.rows, a.cols, g);
 }
 
 void narrow_times_vector(MatrixView<const double> a, const double* v, double* y) {
-    static const Level level = machine_level();
 #if defined(__x86_64__)
-    if (level == Level::avx512) return vector_avx512(a.data, a.rows, a.cols, v, y);
-    if (level == Level::avx2) return vector_avx2(a.data, a.rows, a.cols, v, y);
+    if (simd_level() == SimdLevel::avx512) return vector_avx512(a.data, a.rows, a.cols, v, y);
+    if (simd_level() == SimdLevel::avx2) return vector_avx2(a.data, a.rows, a.cols, v, y);
 #endif
     vector_baseline(a.data, a.rows, a.cols, v, y);
 }

@@ -4,6 +4,10 @@
 
 namespace couplet {
 
+/// Vector instructions this machine has, of those our own kernels are compiled for.
+enum class SimdLevel { baseline, avx2, avx512 };
+SimdLevel simd_level() noexcept;
+
 /// Whether narrow_gram handles matrices of this width: a multiple of 8 up to 32, where BLAS spends more on packing than
 /// on arithmetic.
 bool is_narrow(Index cols) noexcept;

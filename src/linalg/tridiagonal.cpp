@@ -7,6 +7,7 @@
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
+#include "narrow.hpp"
 
 namespace couplet {
 namespace {
@@ -53,8 +54,8 @@ Scaled to_norm_one(std::span<const double> d, std::span<const double> e) {
 }
 
 /// For each lane the number of eigenvalues above x[lane].
-void count_above(std::span<const double> d, const std::vector<double>& e2, double pivot_min, const double* x,
-                 double* count) {
+inline __attribute__((always_inline)) void count_above_body(std::span<const double> d, const std::vector<double>& e2,
+                                                            double pivot_min, const double* x, double* count) {
     double q[lanes];
     double above[lanes];
     for (Index j = 0; j < lanes; ++j) {
@@ -73,6 +74,33 @@ void count_above(std::span<const double> d, const std::vector<double>& e2, doubl
         }
     }
     std::copy_n(above, lanes, count);
+}
+
+void count_above_baseline(std::span<const double> d, const std::vector<double>& e2, double pivot_min, const double* x,
+                          double* count) {
+    count_above_body(d, e2, pivot_min, x, count);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void count_above_avx2(std::span<const double> d, const std::vector<double>& e2,
+                                                      double pivot_min, const double* x, double* count) {
+    count_above_body(d, e2, pivot_min, x, count);
+}
+__attribute__((target("avx512f,avx512vl,avx512dq"))) void count_above_avx512(std::span<const double> d,
+                                                                             const std::vector<double>& e2,
+                                                                             double pivot_min, const double* x,
+                                                                             double* count) {
+    count_above_body(d, e2, pivot_min, x, count);
+}
+#endif
+
+void count_above(std::span<const double> d, const std::vector<double>& e2, double pivot_min, const double* x,
+                 double* count) {
+#if defined(__x86_64__)
+    if (simd_level() == SimdLevel::avx512) return count_above_avx512(d, e2, pivot_min, x, count);
+    if (simd_level() == SimdLevel::avx2) return count_above_avx2(d, e2, pivot_min, x, count);
+#endif
+    count_above_baseline(d, e2, pivot_min, x, count);
 }
 
 double safe_pivot(double pivot, double pivot_min) {
