@@ -153,6 +153,31 @@ void with_workspace(const char* routine, Call call) {
     require_success(routine, call(work.data(), size));
 }
 
+template <class T>
+void factorise(const char* name, Table::Qrf<T> routine, Index m, Index n, T* a, Index lda, T* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I stride = narrow(lda);
+    with_workspace<T>(name, [&](T* work, I size) {
+        I info = 0;
+        routine(&rows, &cols, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
+template <class T>
+void form_rows(const char* name, Table::Orglq<T> routine, Index m, Index n, Index k, T* a, Index lda, const T* tau) {
+    const I rows = narrow(m);
+    const I cols = narrow(n);
+    const I reflectors = narrow(k);
+    const I stride = narrow(lda);
+    with_workspace<T>(name, [&](T* work, I size) {
+        I info = 0;
+        routine(&rows, &cols, &reflectors, a, &stride, tau, work, &size, &info);
+        return info;
+    });
+}
+
 CBLAS_TRANSPOSE op(bool trans) { return trans ? CblasTrans : CblasNoTrans; }
 
 }  // namespace
@@ -222,63 +247,26 @@ void syevd(Index n, double* a, double* values) {
 
 template <>
 void gelqf(Index m, Index n, double* a, Index lda, double* tau) {
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I stride = narrow(lda);
-    with_workspace<double>("dgelqf", [&](double* work, I size) {
-        I info = 0;
-        table().dgelqf_(&rows, &cols, a, &stride, tau, work, &size, &info);
-        return info;
-    });
+    factorise("dgelqf", table().dgelqf_, m, n, a, lda, tau);
 }
 
 template <>
 void gelqf(Index m, Index n, float* a, Index lda, float* tau) {
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I stride = narrow(lda);
-    with_workspace<float>("sgelqf", [&](float* work, I size) {
-        I info = 0;
-        table().sgelqf_(&rows, &cols, a, &stride, tau, work, &size, &info);
-        return info;
-    });
+    factorise("sgelqf", table().sgelqf_, m, n, a, lda, tau);
 }
 
 template <>
 void orglq(Index m, Index n, Index k, double* a, Index lda, const double* tau) {
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I reflectors = narrow(k);
-    const I stride = narrow(lda);
-    with_workspace<double>("dorglq", [&](double* work, I size) {
-        I info = 0;
-        table().dorglq_(&rows, &cols, &reflectors, a, &stride, tau, work, &size, &info);
-        return info;
-    });
+    form_rows("dorglq", table().dorglq_, m, n, k, a, lda, tau);
 }
 
 template <>
 void orglq(Index m, Index n, Index k, float* a, Index lda, const float* tau) {
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I reflectors = narrow(k);
-    const I stride = narrow(lda);
-    with_workspace<float>("sorglq", [&](float* work, I size) {
-        I info = 0;
-        table().sorglq_(&rows, &cols, &reflectors, a, &stride, tau, work, &size, &info);
-        return info;
-    });
+    form_rows("sorglq", table().sorglq_, m, n, k, a, lda, tau);
 }
 
 void geqrf(Index m, Index n, double* a, Index lda, double* tau) {
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I stride = narrow(lda);
-    with_workspace<double>("dgeqrf", [&](double* work, I size) {
-        I info = 0;
-        table().dgeqrf_(&rows, &cols, a, &stride, tau, work, &size, &info);
-        return info;
-    });
+    factorise("dgeqrf", table().dgeqrf_, m, n, a, lda, tau);
 }
 
 void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
