@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "binary.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/io/npy.hpp"
 #include "couplet/io/tensor_file.hpp"
@@ -83,7 +84,7 @@ class CliTest : public ::testing::Test {
     /// Starts the binary; closes both descriptors here.
     pid_t start(const std::vector<std::string>& arguments, const std::vector<std::string>& environment, int out,
                 int err) const {
-        std::vector<std::string> words{COUPLET_BINARY};
+        std::vector<std::string> words{couplet_binary()};
         words.insert(words.end(), arguments.begin(), arguments.end());
         std::vector<char*> argv;
         for (std::string& word : words) argv.push_back(word.data());
@@ -94,7 +95,7 @@ class CliTest : public ::testing::Test {
             for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
             ::dup2(out, STDOUT_FILENO);
             ::dup2(err, STDERR_FILENO);
-            ::execv(COUPLET_BINARY, argv.data());
+            ::execv(argv.front(), argv.data());
             ::_exit(127);
         }
         ::close(out);

@@ -7,7 +7,7 @@ namespace {
 class CompletionTest : public CliTest {
   protected:
     std::string complete(const std::string& words) {
-        return shell("bash -c 'source <(" COUPLET_BINARY " completion bash); COMP_WORDS=(couplet " + words +
+        return shell("bash -c 'source <(" + couplet_binary() + " completion bash); COMP_WORDS=(couplet " + words +
                      "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _couplet; echo \"${COMPREPLY[*]}\"'");
     }
 };

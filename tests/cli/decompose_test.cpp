@@ -149,7 +149,8 @@ TEST_F(DecomposeTest, PeakMemoryStaysBelowOneAndAHalfTensors) {
     save("X.npy", x);
     const std::string peak = python(
         "import os, subprocess, sys\n"
-        "p = subprocess.Popen(['" COUPLET_BINARY
+        "p = subprocess.Popen(['" +
+        couplet_binary() +
         "', 'decompose', 'X.npy', '--max-rank', '20'], stdout=subprocess.DEVNULL)\n"
         "print(os.wait4(p.pid, 0)[2].ru_maxrss // 1024)\n");
     // 16 MiB for the program and its libraries; a sanitizer keeps books of its own.

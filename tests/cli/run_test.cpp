@@ -25,7 +25,7 @@ TEST_F(RunTest, NothingAtAllIsBadUsage) {
 
 TEST_F(RunTest, FullDiskBehindStdoutFails) {
     save("X.npy", smooth<double>({3, 4}));
-    const std::string output = shell(COUPLET_BINARY " info X.npy > /dev/full; echo $?");
+    const std::string output = shell(couplet_binary() + " info X.npy > /dev/full; echo $?");
     EXPECT_EQ(output,
               "couplet info: standard output: writing failed: No space left on device; expected a place that takes all "
               "the bytes. Free some space.\n1\n");
@@ -34,8 +34,8 @@ TEST_F(RunTest, FullDiskBehindStdoutFails) {
 TEST_F(RunTest, FullDiskBehindTheOutputLeavesNothing) {
     save("X.npy", smooth<double>({40, 40, 40}));
     // A file size limit stands for a full disk.
-    const std::string output =
-        shell("(trap '' XFSZ; ulimit -f 8; " COUPLET_BINARY " decompose X.npy --eps 0 -o M.npz); echo \"status $?\"");
+    const std::string output = shell("(trap '' XFSZ; ulimit -f 8; " + couplet_binary() +
+                                     " decompose X.npy --eps 0 -o M.npz); echo \"status $?\"");
     EXPECT_NE(output.find("couplet decompose: M.npz: "), std::string::npos) << output;
     EXPECT_NE(output.find("status 1"), std::string::npos) << output;
     EXPECT_EQ(files(), std::vector<std::string>{"X.npy"});
@@ -44,7 +44,7 @@ TEST_F(RunTest, FullDiskBehindTheOutputLeavesNothing) {
 TEST_F(RunTest, AReaderThatLeavesIsNoError) {
     save("X.npy", smooth<double>({30, 30, 30}));
     const std::string output =
-        shell("bash -c '" COUPLET_BINARY " ranks X.npy | head -1; echo ${PIPESTATUS[*]}; " COUPLET_BINARY
+        shell("bash -c '" + couplet_binary() + " ranks X.npy | head -1; echo ${PIPESTATUS[*]}; " + couplet_binary() +
               " ranks X.npy | true; echo ${PIPESTATUS[*]}'");
     EXPECT_EQ(output, "tensor  30 x 30 x 30, float64\n0 0\n0 0\n");
 }
@@ -57,7 +57,7 @@ TEST_F(RunTest, NotEnoughMemoryFails) {
     for (int n = 0; n < 3; ++n) model.cores.push_back(Tensor<double>::zeros({1, 700, 1}));
     save_model(path("M.npz"), model, false);
     const std::string output =
-        shell("ulimit -v 1000000; " COUPLET_BINARY " reconstruct M.npz -o Y.npy --threads 1; echo \"status $?\"");
+        shell("ulimit -v 1000000; " + couplet_binary() + " reconstruct M.npz -o Y.npy --threads 1; echo \"status $?\"");
     EXPECT_NE(output.find("status 1"), std::string::npos) << output;
     EXPECT_EQ(output.find("couplet reconstruct: memory: "), 0U) << output;
     EXPECT_EQ(files(), std::vector<std::string>{"M.npz"});
