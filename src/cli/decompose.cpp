@@ -142,7 +142,7 @@ void execute(const Options& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
     const TensorFile file = read_tensor(options.input);
-    blas_core_name();  // loads the library, which is no part of the computation
+    prepare_backend();  // no part of the computation
     const double read_seconds = watch.lap();
     file.visit([&](auto x) { decompose(x, file, read_seconds, options, session); });
 }

@@ -115,7 +115,7 @@ SimulationResult compute(const Federation& federation, const Options& options, S
     try {
         if (options.method == "centralized") return reference_centralized(*federation.source, std::move(how));
         if (options.method == "local") return reference_local(*federation.source, std::move(how));
-        blas_core_name();  // loads the library, which is no part of the computation
+        prepare_backend();  // no part of the computation
         return simulate(*federation.source, std::move(how));
     } catch (const InputError& error) {
         throw federation.named(error);

@@ -38,4 +38,13 @@ void FeatureBlock::expand(MatrixView<double> target) const {
     }
 }
 
+FeatureBlock smaller_form(TensorTrain<double> train) {
+    const Index dense = checked_product(train.left_rank(), train.shape().size());
+    if (train.parameters() <= dense) return FeatureBlock(std::move(train));
+    const Shape features = train.shape();
+    Matrix<double> rows(train.left_rank(), features.size());
+    FeatureBlock(std::move(train)).expand(rows.view());
+    return FeatureBlock(std::move(rows), features);
+}
+
 }  // namespace couplet

@@ -39,16 +39,6 @@ TensorTrain<double> without_first(TensorTrain<double> train) {
     return TensorTrain<double>(std::move(cores), std::move(kinds));
 }
 
-/// The train itself, or its rows multiplied out where that is fewer numbers.
-FeatureBlock smaller_form(TensorTrain<double> train) {
-    const Index dense = checked_product(train.left_rank(), train.shape().size());
-    if (train.parameters() <= dense) return FeatureBlock(std::move(train));
-    const Shape features = train.shape();
-    Matrix<double> rows(train.left_rank(), features.size());
-    FeatureBlock(std::move(train)).expand(rows.view());
-    return FeatureBlock(std::move(rows), features);
-}
-
 /// Replaces an orthonormal square first core by the singular vectors of the data: otherwise D_k would be the rows
 /// themselves where nothing is cut.
 TensorTrain<double> rotated(const TensorTrain<double>& train) {
@@ -96,8 +86,8 @@ WeightedTrain decompose_weighted(const Matrix<double>& weighted, const Shape& fe
     if (sizes.size() > 1 && norm2 > 0) {
         options.bonds.assign(sizes.size() - 1, {std::min(delta / std::sqrt(norm2), most_eps)});
     }
-    const auto result = tt_svd(with_shape(weighted.data(), Shape(std::move(sizes))), options);
-    auto cores = left_orthonormalise(result.train).train.release();
+    auto result = tt_svd(with_shape(weighted.data(), Shape(std::move(sizes))), options);
+    auto cores = left_orthonormalise(std::move(result.train)).train.release();
     const Index second = cores[0].shape()[2];
     cores[0] = Tensor<double>({weighted.rows(), features[0], second}, std::move(cores[0]).release());
     std::vector<Orthogonality> kinds(cores.size(), Orthogonality::left);
@@ -135,14 +125,14 @@ ClientLimits client_limits(const Job& job, const Hello& hello, const Start& star
     const Index cap = std::min(job.rank.value_or(unlimited_rank), rank_cap(hello));
     if (!job.eps) {
         const double share = job.eps1 / std::sqrt(static_cast<double>(std::max<Index>(1, order - 1)));
-        return {share, share * std::sqrt(static_cast<double>(std::max<Index>(0, order - 2))), cap};
+        return {share, share * std::sqrt(static_cast<double>(std::max<Index>(0, order - 2))), cap, hello.norm2};
     }
-    if (hello.norm2 == 0) return {most_eps, most_eps, cap};
+    if (hello.norm2 == 0) return {most_eps, most_eps, cap, hello.norm2};
     const auto [svd, tt] = certified_split(order, start.clients);
     // z_k: half the client's own norm, half its share of patients; the squares of all z_k add up to ||X||^2.
     const double share = static_cast<double>(hello.rows) / static_cast<double>(start.rows);
     const double z = std::sqrt((hello.norm2 + start.norm2 * share) / 2 / hello.norm2);
-    return {std::min(svd * *job.eps * z, most_eps), std::min(tt * *job.eps * z, most_eps), cap};
+    return {std::min(svd * *job.eps * z, most_eps), std::min(tt * *job.eps * z, most_eps), cap, hello.norm2};
 }
 
 Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
@@ -152,7 +142,7 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
     if (limits.max_rank < std::min(rows.rows, rows.cols)) {
         // The rank may cut far more than eps. What it cuts must not count in the ranks of the other bonds, so it comes
         // first; the order below would send larger cores than the printed method.
-        const double norm2 = squared_norm(rows);
+        const double norm2 = limits.norm2 ? *limits.norm2 : squared_norm(rows);
         const double norm = std::sqrt(norm2);
         const auto [weighted, tail2] =
             dominant_rows(rows, {.max_tail = limits.svd_eps * norm, .max_rank = limits.max_rank});
@@ -163,7 +153,7 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
     options.bonds.assign(static_cast<std::size_t>(order - 1), {bond_eps});
     options.bonds[0] = {limits.svd_eps, limits.max_rank};
     auto result = tt_svd(x, options);
-    auto train = left_orthonormalise(result.train).train;
+    auto train = left_orthonormalise(std::move(result.train)).train;
     if (train.ranks()[1] == x.shape()[0] && x.shape()[0] > 1) train = rotated(train);
     const double norm2 = result.norm * result.norm;
     double tt_tail2 = 0;

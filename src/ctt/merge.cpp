@@ -158,8 +158,10 @@ Costs estimate(std::span<const FeatureBlock* const> blocks) {
 }
 
 bool prefer_dense(std::span<const FeatureBlock* const> blocks) {
+    // The trains' cost is an upper bound: it takes the merged ranks for as large as they could be.
+    constexpr double bound_excess = 1.3;
     const Costs costs = estimate(blocks);
-    return costs.numbers <= dense_limit && costs.dense <= costs.trains;
+    return costs.numbers <= dense_limit && bound_excess * costs.dense <= costs.trains;
 }
 
 }  // namespace
@@ -203,8 +205,8 @@ Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts&
     options.bonds.assign(sizes.size() - 1, {relative(cuts.bond_tail2)});
     // Half the budget for a first cut that keeps the sweep small; the rest is spent below.
     options.bonds[0] = {relative(cuts.budget2 / 2), cuts.max_rank};
-    const auto decomposed = tt_svd(Tensor<double>(Shape(std::move(sizes)), std::move(s).release()), options);
-    const auto right = right_orthonormalise(decomposed.train).train;
+    auto decomposed = tt_svd(Tensor<double>(Shape(std::move(sizes)), std::move(s).release()), options);
+    const auto right = right_orthonormalise(std::move(decomposed.train)).train;
     double discarded2 = decomposed.rel_error * decomposed.rel_error * norm2;
     const auto rotation =
         singular_rotation(right.left_unfolding(0), std::max(0.0, cuts.budget2 - discarded2), cuts.max_rank);
@@ -293,7 +295,7 @@ FeatureBlock weighted_block(const Features& features) {
         const double weight = features.sigma[static_cast<std::size_t>(i)];
         for (Index j = 0; j < width; ++j) cores[0].data()[i * width + j] *= weight;
     }
-    return FeatureBlock(left_orthonormalise(TensorTrain<double>(std::move(cores))).train);
+    return smaller_form(left_orthonormalise(TensorTrain<double>(std::move(cores))).train);
 }
 
 }  // namespace couplet

@@ -63,7 +63,7 @@ Index count_numbers(const PeerBody& body) {
 }
 
 Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
-    : job_(job), plan_(plan), node_(node), x_(std::move(x)) {
+    : job_(job), plan_(plan), node_(node), x_(std::move(x)), norm2_(squared_norm(x_.unfold(1))) {
     if (x_.shape().order() < 2) {
         throw InputError({"tensor", "order " + std::to_string(x_.shape().order()),
                           "at least two modes: patients and a feature", ""});
@@ -289,7 +289,7 @@ void Peer::take_flooded(const PeerBody& body) {
     begin_sum();
 }
 
-Start Peer::own_totals() const { return {1, x_.shape()[0], squared_norm(x_.unfold(1))}; }
+Start Peer::own_totals() const { return {1, x_.shape()[0], norm2_}; }
 
 void Peer::begin_gather() {
     next_step(Activity::gather);
@@ -318,7 +318,7 @@ void Peer::gather_when_complete() {
         if (parent >= 0) send(parent, body_of(sum));
         scattered_ = parent >= 0 ? nullptr : body_of(sum);
     } else {
-        const Hello hello{features_shape_, x_.shape()[0], squared_norm(x_.unfold(1))};
+        const Hello hello{features_shape_, x_.shape()[0], norm2_};
         Merger merger(job_, features_shape_, *totals_);
         auto upload = compress_client(x_, client_limits(job_, hello, *totals_));
         personal_rank_ = upload.block->rows();
@@ -366,11 +366,11 @@ void Peer::finish(const Features& features) {
     shared_ = features.clone();
     activity_ = Activity::done;
     if (job_.refit) {
-        result_ = refit(x_, *shared_);
+        result_ = refit(x_, *shared_, norm2_);
         return;
     }
     PersonalFit fit;
-    fit.norm2 = squared_norm(x_.unfold(1));
+    fit.norm2 = norm2_;
     fit.error2 = fixed_error2(x_, average_->weighted, *shared_);
     fit.personal = std::move(average_->personal);
     result_ = std::move(fit);

@@ -42,7 +42,7 @@ void require_fit(const Shape& shape, const TensorTrain<double>& train) {
 
 }  // namespace
 
-PersonalFit refit(TensorView<const double> x, const Features& features) {
+PersonalFit refit(TensorView<const double> x, const Features& features, std::optional<double> norm2) {
     require_fit(x.shape(), features.train);
     PersonalFit fit;
     const auto rows = x.unfold(1);
@@ -54,7 +54,7 @@ PersonalFit refit(TensorView<const double> x, const Features& features) {
     } else {
         fit.personal = contract_right(x, features.train);
     }
-    fit.norm2 = squared_norm(rows);
+    fit.norm2 = norm2 ? *norm2 : squared_norm(rows);
     const double kept = squared_norm<double>(fit.personal.view());
     fit.error2 = std::max(0.0, fit.norm2 - kept);
     if (fit.norm2 > 0 && fit.error2 < cancelled * fit.norm2) {

@@ -25,12 +25,8 @@ void add_into(const double* from, Index size, double* to) {
 
 }  // namespace
 
-StarClient::StarClient(const Job& job, TensorView<const double> x) : job_(job), x_(std::move(x)) {}
-
-Hello StarClient::hello() const {
-    const Shape features = feature_shape(x_.shape());
-    return {features, x_.shape()[0], squared_norm(x_.unfold(1))};
-}
+StarClient::StarClient(const Job& job, TensorView<const double> x)
+    : job_(job), x_(std::move(x)), hello_{feature_shape(x_.shape()), x_.shape()[0], squared_norm(x_.unfold(1))} {}
 
 std::optional<FromClient> StarClient::receive(const ToClient& message) {
     if (const auto* start = std::get_if<Start>(&message)) return on_start(*start);
@@ -50,7 +46,7 @@ std::optional<FromClient> StarClient::receive(const ToClient& message) {
 std::optional<FromClient> StarClient::on_start(const Start& start) {
     if (job_.aggregate == Aggregate::subspace) return std::nullopt;
     if (job_.aggregate == Aggregate::stack) {
-        return compress_client(x_, client_limits(job_, hello(), start));
+        return compress_client(x_, client_limits(job_, hello_, start));
     }
     average_.emplace(average_client(x_, *job_.rank, job_.eps1));
     return std::move(average_->upload);
@@ -59,12 +55,12 @@ std::optional<FromClient> StarClient::on_start(const Start& start) {
 void StarClient::on_features(const FeaturesMessage& message) {
     if (result_) return;  // a repeated message
     if (job_.refit) {
-        result_ = refit(x_, message.features);
+        result_ = refit(x_, message.features, hello_.norm2);
         return;
     }
     if (!average_) throw InputError({"coordinator", "features before the start", "the start of the job first", ""});
     PersonalFit fit;
-    fit.norm2 = squared_norm(x_.unfold(1));
+    fit.norm2 = hello_.norm2;
     fit.error2 = fixed_error2(x_, average_->weighted, message.features);
     fit.personal = std::move(average_->personal);
     result_ = std::move(fit);

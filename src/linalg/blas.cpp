@@ -301,6 +301,4 @@ const char* core_name() { return table().openblas_get_corename(); }
 
 }  // namespace blas
 
-const char* blas_core_name() { return blas::core_name(); }
-
 }  // namespace couplet

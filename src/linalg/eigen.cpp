@@ -81,6 +81,13 @@ std::vector<double> TridiagonalForm::values() const {
 }
 
 std::vector<double> TridiagonalForm::top_values(Index count) const {
+    // Bisection of 32 values costs what all values cost at this order (measured: 1.1 us n against 12 ns n^2).
+    constexpr Index break_even = 92;
+    if (break_even * ((count + 31) / 32) >= reflectors_.rows()) {
+        auto all = values();
+        all.resize(static_cast<std::size_t>(count));
+        return all;
+    }
     return tridiagonal_values(diagonal_, off_diagonal_, count);
 }
 

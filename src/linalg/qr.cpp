@@ -121,9 +121,14 @@ Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
     return result;
 }
 
+struct CholeskyFactor {
+    Matrix<double> r;
+    bool nearly_orthogonal;  ///< columns whose condition is below 1.3: one pass leaves nothing to repair
+};
+
 /// R with G = R^T R for the Gram matrix G of columns scaled to length 1 first; empty when they are too nearly dependent
 /// for their Gram matrix to tell.
-std::optional<Matrix<double>> cholesky_of_columns(const Matrix<double>& g) {
+std::optional<CholeskyFactor> cholesky_of_columns(const Matrix<double>& g) {
     const Index n = g.rows();
     std::vector<double> length(static_cast<std::size_t>(n));
     for (Index i = 0; i < n; ++i) {
@@ -136,13 +141,22 @@ std::optional<Matrix<double>> cholesky_of_columns(const Matrix<double>& g) {
             r(i, j) = g(i, j) / (length[static_cast<std::size_t>(i)] * length[static_cast<std::size_t>(j)]);
         }
     }
+    const bool nearly_orthogonal = squared_norm<double>(r.view()) - static_cast<double>(n) < 0.01;
     if (!blas::potrf(n, r.data())) return std::nullopt;
     for (Index i = 0; i < n; ++i) {
         // A diagonal below this means a condition beyond what two passes repair.
         if (!(r(i, i) > 1e-5)) return std::nullopt;
         for (Index j = i; j < n; ++j) r(i, j) *= length[static_cast<std::size_t>(j)];
     }
-    return r;
+    return CholeskyFactor{std::move(r), nearly_orthogonal};
+}
+
+/// A R^-1 for an upper triangle R.
+template <Real T>
+Matrix<T> times_inverse(MatrixView<const T> a, const Matrix<double>& r) {
+    auto inverse = Matrix<double>::copy(r.view());
+    blas::trtri(r.cols(), inverse.data());
+    return product<T>(a, convert<T>(inverse.view()).view());
 }
 
 /// CholeskyQR2 (Yamamoto et al. 2015): two passes of A <- A R^-1 with R from the Gram matrix, all in matrix products.
@@ -151,15 +165,16 @@ template <Real T>
 std::optional<Matrix<double>> cholesky_qr(MatrixView<T> a) {
     auto first = cholesky_of_columns(gram<T>(a, Side::right));
     if (!first) return std::nullopt;
-    auto inverse = Matrix<double>::copy(first->view());
-    blas::trtri(a.cols, inverse.data());
-    const auto q = product<T>(a, convert<T>(inverse.view()).view());
+    const auto q = times_inverse<T>(a, first->r);
+    if (first->nearly_orthogonal) {
+        std::copy_n(q.data(), q.size(), a.data);
+        return std::move(first->r);
+    }
     auto second = cholesky_of_columns(gram<T>(q.view(), Side::right));
     if (!second) return std::nullopt;
-    inverse = Matrix<double>::copy(second->view());
-    blas::trtri(a.cols, inverse.data());
-    multiply<T>(q.view(), Op::none, convert<T>(inverse.view()).view(), Op::none, a);
-    return product<double>(second->view(), first->view());
+    const auto result = times_inverse<T>(q.view(), second->r);
+    std::copy_n(result.data(), result.size(), a.data);
+    return product<double>(second->r.view(), first->r.view());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/eigen.hpp"
+#include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "krylov.hpp"
 
@@ -129,6 +130,18 @@ std::optional<Basis> random_basis(MatrixView<const T> a, Side side, const SvdOpt
     return std::nullopt;
 }
 
+/// The basis a Gram matrix gave, polished on the data; nothing where that does not make it exact.
+std::optional<Basis> polished(MatrixView<const double> a, Side side, const Basis& basis, double norm2,
+                              const SvdOptions& options) {
+    if (basis.vectors.cols() == basis.vectors.rows()) return std::nullopt;
+    auto result = basis_from_factor(polished_factor(a, side, basis.vectors).view(), options);
+    const double residual2 = residual_norm2(a, side, result.vectors);
+    if (!(residual2 <= polished_residual * polished_residual * norm2)) return std::nullopt;
+    result.tail2 = std::max(result.tail2, residual2);
+    result.method = SvdMethod::gram;
+    return result;
+}
+
 /// Basis of the short side.
 template <Real T>
 Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
@@ -152,6 +165,9 @@ Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
         if (method == SvdMethod::gram || reachable || options.max_rank < n) {
             auto basis = basis_from_gram(g.view(), options);
             if (method == SvdMethod::gram || gram_suffices(basis, norm2, options.max_tail)) return basis;
+            if constexpr (std::same_as<T, double>) {
+                if (auto exact = polished(a, side, basis, norm2, options)) return std::move(*exact);
+            }
         }
     }
     return basis_from_factor(triangular_factor(a, side).view(), options);
@@ -213,8 +229,12 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
         return basis;
     }
     const TridiagonalForm form(g);
-    auto squares = form.values();
-    for (double& value : squares) value = std::max(value, 0.0);
+    // No more than max_rank can be kept: the others matter only as a sum, which the trace knows.
+    const bool few = options.max_rank < n / 2;
+    auto squares = few ? form.top_values(options.max_rank) : form.values();
+    double rest = trace;
+    for (double& value : squares) rest -= value = std::max(value, 0.0);
+    if (few) squares.push_back(std::max(0.0, rest));
     const auto cut = choose_rank(squares, options, gram_rounding * trace);
     basis.sigma = roots(squares, cut.rank);
     basis.tail2 = cut.tail2;

@@ -49,7 +49,7 @@ TtSvdOptions bond_limits(const Job& job, Index order) {
 /// Cores 2..N of the TT-SVD of x, orthonormal and ordered by importance.
 Features features_of(TensorView<const double> x, const Job& job) {
     auto train = tt_svd(x, bond_limits(job, x.shape().order())).train;
-    auto cores = left_orthonormalise(train).train;
+    auto cores = left_orthonormalise(std::move(train)).train;
     auto all = std::move(cores).release();
     all.erase(all.begin());
     return orthonormal_features(TensorTrain<double>(std::move(all)));
@@ -65,6 +65,7 @@ std::vector<PreparedClient> gather(SimulationRun& run) {
             const auto at = static_cast<std::size_t>(k);
             clients[at] = run.prepare(k);
             hellos[at] = StarClient(run.job_, clients[at].training->view()).hello();
+            run.check_finite(k, clients[at], hellos[at]);
         },
         [](Index) {});
     start_job(run.job_, hellos);

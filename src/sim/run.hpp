@@ -37,6 +37,8 @@ class SimulationRun {
 
     Index clients() const { return source_.clients(); }
     PreparedClient prepare(Index k) const;
+    /// Throws InputError for NaN or infinity, which no finite norm hides: only a norm that is not is worth a look.
+    void check_finite(Index k, const PreparedClient& client, const Hello& hello) const;
     /// Runs body(k) for all clients in parallel batches, timing each, then in_order(k) one by one.
     void for_clients(const char* phase, const std::function<void(Index)>& body,
                      const std::function<void(Index)>& in_order);

@@ -54,9 +54,12 @@ SimulationRun::SimulationRun(const ClientSource& source, SimulationOptions& opti
     result_.job = job;
 }
 
+void SimulationRun::check_finite(Index k, const PreparedClient& client, const Hello& hello) const {
+    if (!std::isfinite(hello.norm2)) require_finite(client.training->view(), "client " + std::to_string(k + 1));
+}
+
 PreparedClient SimulationRun::prepare(Index k) const {
     PreparedClient client{source_.client(k), nullptr, 1};
-    require_finite(client.training->view(), "client " + std::to_string(k + 1));
     if (options_.heldout > 0) {
         auto parts = hold_out(client.training->view(), options_.heldout, job_.seed, k);
         client.training = std::make_shared<const Tensor<double>>(std::move(parts.training));

@@ -58,6 +58,7 @@ class StarRun {
         if (!s.client) {
             s.data = run_.prepare(k);
             s.client.emplace(run_.job_, s.data.training->view());
+            run_.check_finite(k, s.data, s.client->hello());
         }
         return s;
     }

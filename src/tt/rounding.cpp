@@ -13,23 +13,28 @@
 namespace couplet {
 namespace {
 
-/// A (rows x cols) = Q R, Q orthonormal with min(rows, cols) columns. A is overwritten.
+/// A (rows x cols) = Q R, Q orthonormal with min(rows, cols) columns.
 struct ThinQr {
     Matrix<double> q;
     Matrix<double> r;
 };
 
-ThinQr thin_qr(MatrixView<const double> a) {
-    auto q = Matrix<double>::copy(a);
-    if (a.rows >= a.cols) {
-        auto r = orthonormalise_columns(q.view());
-        return {std::move(q), std::move(r)};
+ThinQr thin_qr(Matrix<double> a) {
+    if (a.rows() >= a.cols()) {
+        auto r = orthonormalise_columns(a.view());
+        return {std::move(a), std::move(r)};
     }
     // A wide block: its first rows columns give Q, everything else follows by projection.
-    auto square = leading_columns(a, a.rows);
+    auto square = leading_columns<double>(a.view(), a.rows());
     orthonormalise_columns(square.view());
-    auto r = product<double>(square.view(), a, Op::transpose);
+    auto r = product<double>(square.view(), a.view(), Op::transpose);
     return {std::move(square), std::move(r)};
+}
+
+/// The core as a matrix with `cols` columns, in the same memory.
+Matrix<double> unfolded(Tensor<double>&& core, Index cols) {
+    const Index rows = core.size() / cols;
+    return Matrix<double>::adopt(std::move(core).release(), rows, cols);
 }
 
 /// Brings core n back to magnitude about 1: the products of a sweep grow with the length of the train.
@@ -38,6 +43,7 @@ void rescale(ScaledCores& scaled, std::size_t n) {
     const double largest = max_magnitude<double>(core.view().unfold(0));
     if (!(largest > 0 && std::isfinite(largest))) return;
     const int shift = std::ilogb(largest);
+    if (shift == 0) return;
     scale_by_power(core.data(), core.size(), -shift, core.data());
     scaled.exponent += shift;
 }
@@ -46,7 +52,7 @@ void sweep_left(ScaledCores& scaled) {
     auto& cores = scaled.cores;
     for (std::size_t n = 0; n + 1 < cores.size(); ++n) {
         const Shape shape = cores[n].shape();
-        auto [q, r] = thin_qr(cores[n].view().unfold(2));
+        auto [q, r] = thin_qr(unfolded(std::move(cores[n]), shape[2]));
         auto next = product<double>(r.view(), cores[n + 1].view().unfold(1));
         const Index rank = q.cols();
         const Shape next_shape = cores[n + 1].shape();
@@ -60,7 +66,7 @@ void sweep_right(ScaledCores& scaled) {
     auto& cores = scaled.cores;
     for (std::size_t n = cores.size() - 1; n > 0; --n) {
         const Shape shape = cores[n].shape();
-        auto [q, r] = thin_qr(transpose(cores[n].view().unfold(1)).view());
+        auto [q, r] = thin_qr(transpose<double>(cores[n].view().unfold(1)));
         auto before = product<double>(cores[n - 1].view().unfold(2), r.view(), Op::none, Op::transpose);
         const Index rank = q.cols();
         const Shape before_shape = cores[n - 1].shape();
@@ -70,18 +76,25 @@ void sweep_right(ScaledCores& scaled) {
     }
 }
 
-/// Back to T, with the power of two given to one core.
 template <Real T>
-TensorTrain<T> rebuild(const ScaledCores& scaled, std::size_t carrier, std::vector<Orthogonality> kinds,
-                       const Labels& labels) {
-    std::vector<Tensor<T>> cores;
-    for (std::size_t n = 0; n < scaled.cores.size(); ++n) {
-        const auto& source = scaled.cores[n];
-        Tensor<T> core(source.shape());
-        const int shift = n == carrier ? scaled.exponent : 0;
-        scale_by_power(source.data(), core.size(), shift, core.data());
-        cores.push_back(std::move(core));
+Tensor<T> converted(Tensor<double>&& core) {
+    if constexpr (std::same_as<T, double>) {
+        return std::move(core);
+    } else {
+        Tensor<T> result(core.shape());
+        std::copy_n(core.data(), core.size(), result.data());
+        return result;
     }
+}
+
+/// Back to T, with the power of two given to one core. The cores are moved from.
+template <Real T>
+TensorTrain<T> rebuild(ScaledCores& scaled, std::size_t carrier, std::vector<Orthogonality> kinds,
+                       const Labels& labels) {
+    auto& carrying = scaled.cores[carrier];
+    scale_by_power(carrying.data(), carrying.size(), scaled.exponent, carrying.data());
+    std::vector<Tensor<T>> cores;
+    for (auto& core : scaled.cores) cores.push_back(converted<T>(std::move(core)));
     TensorTrain<T> train(std::move(cores), std::move(kinds));
     train.set_labels(labels);
     return train;
@@ -98,20 +111,22 @@ std::vector<Orthogonality> all_but(std::size_t order, std::size_t which, Orthogo
 }  // namespace
 
 template <Real T>
-Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train) {
-    auto scaled = scaled_cores(train);
+Orthonormalised<T> left_orthonormalise(TensorTrain<T>&& train) {
+    const Labels labels = train.labels();
+    auto scaled = scaled_cores(std::move(train));
     sweep_left(scaled);
     const double norm = std::ldexp(core_norm(scaled.cores.back()), scaled.exponent);
     const auto order = scaled.cores.size();
-    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), train.labels()), norm};
+    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), labels), norm};
 }
 
 template <Real T>
-Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train) {
-    auto scaled = scaled_cores(train);
+Orthonormalised<T> right_orthonormalise(TensorTrain<T>&& train) {
+    const Labels labels = train.labels();
+    auto scaled = scaled_cores(std::move(train));
     sweep_right(scaled);
     const double norm = std::ldexp(core_norm(scaled.cores.front()), scaled.exponent);
-    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), train.labels()), norm};
+    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), labels), norm};
 }
 
 template <Real T>
@@ -162,9 +177,9 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
     return result;
 }
 
-#define COUPLET_INSTANTIATE(T)                                               \
-    template Orthonormalised<T> left_orthonormalise(const TensorTrain<T>&);  \
-    template Orthonormalised<T> right_orthonormalise(const TensorTrain<T>&); \
+#define COUPLET_INSTANTIATE(T)                                          \
+    template Orthonormalised<T> left_orthonormalise(TensorTrain<T>&&);  \
+    template Orthonormalised<T> right_orthonormalise(TensorTrain<T>&&); \
     template TtSvdResult<T> round(const TensorTrain<T>&, const RoundOptions&);
 COUPLET_INSTANTIATE(float)
 COUPLET_INSTANTIATE(double)

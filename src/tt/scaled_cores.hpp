@@ -28,15 +28,31 @@ void scale_by_power(const From* from, Index size, int exponent, To* to) {
     }
 }
 
+/// Exponent of the largest magnitude; 0 for zeros and infinities.
+inline int magnitude_exponent(double largest) {
+    return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+}
+
 template <Real T>
 ScaledCores scaled_cores(const TensorTrain<T>& train) {
     ScaledCores result;
     for (Index n = 0; n < train.order(); ++n) {
         const auto source = train.core(n);
         Tensor<double> core(source.shape());
-        const double largest = max_magnitude(source.unfold(0));
-        const int shift = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+        const int shift = magnitude_exponent(max_magnitude(source.unfold(0)));
         scale_by_power(source.data(), core.size(), -shift, core.data());
+        result.exponent += shift;
+        result.cores.push_back(std::move(core));
+    }
+    return result;
+}
+
+/// In the memory of the train itself.
+inline ScaledCores scaled_cores(TensorTrain<double>&& train) {
+    ScaledCores result;
+    for (auto& core : std::move(train).release()) {
+        const int shift = magnitude_exponent(max_magnitude<double>(core.view().unfold(0)));
+        if (shift != 0) scale_by_power(core.data(), core.size(), -shift, core.data());
         result.exponent += shift;
         result.cores.push_back(std::move(core));
     }

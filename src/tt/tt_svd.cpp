@@ -9,6 +9,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "peel.hpp"
@@ -403,54 +404,20 @@ class Decomposition {
         return result;
     }
 
-    /// The Gram matrix's map after one step of subspace iteration on the data itself: where what is cut is (nearly)
-    /// nothing, this brings an accuracy of 1e-8 to rounding at a fraction of a QR factorisation's cost. Nothing when
-    /// the explicit residual is still not negligible, as with kept singular values below 1e-8 of the largest.
+    /// The Gram matrix's map after one step of subspace iteration on the data itself. Nothing when the explicit
+    /// residual is still not negligible.
     std::optional<PeeledEnd> polish(const End& end, const Matrix<double>& map) requires std::same_as<T, double> {
-        constexpr double negligible = 1e-12;
         if (map.size() == 0) return std::nullopt;
-        const bool right = end.side == Side::right;
         const MatrixView<const double> data = matrix(end);
-        auto image = product<double>(data, map.view(), right ? Op::none : Op::transpose);
-        auto v = product<double>(data, image.view(), right ? Op::transpose : Op::none);
-        orthonormalise_columns(v.view());
-        multiply<double>(data, right ? Op::none : Op::transpose, v.view(), Op::none, image.view());
-        const auto factor = triangular_factor<double>(image.view(), Side::right);
-        image = Matrix<double>();
-        auto peeled = peel_factor(product<double>(factor.view(), v.view(), Op::none, Op::transpose), end.side,
-                                  group_modes(end), outer_bond(end), cuts(end));
+        auto peeled =
+            peel_factor(polished_factor(data, end.side, map), end.side, group_modes(end), outer_bond(end), cuts(end));
         if (peeled.map.size() == 0) return std::nullopt;
         const double residual2 = residual_norm2(data, end.side, peeled.map);
-        if (!(residual2 <= negligible * negligible * *norm2_)) return std::nullopt;
+        if (!(residual2 <= polished_residual * polished_residual * *norm2_)) return std::nullopt;
         double known = 0;
         for (const double tail2 : peeled.tails2) known += tail2;
         peeled.tails2.back() += std::max(0.0, residual2 - known);
         return peeled;
-    }
-
-    /// ||A - A M M^T||^2 (right) or ||A - M M^T A||^2 (left), block by block.
-    static double residual_norm2(MatrixView<const double> a, Side side, const Matrix<double>& m) {
-        constexpr Index block = 512;
-        const bool right = side == Side::right;
-        const Index other = right ? a.rows : a.cols;
-        const Index blocks = (other + block - 1) / block;
-        std::vector<double> sums(static_cast<std::size_t>(blocks));
-        parallel_for(blocks, [&](Index b) {
-            const Index first = b * block;
-            const Index count = std::min(block, other - first);
-            const auto part = right ? a.rows_from(first, count) : a.cols_from(first, count);
-            auto rest = Matrix<double>::copy(part);
-            const auto image = right ? product<double>(part, m.view()) : product<double>(m.view(), part, Op::transpose);
-            if (right) {
-                multiply<double>(image.view(), Op::none, m.view(), Op::transpose, rest.view(), -1.0, 1.0);
-            } else {
-                multiply<double>(m.view(), Op::none, image.view(), Op::none, rest.view(), -1.0, 1.0);
-            }
-            sums[static_cast<std::size_t>(b)] = squared_norm<double>(rest.view());
-        });
-        double total = 0;
-        for (const double sum : sums) total += sum;
-        return total;
     }
 
     PeeledEnd peel_random(const End& end) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "couplet/linalg/backend.hpp"
 #include "matrices.hpp"
 
 namespace couplet {
@@ -125,8 +124,6 @@ TEST(Blas, NarrowRefusesSizesBeyondBlas) {
               "matrix: a side of 2147483648; expected at most 2^31 - 1, the limit of BLAS. "
               "Split the tensor along its first mode.");
 }
-
-TEST(Blas, NamesItsKernels) { EXPECT_FALSE(std::string(blas_core_name()).empty()); }
 
 }  // namespace
 }  // namespace couplet

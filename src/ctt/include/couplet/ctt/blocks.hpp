@@ -32,6 +32,9 @@ class FeatureBlock {
     std::variant<TensorTrain<double>, Matrix<double>> content_;
 };
 
+/// The train itself, or its rows multiplied out where that is fewer numbers.
+FeatureBlock smaller_form(TensorTrain<double> train);
+
 /// The shared result: right-orthonormal feature cores with open left bond R1, ordered by importance.
 struct Features {
     TensorTrain<double> train;

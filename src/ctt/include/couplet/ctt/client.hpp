@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "couplet/ctt/blocks.hpp"
 #include "couplet/ctt/job.hpp"
 #include "couplet/ctt/released.hpp"
@@ -20,6 +22,7 @@ struct ClientLimits {
     double svd_eps = 0;
     double tt_eps = 0;  ///< over all feature bonds together
     Index max_rank = 0;
+    std::optional<double> norm2 = {};  ///< ||X_k||^2 where the caller has it
 };
 
 /// Limits of one client under a job: the certified split of section 3, or eps1 and the rank as in the paper.

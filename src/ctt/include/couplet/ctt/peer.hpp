@@ -83,6 +83,7 @@ class Peer {
     ConsensusPlan plan_;
     Index node_;
     TensorView<const double> x_;
+    double norm2_;
     Shape features_shape_;
     BfsTree tree_;
     Index step_ = -1;

@@ -36,10 +36,10 @@ using FromClient = std::variant<Hello, Upload, SumReply>;
 /// A client of the star. Owns no socket, thread or clock: hand it what arrives, send what it returns.
 class StarClient {
   public:
-    /// The tensor must outlive the client.
+    /// Reads the tensor once, for its norm; the tensor must outlive the client.
     StarClient(const Job& job, TensorView<const double> x);
 
-    Hello hello() const;
+    const Hello& hello() const noexcept { return hello_; }
     /// The answer to a message, if it asks for one. Throws InputError for a message that cannot come now.
     std::optional<FromClient> receive(const ToClient& message);
     bool finished() const noexcept { return result_.has_value(); }
@@ -52,6 +52,7 @@ class StarClient {
 
     Job job_;
     TensorView<const double> x_;
+    Hello hello_;
     std::optional<AverageStep> average_;
     std::optional<PersonalFit> result_;
 };

@@ -13,13 +13,21 @@ struct Orthonormalised {
 };
 
 /// Same train, cores 1..N-1 left-orthonormal, the norm in the last. Ranks never grow.
-/// Cost: sum of 4 R_{n-1} I_n R_n^2.
+/// Cost: sum of 4 R_{n-1} I_n R_n^2. A train that is given away is overwritten in place.
 template <Real T>
-Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train);
+Orthonormalised<T> left_orthonormalise(TensorTrain<T>&& train);
+template <Real T>
+Orthonormalised<T> left_orthonormalise(const TensorTrain<T>& train) {
+    return left_orthonormalise(train.clone());
+}
 
 /// Same train, cores 2..N right-orthonormal, the norm in the first.
 template <Real T>
-Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train);
+Orthonormalised<T> right_orthonormalise(TensorTrain<T>&& train);
+template <Real T>
+Orthonormalised<T> right_orthonormalise(const TensorTrain<T>& train) {
+    return right_orthonormalise(train.clone());
+}
 
 struct RoundOptions {
     double eps = 0;  ///< relative error allowed, 0 <= eps < 1
