@@ -33,7 +33,7 @@ sanitize: deps ## run the test programs under the address, undefined behaviour a
 
 bench: build ## TT-SVD and the federation beside NumPy and TensorLy (about 15 minutes; BENCH_FLAGS=--quick: one)
 	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target machine
+	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_federation
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)

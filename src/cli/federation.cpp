@@ -126,9 +126,16 @@ Federation from_split(const std::string& file, Index clients) {
     return federation;
 }
 
-Federation from_recipe(const std::string& spec, Index clients, std::uint64_t seed) {
+Federation from_recipe(const std::string& text, Index clients, const Session& session) {
     Federation federation;
-    auto made = std::make_shared<const SyntheticClients>(parse_synthetic(spec, seed), clients);
+    auto spec = parse_synthetic(text, session.seed());
+    // Fewer patients than clients cannot be divided: the other reading is the only one there is.
+    if (text.find("patients=") == std::string::npos && spec.shape[0] < clients) {
+        spec.patients = PatientCount::each;
+        session.note(fmt::format("note: {} patients are fewer than {} clients: every client gets {} (patients=each)",
+                                 spec.shape[0], clients, spec.shape[0]));
+    }
+    auto made = std::make_shared<const SyntheticClients>(std::move(spec), clients);
     for (Index k = 0; k < clients; ++k) federation.rows.push_back(made->patients(k));
     federation.features = without_first(made->spec().shape);
     federation.description = "synthetic " + to_string(made->spec());
@@ -165,7 +172,7 @@ Federation open_federation(const FederationInput& input, const Session& session)
             refuse(input.files.front(), "a file together with --synthetic", "one or the other", "");
         }
         if (input.split) refuse("--split", "given with --synthetic", "--clients K", "");
-        return from_recipe(*input.synthetic, input.clients.value_or(default_clients), session.seed());
+        return from_recipe(*input.synthetic, input.clients.value_or(default_clients), session);
     }
     if (input.clients) {
         refuse("--clients", "given with files", "it with --synthetic only",

@@ -54,6 +54,18 @@ struct Loop {
     }
 };
 
+/// Looks for a while before the caller goes to sleep: loops follow one another within microseconds, and waking a thread
+/// takes fifty.
+template <class Condition>
+void look_for(const Condition& condition) {
+    constexpr int looks = 2000;  // some 50 us
+    for (int i = 0; i < looks && !condition(); ++i) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+}
+
 /// Idle helpers that wait for a loop. Loops of different callers take turns.
 class Pool {
   public:
@@ -76,8 +88,12 @@ class Pool {
         }
         wake_.notify_all();
         loop.drain();
+        {
+            std::lock_guard lock(mutex_);
+            open_seats_ = 0;
+        }
+        look_for([this] { return seated_ == 0; });
         std::unique_lock lock(mutex_);
-        open_seats_ = 0;
         finished_.wait(lock, [this] { return seated_ == 0; });
         loop_ = nullptr;
     }
@@ -93,8 +109,10 @@ class Pool {
     }
 
     void serve() {
-        std::unique_lock lock(mutex_);
+        std::unique_lock lock(mutex_, std::defer_lock);
         while (true) {
+            look_for([this] { return stopping_ || open_seats_ > 0; });
+            lock.lock();
             wake_.wait(lock, [this] { return stopping_ || open_seats_ > 0; });
             if (stopping_) return;
             --open_seats_;
@@ -104,6 +122,7 @@ class Pool {
             loop->drain();
             lock.lock();
             if (--seated_ == 0) finished_.notify_all();
+            lock.unlock();
         }
     }
 
@@ -113,9 +132,10 @@ class Pool {
     std::condition_variable finished_;
     std::vector<std::thread> helpers_;
     Loop* loop_ = nullptr;
-    int open_seats_ = 0;
-    int seated_ = 0;
-    bool stopping_ = false;
+    // Changed under the mutex; atomic because they are looked at without it.
+    std::atomic<int> open_seats_{0};
+    std::atomic<int> seated_{0};
+    std::atomic<bool> stopping_{false};
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ Matrix<double> reversed_columns(const double* columns, Index n, Index count) {
 /// 1989), all in matrix products.
 void apply_reflectors(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
     const Index n = reflectors.rows();
-    const Index block = std::clamp<Index>(n / 6, 12, 48);
+    const Index block = std::clamp<Index>(n / 4, 32, 48);
     for (Index end = n - 1; end > 0;) {
         const Index first = std::max<Index>(0, end - block);
         const Index count = end - first;

@@ -74,6 +74,10 @@ class EndBuilder {
         end_.rank_limited = end_.rank_limited || basis.rank_limited;
         end_.rank = basis.vectors.cols();
         if (is_identity(basis)) return;
+        if (end_.map.size() == 0 && at.o == 1) {
+            end_.map = Matrix<double>::copy(basis.vectors.view());
+            return;
+        }
         // The map so far takes own indices to (bond index, outer); the new basis acts on the peeled part of
         // that.
         if (end_.map.size() == 0) end_.map = Matrix<double>::identity(own_);

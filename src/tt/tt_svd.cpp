@@ -7,220 +7,17 @@
 #include <string>
 #include <utility>
 
+#include "centre.hpp"
 #include "couplet/core/error.hpp"
-#include "couplet/core/threads.hpp"
 #include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
+#include "limits.hpp"
 #include "peel.hpp"
 #include "scaled_cores.hpp"
 
 namespace couplet {
 namespace {
-
-void check_eps(double eps) {
-    if (eps >= 0 && eps < 1) return;
-    throw InputError({"eps", (std::ostringstream() << eps).str(), "a number with 0 <= eps < 1",
-                      "It is the relative error allowed, for example 0.01."});
-}
-
-void check_rank(Index max_rank) {
-    if (max_rank < 1) throw InputError({"max_rank", std::to_string(max_rank), "at least 1", ""});
-}
-
-/// eps / sqrt(N - 1), N the number of modes that can have a bond to cut: those of size above 1.
-double eps_per_bond(double eps, const Shape& shape) {
-    const auto modes = std::ranges::count_if(shape.sizes(), [](Index size) { return size > 1; });
-    return eps / std::sqrt(std::max<double>(1, static_cast<double>(modes - 1)));
-}
-
-/// The limits of all N - 1 bonds, checked.
-std::vector<BondLimit> bond_limits(const TtSvdOptions& options, const Shape& shape) {
-    check_eps(options.eps);
-    check_rank(options.max_rank);
-    const auto bonds = static_cast<std::size_t>(shape.order() - 1);
-    if (options.bonds.empty()) {
-        return std::vector<BondLimit>(bonds, {eps_per_bond(options.eps, shape), options.max_rank});
-    }
-    if (options.bonds.size() != bonds) {
-        throw InputError({"bonds", std::to_string(options.bonds.size()) + " limits", std::to_string(bonds), ""});
-    }
-    for (const auto& bond : options.bonds) {
-        check_eps(bond.eps);
-        check_rank(bond.max_rank);
-    }
-    return options.bonds;
-}
-
-/// The limits of the bonds that remain when modes of size 1 are left out: of several in a row the tightest.
-std::vector<BondLimit> squeezed_limits(const Shape& shape, const std::vector<BondLimit>& all) {
-    std::vector<BondLimit> result;
-    bool started = false;
-    BondLimit pending;
-    for (Index n = 0; n < shape.order(); ++n) {
-        if (shape[n] > 1) {
-            if (started) result.push_back(pending);
-            started = true;
-            if (n + 1 < shape.order()) pending = all[static_cast<std::size_t>(n)];
-        } else if (started && n + 1 < shape.order()) {
-            const auto& bond = all[static_cast<std::size_t>(n)];
-            pending = {std::min(pending.eps, bond.eps), std::min(pending.max_rank, bond.max_rank)};
-        }
-    }
-    return result;
-}
-
-void check_tensor(const Shape& shape) {
-    if (shape.order() < 1) throw InputError({"tensor", "order 0", "at least one mode", ""});
-    for (Index n = 0; n < shape.order(); ++n) {
-        if (shape[n] == 0) {
-            throw InputError({"tensor", "mode " + std::to_string(n + 1) + " of " + shape.to_string() + " has size 0",
-                              "at least one entry in every mode", ""});
-        }
-    }
-}
-
-/// What is left of the tensor between the cores peeled so far: `left` x modes[first, last) x `right`,
-/// row-major.
-template <Real T>
-struct Centre {
-    const T* data = nullptr;
-    Buffer<T> owned;  ///< empty while data is the caller's
-    std::vector<Index> modes;
-    std::size_t first = 0;
-    std::size_t last = 0;
-    Index left = 1;
-    Index right = 1;
-
-    Index size() const {
-        Index total = left * right;
-        for (std::size_t n = first; n < last; ++n) total *= modes[n];
-        return total;
-    }
-    MatrixView<const T> split_left(Index own) const { return {data, own, size() / own}; }
-    MatrixView<const T> split_right(Index own) const { return {data, size() / own, own}; }
-};
-
-/// One end that could be peeled next.
-struct End {
-    Side side;
-    std::size_t count = 1;  ///< modes in the group
-    Index own = 1;          ///< bond times their sizes
-};
-
-/// Limit of the bond that the (j+1)-th mode from the outside closes at this end of the centre.
-template <Real T>
-const BondLimit& limit_at(const Centre<T>& centre, const std::vector<BondLimit>& limits, Side side, std::size_t j) {
-    return limits[side == Side::left ? centre.first + j : centre.last - 2 - j];
-}
-
-/// Groups tiny modes at an end until they are worth a pass over the data: twice the rank, at least 10.
-template <Real T>
-End group_end(const Centre<T>& centre, Side side, const std::vector<BondLimit>& limits) {
-    constexpr Index least = 10;
-    constexpr Index unknown_rank = 16;
-    const std::size_t available = centre.last - centre.first - 1;
-    const auto size_at = [&](std::size_t i) {
-        return side == Side::left ? centre.modes[centre.first + i] : centre.modes[centre.last - 1 - i];
-    };
-    const auto worth = [&](std::size_t j) {
-        const Index rank = limit_at(centre, limits, side, j).max_rank;
-        return std::max(least, 2 * (rank == unlimited_rank ? unknown_rank : std::min(rank, centre.size())));
-    };
-    End end{side, 1, (side == Side::left ? centre.left : centre.right) * size_at(0)};
-    while (end.count < available && end.own < worth(end.count - 1)) {
-        const Index grown = end.own * size_at(end.count);
-        if (grown > centre.size() / grown) break;  // the group must stay the short side
-        end.own = grown;
-        ++end.count;
-    }
-    return end;
-}
-
-/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long side's vectors.
-template <Real T>
-End choose_end(const Centre<T>& centre, const std::vector<BondLimit>& limits) {
-    const End left = group_end(centre, Side::left, limits);
-    const End right = group_end(centre, Side::right, limits);
-    return left.own < right.own ? left : right;
-}
-
-/// The image of a centre that is the caller's. When it is nearly as large as the centre itself, the caller is told
-/// which elements will not be read again, so that both need not be in memory at once.
-template <Real T>
-Buffer<T> project_copy(const Centre<T>& centre, const End& end, const Matrix<T>& v, const ConsumedSink& consumed) {
-    const Index rank = v.cols();
-    const Index other = centre.size() / end.own;
-    Buffer<T> target(other * rank);
-    const bool large = consumed && 2 * rank > end.own;
-    const Index step = large ? std::max<Index>(8192, other / 32) : other;
-    for (Index first = 0; first < other; first += step) {
-        const Index count = std::min(step, other - first);
-        if (end.side == Side::left) {
-            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own).cols_from(first, count), Op::none,
-                        {target.data() + first, rank, count, other});
-            for (Index i = 0; large && i < end.own; ++i) consumed(i * other + first, count);
-        } else {
-            multiply<T>(centre.split_right(end.own).rows_from(first, count), Op::none, v.view(), Op::none,
-                        {target.data() + first * rank, count, rank});
-            if (large) consumed(first * end.own, count * end.own);
-        }
-    }
-    return target;
-}
-
-/// Replaces the centre by its image under the map of a peeled end. In place when the centre owns its memory:
-/// every block is read before the smaller result is written over it.
-template <Real T>
-void project(Centre<T>& centre, const End& end, const Matrix<double>& map, const ConsumedSink& consumed) {
-    const auto v = convert<T>(map.view());
-    const Index rank = map.cols();
-    const Index other = centre.size() / end.own;
-    const bool in_place = centre.owned.size() > 0;
-    if (!in_place) {
-        centre.owned = project_copy(centre, end, v, consumed);
-    } else {
-        constexpr Index parts_most = 16;
-        constexpr Index block = 512;
-        const Index parts = std::clamp<Index>(other / block, 1, parts_most);
-        T* data = centre.owned.data();
-        parallel_for(parts, [&](Index p) {
-            const Index end_of_part = other * (p + 1) / parts;
-            Matrix<T> image(end.side == Side::left ? rank : block, end.side == Side::left ? block : rank);
-            for (Index i0 = other * p / parts; i0 < end_of_part; i0 += block) {
-                const Index count = std::min(block, end_of_part - i0);
-                if (end.side == Side::left) {
-                    const MatrixView<const T> source(data + i0, end.own, count, other);
-                    const MatrixView<T> out(image.data(), rank, count, block);
-                    multiply<T>(v.view(), Op::transpose, source, Op::none, out);
-                    for (Index i = 0; i < rank; ++i) std::copy_n(out.row(i), count, data + i * other + i0);
-                } else {
-                    const Index start = other * p / parts;
-                    const MatrixView<const T> source(data + i0 * end.own, count, end.own);
-                    multiply<T>(source, Op::none, v.view(), Op::none, {image.data(), count, rank});
-                    std::copy_n(image.data(), count * rank, data + start * end.own + (i0 - start) * rank);
-                }
-            }
-        });
-        if (end.side == Side::right) {
-            for (Index p = 1; p < parts; ++p) {
-                const Index start = other * p / parts;
-                const Index rows = other * (p + 1) / parts - start;
-                std::copy_n(data + start * end.own, rows * rank, data + start * rank);
-            }
-        }
-    }
-    centre.data = centre.owned.data();
-}
-
-/// Multiplies everything by a power of two, into memory of its own.
-template <Real T>
-void rescale(Centre<T>& centre, int exponent) {
-    if (centre.owned.size() == 0) centre.owned = Buffer<T>(centre.size());
-    const Index size = centre.size();
-    scale_by_power(centre.data, size, exponent, centre.owned.data());
-    centre.data = centre.owned.data();
-}
 
 /// Squares of the norm outside this range lose digits to underflow or overflow; the tensor is scaled first.
 template <Real T>
@@ -559,29 +356,6 @@ class Decomposition {
     std::vector<Tensor<double>> right_cores_;  ///< from the outside in
 };
 
-template <Real T>
-Centre<T> start(const T* data, const Shape& shape) {
-    Centre<T> centre;
-    centre.data = data;
-    for (const Index size : shape.sizes()) {
-        if (size > 1) centre.modes.push_back(size);
-    }
-    if (centre.modes.empty()) centre.modes.push_back(1);
-    centre.last = centre.modes.size();
-    return centre;
-}
-
-double smallest_eps(const TtSvdOptions& options, const Shape& shape) {
-    double least = 1;
-    for (const auto& bond : bond_limits(options, shape)) {
-        if (bond.eps > 0) least = std::min(least, bond.eps);
-    }
-    return least;
-}
-
-/// float cores hold about 1e-7 of the norm each; a bound tighter than this is computed in double and rounded once.
-bool needs_double(const TtSvdOptions& options, const Shape& shape) { return smallest_eps(options, shape) < 1e-5; }
-
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
     Tensor<double> wide(x.shape());
     std::copy_n(x.data(), x.size(), wide.data());
@@ -609,13 +383,6 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
             result.method};
 }
 
-void check_method(const TtSvdOptions& options, const Shape& shape) {
-    if (options.method != SvdMethod::gram || smallest_eps(options, shape) >= gram_limit) return;
-    throw InputError({"method", "gram with eps " + (std::ostringstream() << options.eps).str(),
-                      "an eps of at least 1e-6 sqrt(order - 1): a Gram matrix cannot show smaller tails",
-                      "Use method auto or qr."});
-}
-
 }  // namespace
 
 template <Real T>
@@ -625,7 +392,7 @@ TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
     if constexpr (std::same_as<T, float>) {
         if (needs_double(options, x.shape())) return in_double(x, options);
     }
-    return Decomposition<T>(start(x.data(), x.shape()), x.shape(), options).run();
+    return Decomposition<T>(start_centre(x.data(), x.shape()), x.shape(), options).run();
 }
 
 template <Real T>
@@ -636,7 +403,7 @@ TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options) {
         if (needs_double(options, x.shape())) return in_double(x.view(), options);
     }
     const Shape shape = x.shape();
-    auto centre = start<T>(x.data(), shape);
+    auto centre = start_centre<T>(x.data(), shape);
     centre.owned = std::move(x).release();
     return Decomposition<T>(std::move(centre), shape, options).run();
 }

@@ -238,7 +238,12 @@ TEST_F(SimulateTest, TextForPeopleIsATable) {
     for (const char* part : {"client  patients  rank", "a.npy", "RSE", "certified", "rounds", "sent", "time"}) {
         EXPECT_NE(run.out.find(part), std::string::npos) << run.out;
     }
+    const Outcome noted = couplet({"simulate", "--synthetic", "3x4x4", "--clients", "40", "--rank", "2"});
+    EXPECT_NE(noted.err.find("note: 3 patients are fewer than 40 clients: every client gets 3 (patients=each)"),
+              std::string::npos)
+        << noted.err;
     const Outcome many = couplet({"simulate", "--synthetic", "3x4x4:patients=each", "--clients", "40", "--rank", "2"});
+    EXPECT_EQ(noted.out.substr(0, noted.out.find("\ntime")), many.out.substr(0, many.out.find("\ntime")));
     EXPECT_NE(many.out.find("... and 34 more; RSE of all from"), std::string::npos) << many.out;
 }
 

@@ -261,8 +261,12 @@ TEST(LedgerTest, AddsSquares) {
     EXPECT_EQ(a.rows, 5);
     EXPECT_EQ(a.norm2, 9);
     const double server = std::sqrt(0.4) + std::sqrt(0.4 + 0.6);
-    EXPECT_NEAR(a.rel_error_bound(0.6), std::sqrt((0.4 + server * server) / 9), 1e-15);
+    const double bound = std::sqrt((0.4 + server * server) / 9);
+    EXPECT_GT(a.rel_error_bound(0.6), bound);
+    EXPECT_NEAR(a.rel_error_bound(0.6), bound, 1e-13);
     EXPECT_EQ(Ledger{}.rel_error_bound(0), 0);
+    // Data of exactly the rank: nothing is cut, and rounding is still an error.
+    EXPECT_GT((Ledger{1, 2, 4.0, 0, 0, 0}.rel_error_bound(0)), 0);
 }
 
 }  // namespace

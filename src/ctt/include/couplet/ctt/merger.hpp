@@ -19,7 +19,8 @@ struct Ledger {
     double used2 = 0;      ///< discarded by merges
 
     void add(const Ledger& other);
-    /// sqrt(A^2 + (T + B)^2) / ||X|| with B^2 = used2 + final_cut2; 0 for an all-zero federation.
+    /// sqrt(A^2 + (T + B)^2) / ||X|| with B^2 = used2 + final_cut2, and what rounding may add; 0 for an all-zero
+    /// federation.
     double rel_error_bound(double final_cut2) const;
 };
 
