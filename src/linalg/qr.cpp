@@ -37,8 +37,8 @@ Matrix<double> fold_rows(MatrixView<const T> part) {
         held = std::min(rows, n);
         for (Index i = 1; i < held; ++i) std::fill_n(stack.view().row(i), i, 0.0);
     }
-    stack.shrink_rows(held);
-    return stack;
+    // The triangle alone: many of them wait to be merged.
+    return Matrix<double>::copy(stack.view().rows_from(0, held));
 }
 
 /// Rows of two triangles under one another, folded again.

@@ -52,14 +52,6 @@ void Matrix<T>::reshape(Index rows, Index cols) {
 }
 
 template <Real T>
-void Matrix<T>::shrink_rows(Index rows) {
-    if (rows < 0 || rows > rows_) {
-        throw InputError({"rows to keep", std::to_string(rows), "0 to " + std::to_string(rows_), ""});
-    }
-    rows_ = rows;
-}
-
-template <Real T>
 Buffer<T> Matrix<T>::release() && {
     rows_ = cols_ = 0;
     return std::move(buffer_);

@@ -136,17 +136,6 @@ TYPED_TEST(MatrixOf, ReshapeKeepsTheElementsInPlace) {
     EXPECT_EQ(a.rows(), 3);
 }
 
-TYPED_TEST(MatrixOf, ShrinkRowsKeepsTheFirst) {
-    auto a = counting<TypeParam>(4, 3);
-    a.shrink_rows(2);
-    EXPECT_EQ(a.rows(), 2);
-    EXPECT_EQ(a.size(), 6);
-    EXPECT_EQ(a(1, 2), 6);
-    EXPECT_THROW(a.shrink_rows(3), InputError);
-    EXPECT_THROW(a.shrink_rows(-1), InputError);
-    EXPECT_EQ(a.rows(), 2);
-}
-
 TYPED_TEST(MatrixOf, AdoptAndReleaseMoveTheMemory) {
     Buffer<TypeParam> buffer(6);
     const TypeParam* const memory = buffer.data();

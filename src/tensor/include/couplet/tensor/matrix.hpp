@@ -60,8 +60,6 @@ class Matrix {
 
     /// Same elements, other sizes with the same product; nothing moves. Throws InputError when the product differs.
     void reshape(Index rows, Index cols);
-    /// Keeps the first `rows` rows; throws InputError when there are fewer.
-    void shrink_rows(Index rows);
     Buffer<T> release() &&;
 
   private:
