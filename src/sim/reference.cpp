@@ -6,9 +6,9 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/star.hpp"
+#include "couplet/sim/run.hpp"
 #include "couplet/tt/rounding.hpp"
 #include "couplet/tt/tt_svd.hpp"
-#include "run.hpp"
 
 namespace couplet {
 namespace {
@@ -92,12 +92,11 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
     auto& result = run.result_;
     const auto clients = gather(run);
     Features features;
-    double numbers = 0;
+    Traffic traffic;
     {
         const Stopwatch watch(result.seconds.server);
         report(options.progress, "decompose", 0, 1);
         const Tensor<double> all = stack_rows(clients);
-        numbers = static_cast<double>(all.size());
         features = features_of(all.view(), job);
         report(options.progress, "decompose", 1, 1);
     }
@@ -112,15 +111,11 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
             const auto at = static_cast<std::size_t>(k);
             run.book(k, clients[at], fits[at], features);
             result.personal_ranks.push_back(features.train.left_rank());
-            result.bytes_up += serialised_bytes(static_cast<double>(clients[at].training->size()));
+            traffic.up(static_cast<double>(clients[at].training->size()));
         });
-    const auto count = static_cast<double>(clients.size());
-    const auto down = static_cast<double>(features.train.parameters());
+    traffic.down(static_cast<double>(features.train.parameters()), run.clients());
+    traffic.store(result, run.clients());
     result.rounds = 2;
-    result.numbers_up_per_client = numbers / count;
-    result.numbers_down_per_client = down;
-    result.numbers_total = numbers + down * count;
-    result.bytes_down = serialised_bytes(down) * count;
     result.features = std::move(features);
     return run.finish();
 }

@@ -9,7 +9,7 @@
 #include "couplet/core/random.hpp"
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/products.hpp"
-#include "run.hpp"
+#include "couplet/sim/run.hpp"
 
 namespace couplet {
 namespace {
@@ -42,11 +42,6 @@ HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed
     std::sort(order.begin(), middle);
     std::sort(middle, order.end());
     return {take_rows(x, {middle, order.end()}), take_rows(x, {order.begin(), middle})};
-}
-
-double serialised_bytes(double numbers) {
-    constexpr double envelope = 64;  // job, step, sender, shape and checksum of a message
-    return envelope + 8 * numbers;
 }
 
 SimulationRun::SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job)

@@ -30,7 +30,7 @@ struct PreparedClient {
     double scale = 1;                               ///< the tensor is the original divided by this
 };
 
-/// Shared by both networks: loads clients, collects results, keeps time.
+/// Shared by all networks and methods: loads clients, collects results, keeps time.
 class SimulationRun {
   public:
     SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job);
