@@ -80,15 +80,23 @@ void take(Method method, const Range& range, const std::optional<T>& asked, std:
 }
 
 void check_privacy(const Tuning& asked, Tuning& tuning) {
+    if (tuning.clip.value_or(0) > 0) {
+        if (asked.fibers.value_or(0) > 0) {
+            throw InputError(
+                {"--fibers", "given with --gradient-clip", "all fibers: whole patients are clipped", "Leave it out."});
+        }
+        tuning.fibers = 0;
+    }
     if (tuning.noise.value_or(0) == 0) return;
     if (*tuning.clip == 0) {
-        throw InputError({"--noise", "given without --clip", "--clip C, which bounds what one patient adds",
-                          "For example: --clip 1 --noise 1"});
+        throw InputError({"--gradient-noise", "given without --gradient-clip",
+                          "--gradient-clip C, which bounds what one patient adds",
+                          "For example: --gradient-clip 1 --gradient-noise 1"});
     }
     // The shrinkage looks at norms of columns, over all patients, which would be one more release.
     if (asked.prox.value_or(0) > 0) {
-        throw InputError(
-            {"--prox", "given with --noise", "no shrinkage of the private factor under noise", "Leave it out."});
+        throw InputError({"--prox", "given with --gradient-noise", "no shrinkage of the private factor under noise",
+                          "Leave it out."});
     }
     tuning.prox = 0;
 }
@@ -103,6 +111,24 @@ Loss parse_loss(std::string_view name) {
 
 std::string_view to_string(Loss loss) noexcept { return loss == Loss::square ? "square" : "logistic"; }
 
+Tuning overlay(const Tuning& base, const Tuning& over) {
+    Tuning result = over;
+    const auto fill = [](auto& value, const auto& standard) {
+        if (!value) value = standard;
+    };
+    fill(result.step, base.step);
+    fill(result.decay, base.decay);
+    fill(result.fibers, base.fibers);
+    fill(result.tau, base.tau);
+    fill(result.rho, base.rho);
+    fill(result.prox, base.prox);
+    fill(result.clip, base.clip);
+    fill(result.noise, base.noise);
+    fill(result.threshold, base.threshold);
+    fill(result.gossip, base.gossip);
+    return result;
+}
+
 Tuning resolve_tuning(Method method, const Tuning& asked, Index rank) {
     Tuning tuning = default_tuning(method, rank);
     take(method, {"--step", 0, false, unbounded, false}, asked.step, tuning.step);
@@ -112,12 +138,14 @@ Tuning resolve_tuning(Method method, const Tuning& asked, Index rank) {
     const bool elastic = method == Method::dpfact;
     take(method, {"--rho", 0, false, elastic ? 1 : unbounded, elastic}, asked.rho, tuning.rho);
     take(method, {"--prox", 0, true, 1, false}, asked.prox, tuning.prox);
-    take(method, {"--clip", 0, true, unbounded, false}, asked.clip, tuning.clip);
-    take(method, {"--noise", 0, true, unbounded, false}, asked.noise, tuning.noise);
+    take(method, {"--gradient-clip", 0, true, unbounded, false}, asked.clip, tuning.clip);
+    take(method, {"--gradient-noise", 0, true, unbounded, false}, asked.noise, tuning.noise);
     take(method, {"--threshold", 0, true, unbounded, false}, asked.threshold, tuning.threshold);
     take(method, {"--gossip", 0, false, 1, true}, asked.gossip, tuning.gossip);
     check_privacy(asked, tuning);
     return tuning;
 }
+
+std::span<const Tuning> tuning_grid(Method) { return {}; }
 
 }  // namespace couplet

@@ -11,9 +11,7 @@
 #include "couplet/tt/tt_svd.hpp"
 
 namespace couplet {
-namespace {
 
-/// Checks what these methods cannot do and fills in the defaults of a rank or an error, which are the stack's.
 Job reference_job(const ClientSource& source, const SimulationOptions& options) {
     if (source.clients() < 1) {
         throw InputError({"clients", "none", "at least one client", "Name at least one tensor file."});
@@ -32,8 +30,7 @@ Job reference_job(const ClientSource& source, const SimulationOptions& options) 
     return resolve_job(asked);
 }
 
-/// Limits of the N - 1 bonds of a tensor of this order.
-TtSvdOptions bond_limits(const Job& job, Index order) {
+TtSvdOptions reference_bonds(const Job& job, Index order) {
     TtSvdOptions how;
     how.seed = job.seed;
     const Index bonds = order - 1;
@@ -46,17 +43,15 @@ TtSvdOptions bond_limits(const Job& job, Index order) {
     return how;
 }
 
-/// Cores 2..N of the TT-SVD of x, orthonormal and ordered by importance.
-Features features_of(TensorView<const double> x, const Job& job) {
-    auto train = tt_svd(x, bond_limits(job, x.shape().order())).train;
+Features features_of(TensorView<const double> x, const TtSvdOptions& how) {
+    auto train = tt_svd(x, how).train;
     auto cores = left_orthonormalise(train).train;
     auto all = std::move(cores).release();
     all.erase(all.begin());
     return orthonormal_features(TensorTrain<double>(std::move(all)));
 }
 
-/// Prepares all clients and checks that they fit together.
-std::vector<PreparedClient> gather(SimulationRun& run) {
+std::vector<PreparedClient> gather_clients(SimulationRun& run) {
     std::vector<PreparedClient> clients(static_cast<std::size_t>(run.clients()));
     std::vector<Hello> hellos(clients.size());
     run.for_clients(
@@ -70,6 +65,8 @@ std::vector<PreparedClient> gather(SimulationRun& run) {
     start_job(run.job_, hellos);
     return clients;
 }
+
+namespace {
 
 Tensor<double> stack_rows(const std::vector<PreparedClient>& clients) {
     const auto first = clients.front().training->shape().sizes();
@@ -90,14 +87,14 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
     auto& result = run.result_;
-    const auto clients = gather(run);
+    const auto clients = gather_clients(run);
     Features features;
     Traffic traffic;
     {
         const Stopwatch watch(result.seconds.server);
         report(options.progress, "decompose", 0, 1);
         const Tensor<double> all = stack_rows(clients);
-        features = features_of(all.view(), job);
+        features = features_of(all.view(), reference_bonds(job, all.shape().order()));
         report(options.progress, "decompose", 1, 1);
     }
     std::vector<PersonalFit> fits(clients.size());
@@ -124,7 +121,7 @@ SimulationResult reference_local(const ClientSource& source, SimulationOptions o
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
     auto& result = run.result_;
-    const auto clients = gather(run);
+    const auto clients = gather_clients(run);
     std::vector<Features> features(clients.size());
     std::vector<PersonalFit> fits(clients.size());
     std::vector<Index> ranks;
@@ -132,7 +129,8 @@ SimulationResult reference_local(const ClientSource& source, SimulationOptions o
         "clients",
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
-            features[at] = features_of(clients[at].training->view(), job);
+            const auto x = clients[at].training->view();
+            features[at] = features_of(x, reference_bonds(job, x.shape().order()));
             fits[at] = refit(clients[at].training->view(), features[at]);
         },
         [&](Index k) {

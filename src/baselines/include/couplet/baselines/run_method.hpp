@@ -18,6 +18,8 @@ struct BaselineOptions {
     double tolerance = 1e-3;
     Index patience = 5;
     Index evaluate_every = 5;  ///< rounds between two evaluations, which are points of the trace
+    /// fedgtf-ef, fedgtf-ef-pc, cidertf: send signs; false sends full precision, to see what compression costs.
+    bool compress = true;
     Tuning tuning = {};
 };
 

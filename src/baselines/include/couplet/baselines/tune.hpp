@@ -11,8 +11,8 @@
 namespace couplet {
 
 struct TuningTrial {
-    Tuning tuning;              ///< nothing left open
-    std::optional<double> rse;  ///< nothing: it diverged
+    Tuning tuning;                   ///< nothing left open
+    std::optional<double> rse = {};  ///< nothing: it diverged
     Index rounds = 0;
     double bytes = 0;
     double seconds = 0;

@@ -46,6 +46,24 @@ struct Tuning {
     friend bool operator==(const Tuning&, const Tuning&) = default;
 };
 
+/// Calls f(name, parameter) for every parameter of a Tuning, set or not, in the order above.
+template <class T, class F>
+void for_each_parameter(T& tuning, F&& f) {
+    f("step", tuning.step);
+    f("decay", tuning.decay);
+    f("fibers", tuning.fibers);
+    f("tau", tuning.tau);
+    f("rho", tuning.rho);
+    f("prox", tuning.prox);
+    f("clip", tuning.clip);
+    f("noise", tuning.noise);
+    f("threshold", tuning.threshold);
+    f("gossip", tuning.gossip);
+}
+
+/// `base` with the parameters that `over` sets.
+Tuning overlay(const Tuning& base, const Tuning& over);
+
 /// The tuning with every parameter of the method filled in. Throws InputError for a parameter that the method does not
 /// have or that is out of range, named as the flag of the command line.
 Tuning resolve_tuning(Method method, const Tuning& asked, Index rank);
