@@ -26,13 +26,12 @@ void shrink_columns(Matrix<double>& a, double part) {
 
 /// A step on a shared factor whose gradient is a sum over patients, each clipped, plus noise. Its length looks at
 /// nothing private: if all contributions were at the clip and pointed the same way, the factor would move by `step` of
-/// its norm.
+/// the norm it started with.
 Matrix<double> private_descent(CpClient& client, Index mode, double step, double clip, double noise) {
     auto sum = clipped_gradient(client.objective->tensor(), client.factors, mode, clip);
     for (Index i = 0; i < sum.size() && noise > 0; ++i) sum.data()[i] += noise * clip * client.random.normal();
-    const Matrix<double>& factor = client.factors[static_cast<std::size_t>(mode)];
     const double patients = static_cast<double>(client.objective->shape()[0]);
-    const double length = step * std::sqrt(inner_product(factor, factor)) / (patients * clip);
+    const double length = step * std::sqrt(static_cast<double>(sum.cols())) / (patients * clip);
     for (Index i = 0; i < sum.size(); ++i) sum.data()[i] *= length;
     return sum;
 }

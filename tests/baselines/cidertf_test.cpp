@@ -29,7 +29,7 @@ TEST(Cidertf, PeersWithTheSameDataDoWhatOneWouldDoAlone) {
 
 TEST(Cidertf, LearnsExactLowRankDataOfAnyOrder) {
     for (const Shape& shape : {Shape{20, 12}, Shape{12, 6, 5}, Shape{10, 4, 3, 4}}) {
-        const auto result = run_on(cp_clients(3, shape, 2), "cidertf", 2,
+        const auto result = run_on(cp_clients(3, shape, 2, 4), "cidertf", 2,
                                    {.rounds = 800, .tolerance = 0, .evaluate_every = 100, .tuning = {.fibers = 0}});
         EXPECT_LT(result.simulation.rse, 0.02) << shape.to_string();
         EXPECT_LT(result.trace.back().rse, 0.1 * result.trace.front().rse);

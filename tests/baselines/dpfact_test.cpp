@@ -20,7 +20,7 @@ TEST(Dpfact, FullAveragingOfOneClientIsCentralizedDescent) {
 }
 
 TEST(Dpfact, LearnsExactLowRankData) {
-    const auto result = run_on(cp_clients(3, {12, 6, 5}, 2), "dpfact", 2,
+    const auto result = run_on(cp_clients(3, {12, 6, 5}, 2, 4), "dpfact", 2,
                                {.rounds = 400, .tolerance = 0, .tuning = {.step = 1, .fibers = 0, .prox = 0}});
     EXPECT_LT(result.simulation.rse, 1e-3);
     EXPECT_LT(result.trace.back().rse, result.trace.front().rse);

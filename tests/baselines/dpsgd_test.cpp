@@ -20,7 +20,7 @@ TEST(Dpsgd, PeersWithTheSameDataDoWhatOneWouldDoAlone) {
 
 TEST(Dpsgd, LearnsExactLowRankDataOfAnyOrder) {
     for (const Shape& shape : {Shape{20, 12}, Shape{12, 6, 5}, Shape{10, 4, 3, 4}}) {
-        const auto result = run_on(cp_clients(3, shape, 2), "dpsgd", 2,
+        const auto result = run_on(cp_clients(3, shape, 2, 4), "dpsgd", 2,
                                    {.rounds = 400, .tolerance = 0, .tuning = {.step = 1, .fibers = 0, .tau = 2}});
         EXPECT_LT(result.simulation.rse, 1e-3) << shape.to_string();
         EXPECT_LT(result.trace.back().rse, result.trace.front().rse);

@@ -49,7 +49,7 @@ class Fedgtf : public ::testing::TestWithParam<const char*> {};
 TEST_P(Fedgtf, LearnsExactLowRankDataOfAnyOrder) {
     for (const Shape& shape : {Shape{20, 12}, Shape{12, 6, 5}, Shape{10, 4, 3, 4}}) {
         const auto result = run_on(
-            cp_clients(3, shape, 2), GetParam(), 2,
+            cp_clients(3, shape, 2, 4), GetParam(), 2,
             {.rounds = 1500, .tolerance = 0, .evaluate_every = 100, .tuning = {.decay = 0, .fibers = 0, .prox = 0}});
         EXPECT_LT(result.simulation.rse, 0.01) << shape.to_string();
         EXPECT_LT(result.trace.back().rse, 0.1 * result.trace.front().rse);

@@ -36,7 +36,7 @@ TEST(Trip, OneClientIsCentralizedAlternatingLeastSquares) {
 
 TEST(Trip, LearnsExactLowRankDataOfAnyOrder) {
     for (const Shape& shape : {Shape{20, 12}, Shape{12, 6, 5}, Shape{10, 4, 3, 4}}) {
-        const auto result = run_on(cp_clients(3, shape, 2), "trip", 2, {.rounds = 400, .tolerance = 0});
+        const auto result = run_on(cp_clients(3, shape, 2, 4), "trip", 2, {.rounds = 400, .tolerance = 0});
         EXPECT_LT(result.simulation.rse, 1e-6) << shape.to_string();
     }
 }
