@@ -56,7 +56,7 @@ template <class Make>
 constexpr Grid two_samples(Make make) {
     Grid grid{};
     std::size_t at = 0;
-    for (const Index fibers : {256, 2048}) {
+    for (const Index fibers : {256, 1024}) {
         for (int choice = 0; choice < 6; ++choice) {
             grid[at] = make(choice);
             grid[at++].fibers = fibers;
@@ -71,13 +71,13 @@ constexpr Grid fedgtf_ef_grid = two_samples([](int choice) {
     return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .decay = choice < 3 ? 0 : 0.02};
 });
 constexpr Grid fedgtf_ef_pc_grid = two_samples(
-    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 24}; });
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 16}; });
 constexpr Grid dpfact_grid = two_samples(
-    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 4 : 12}; });
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 4 : 8}; });
 constexpr Grid dpsgd_grid = two_samples(
-    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 1 : 8}; });
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 1 : 4}; });
 constexpr Grid cidertf_grid = two_samples(
-    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 24}; });
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 16}; });
 
 std::string number_text(double value) {
     std::string text = std::to_string(value);

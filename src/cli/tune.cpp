@@ -190,8 +190,8 @@ extern const Verb tune_verb{
         "null.",
     .examples =
         "couplet tune --synthetic 40x8x8 --rank 5 --rounds 20 --cache tuning.json\n"
-        "couplet tune a.npy b.npy c.npy --method trip --rank 5 --rounds 20 --cache tuning.json\n"
-        "couplet simulate a.npy b.npy c.npy --method trip --rank 5 --tuned --cache tuning.json",
+        "couplet tune a.npy b.npy c.npy --method trip --rank 5 --cache tuning.json\n"
+        "couplet simulate a.npy b.npy c.npy --method trip --rank 5 --tuned",
     .setup = setup};
 
 }  // namespace couplet::cli
