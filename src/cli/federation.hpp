@@ -9,6 +9,10 @@
 #include "couplet/sim/source.hpp"
 #include "session.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace couplet::cli {
 
 /// Where the user says that the clients are: in files, in one file to split, or to be generated.
@@ -18,6 +22,9 @@ struct FederationInput {
     std::optional<std::string> synthetic = {};
     std::optional<Index> clients = {};
 };
+
+/// FILES..., --split, --synthetic and --clients; `input` must outlive the parsing.
+void add_federation_input(CLI::App& app, FederationInput& input);
 
 struct Federation {
     std::unique_ptr<ClientSource> source;
