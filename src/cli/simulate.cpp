@@ -16,6 +16,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/sim/complete.hpp"
 #include "couplet/sim/reference.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "federation.hpp"
@@ -33,6 +34,7 @@ struct Options {
     std::string method = "ctt";
     JobOptions job;
     std::string scale_clients = "none";
+    std::string missing = "refuse";
     double heldout = 0;
     std::string save_state;
     std::string resume;
@@ -54,7 +56,7 @@ void check_combination(const CLI::App& app, const Options& options) {
         const std::string with = "--method " + options.method;
         refuse_given(app,
                      {"--network", "--aggregate", "--eps1", "--refit", "--no-refit", "--sketch", "--passes", "--graph",
-                      "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
+                      "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run", "--missing"},
                      with, "it with --method ctt only");
         if (options.method == "local" && !options.output.empty()) {
             throw InputError({"--output", "given with --method local", "a method with shared features",
@@ -116,6 +118,7 @@ SimulationResult compute(const Federation& federation, const Options& options, S
         if (options.method == "centralized") return reference_centralized(*federation.source, std::move(how));
         if (options.method == "local") return reference_local(*federation.source, std::move(how));
         blas_core_name();  // loads the library, which is no part of the computation
+        if (options.missing == "impute") return simulate_missing(*federation.source, {.simulation = std::move(how)});
         return simulate(*federation.source, std::move(how));
     } catch (const InputError& error) {
         throw federation.named(error);
@@ -141,6 +144,7 @@ void require_fit(const MergeState& state, const Federation& federation, const st
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.job.seed = session.seed();
+    options.input.missing = options.missing == "impute";
     check_combination(app, options);
     claim_outputs(options, session);
     SimulationOptions how{.job = options.job,
@@ -178,15 +182,6 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     if (report.result.state) save_state(options.save_state, *report.result.state, session.force());
     if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
     session.print(json, simulation_text(report));
-}
-
-double parse_fraction(const std::string& option, const std::string& text) {
-    double value = 0;
-    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
-        throw InputError({option, shown(text), "a number from 0 up to, but not including, 1",
-                          "It is a part of every client's patients: 0.2 is one in five."});
-    }
-    return value;
 }
 
 /// An option whose text goes through `take`.
@@ -283,6 +278,9 @@ Action setup(CLI::App& app) {
     add_network_options(app, options);
     add_choice(app, "--scale-clients", {"none", "norm"}, options->scale_clients,
                "norm: every client counts alike, whatever the size of its numbers");
+    add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
+               "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
+               "the federation is run again until they settle (relative change 1e-5, or 200 times); needs --rank");
     add_text(app, "--heldout", "FRACTION", "0",
              "Part of each client's patients kept out of the job, then embedded with the frozen features",
              [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
@@ -315,7 +313,9 @@ extern const Verb simulate_verb{
         "--json: rse, rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down (all clients), seconds {clients_max, clients_sum, "
-        "server, total}, consensus {lambda2, iterations, error} (decentralized), method, network, aggregate, clients, "
+        "server, total}, consensus {lambda2, iterations, error} (decentralized), missing {fraction, "
+        "iterations, change} (with --missing impute; rse then counts the known entries), method, network, aggregate, "
+        "clients, "
         "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
         "--method local ranks are the largest over the clients; with centralized the data itself is counted as sent.\n"
         "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
@@ -326,6 +326,7 @@ extern const Verb simulate_verb{
         "couplet simulate --synthetic 200x30x30 --clients 4 --rank 20\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
         "couplet simulate a.npy b.npy c.npy --network decentralized --rank 20\n"
+        "couplet simulate a.npy b.npy c.npy --rank 20 --missing impute\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
         "couplet simulate c.npy --rank 20 --resume state.npz -o result",
     .setup = setup};
