@@ -15,6 +15,7 @@
     VERB(data)                      \
     VERB(simulate)                  \
     VERB(project)                   \
+    VERB(classify)                  \
     VERB(completion)
 
 namespace couplet::cli {
