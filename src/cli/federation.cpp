@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -181,6 +183,23 @@ Federation open_federation(const FederationInput& input, const Session& session)
                "Without --split every file is a client.");
     }
     return from_split(input.files.front(), *input.split, input.missing);
+}
+
+void add_federation_input(CLI::App& app, FederationInput& input) {
+    app.add_option("FILES...", input.files,
+                   "A tensor per client: .npy, .csv, .csv.gz or .tns; the first mode counts patients")
+        ->type_name("FILE");
+    add_text(app, "--split", "K", "", "Deal the rows of one file to K clients, in order", [&input](const auto& text) {
+        input.split =
+            parse_count({"--split", "K", 1, std::numeric_limits<Index>::max(), "It is the number of clients."}, text);
+    });
+    add_text(
+        app, "--synthetic", "SPEC", "",
+        "Generate the clients, each when it is needed: 200x30x30, or a shape with options as in couplet data --help",
+        [&input](const auto& text) { input.synthetic = text; });
+    add_text(app, "--clients", "K", "4", "Clients that --synthetic makes", [&input](const auto& text) {
+        input.clients = parse_count({"--clients", "K", 1, 1'000'000, "It is the number of clients."}, text);
+    });
 }
 
 }  // namespace couplet::cli

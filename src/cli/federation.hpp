@@ -9,6 +9,10 @@
 #include "couplet/sim/source.hpp"
 #include "session.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace couplet::cli {
 
 /// Where the user says that the clients are: in files, in one file to split, or to be generated.
@@ -19,6 +23,9 @@ struct FederationInput {
     std::optional<Index> clients = {};
     bool missing = false;  ///< NaN stands for an entry that nobody knows, and is let through
 };
+
+/// FILES..., --split, --synthetic and --clients; `input` must outlive the parsing.
+void add_federation_input(CLI::App& app, FederationInput& input);
 
 struct Federation {
     std::unique_ptr<ClientSource> source;

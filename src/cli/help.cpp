@@ -51,13 +51,25 @@ std::string explanation(const CLI::Option& option) {
     return text;
 }
 
-Rows option_rows(const CLI::App& app, bool positional, bool global) {
+Rows option_rows(const CLI::App& app, bool positional, std::string_view group) {
     Rows rows;
     for (const CLI::Option* option : app.get_options()) {
-        if (option->get_positional() != positional || (option->get_group() == globals_group) != global) continue;
+        if (option->get_positional() != positional || (!positional && option->get_group() != group)) continue;
         rows.emplace_back(label(*option), explanation(*option));
     }
     return rows;
+}
+
+/// Groups of options in the order in which they were added, those of every verb last.
+std::vector<std::string> option_groups(const CLI::App& app) {
+    std::vector<std::string> groups;
+    for (const CLI::Option* option : app.get_options()) {
+        const std::string& group = option->get_group();
+        if (option->get_positional() || group == globals_group) continue;
+        if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+    }
+    groups.emplace_back(globals_group);
+    return groups;
 }
 
 std::string section(std::string_view title, const Rows& rows) {
@@ -86,7 +98,7 @@ std::string root_help(const CLI::App& app) {
         }
         text += section(group, rows);
     }
-    text += section(globals_group, option_rows(app, false, true));
+    text += section(globals_group, option_rows(app, false, globals_group));
     text += example_section(root_examples);
     return text + "\ncouplet <verb> --help explains a verb.\n";
 }
@@ -94,9 +106,8 @@ std::string root_help(const CLI::App& app) {
 std::string verb_help(const CLI::App& app, const Verb* verb) {
     std::string text = fmt::format("{}: {}\n\nUsage: {}\n", command_name(app), app.get_description(), usage_line(app));
     if (verb != nullptr) text += "\n" + wrapped(verb->description, 0) + "\n";
-    text += section("Arguments", option_rows(app, true, false));
-    text += section("Options", option_rows(app, false, false));
-    text += section(globals_group, option_rows(app, false, true));
+    text += section("Arguments", option_rows(app, true, ""));
+    for (const std::string& group : option_groups(app)) text += section(group, option_rows(app, false, group));
     if (verb != nullptr) text += paragraph_section("Output", verb->output) + example_section(verb->examples);
     return text;
 }

@@ -153,4 +153,9 @@ void add_choice(CLI::App& app, const std::string& name, const std::vector<std::s
     }
 }
 
+void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& standard,
+              const std::string& description, std::function<void(const std::string&)> take) {
+    app.add_option_function<std::string>(name, std::move(take), description)->type_name(type)->default_str(standard);
+}
+
 }  // namespace couplet::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ struct Count {
     std::string letter;  ///< stands for it in the help
     Index least = 1;
     Index most = std::numeric_limits<Index>::max();
-    std::string remedy;
+    std::string remedy = {};
 };
 void add_count(CLI::App& app, const Count& count, Index& value, const std::string& description);
 
@@ -55,6 +56,10 @@ void add_count(CLI::App& app, const Count& count, Index& value, const std::strin
 /// the words.
 void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words, std::string& value,
                 const std::string& description);
+
+/// An option whose text goes through `take`; `standard` is shown as its default.
+void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& standard,
+              const std::string& description, std::function<void(const std::string&)> take);
 
 /// The checks behind the above; they throw InputError that names `option`.
 double parse_eps(const std::string& option, std::string_view text);

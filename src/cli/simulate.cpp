@@ -1,5 +1,4 @@
 #include "couplet/sim/simulate.hpp"
-#include "couplet/linalg/backend.hpp"
 
 #include <fmt/format.h>
 
@@ -13,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "baseline_options.hpp"
+#include "couplet/baselines/run_method.hpp"
+#include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/sim/complete.hpp"
-#include "couplet/sim/reference.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "federation.hpp"
 #include "format.hpp"
@@ -33,6 +34,7 @@ struct Options {
     FederationInput input;
     std::string method = "ctt";
     JobOptions job;
+    BaselineFlags baseline;
     std::string scale_clients = "none";
     std::string missing = "refuse";
     double heldout = 0;
@@ -42,7 +44,7 @@ struct Options {
     std::string output;
 };
 
-void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
+void refuse_given(const CLI::App& app, std::span<const char* const> options, const std::string& with,
                   const std::string& only) {
     for (const char* option : options) {
         if (app.count(option) == 0) continue;
@@ -50,20 +52,44 @@ void refuse_given(const CLI::App& app, std::initializer_list<const char*> option
     }
 }
 
+void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
+                  const std::string& only) {
+    refuse_given(app, std::span(options.begin(), options.size()), with, only);
+}
+
+void check_reference(const CLI::App& app, const Options& options) {
+    refuse_given(app,
+                 {"--network", "--aggregate", "--eps1", "--refit", "--no-refit", "--sketch", "--passes", "--graph",
+                  "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run", "--missing"},
+                 "--method " + options.method, "it with --method ctt only");
+    if (options.method == "local" && !options.output.empty()) {
+        throw InputError({"--output", "given with --method local", "a method with shared features",
+                          "couplet decompose writes the model of one client."});
+    }
+}
+
+void check_baseline(const CLI::App& app, const Options& options) {
+    const std::string with = "--method " + options.method;
+    refuse_given(app,
+                 {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--sketch", "--passes", "--consensus",
+                  "--iterations", "--save-state", "--resume", "--dry-run"},
+                 with, "a rank: the method trains a CP model in rounds");
+    refuse_given(app, {"--missing"}, with, "it with --method ctt only");
+    if (network_of(parse_method(options.method)) == Network::star) {
+        refuse_given(app, {"--graph", "--weights"}, with, "it with a decentralized method only");
+    }
+    if (options.baseline.options.loss == Loss::logistic && !options.output.empty()) {
+        throw InputError({"--output", "given with --loss logistic", "--loss square",
+                          "The model gives log-odds, and the files of a tensor train cannot say so."});
+    }
+    if (!options.baseline.tuned) refuse_given(app, {"--cache"}, "no --tuned", "both");
+}
+
 /// An option that would do nothing is refused: the user meant something by it.
 void check_combination(const CLI::App& app, const Options& options) {
-    if (options.method != "ctt") {
-        const std::string with = "--method " + options.method;
-        refuse_given(app,
-                     {"--network", "--aggregate", "--eps1", "--refit", "--no-refit", "--sketch", "--passes", "--graph",
-                      "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run", "--missing"},
-                     with, "it with --method ctt only");
-        if (options.method == "local" && !options.output.empty()) {
-            throw InputError({"--output", "given with --method local", "a method with shared features",
-                              "couplet decompose writes the model of one client."});
-        }
-        return;
-    }
+    if (is_cp(parse_method(options.method))) return check_baseline(app, options);
+    refuse_given(app, baseline_flag_names(), "--method " + options.method, "it with a method that trains a CP model");
+    if (options.method != "ctt") return check_reference(app, options);
     const Job job = resolve_job(options.job);
     if (job.network == Network::star) {
         refuse_given(app, {"--graph", "--weights", "--consensus", "--iterations"}, "--network star",
@@ -113,13 +139,33 @@ void claim_outputs(const Options& options, const Session& session) {
                       "For example: --save-state state.npz"});
 }
 
-SimulationResult compute(const Federation& federation, const Options& options, SimulationOptions how) {
+/// What couplet tune found, under what the user says now.
+void take_tuning(const Federation& federation, Options& options) {
+    const auto& flags = options.baseline;
+    if (!flags.tuned || !options.job.rank) return;
+    const std::filesystem::path cache =
+        flags.cache.empty() ? default_tuning_cache() : std::filesystem::path(flags.cache);
+    const TuningKey key{parse_method(options.method), *options.job.rank, flags.options.loss,
+                        fingerprint(*federation.source)};
+    auto found = load_tuning(cache, key);
+    if (!found) {
+        throw InputError(
+            {"--tuned",
+             fmt::format("nothing in {} for {} at rank {} on {}", cache.string(), options.method, key.rank, key.data),
+             "a tuning of these data", "Run couplet tune with the same clients, --method and --rank."});
+    }
+    Tuning& asked = options.baseline.options.tuning;
+    asked = overlay(*found, asked);
+}
+
+MethodResult compute(const Federation& federation, const Options& options, SimulationOptions how) {
     try {
-        if (options.method == "centralized") return reference_centralized(*federation.source, std::move(how));
-        if (options.method == "local") return reference_local(*federation.source, std::move(how));
-        blas_core_name();  // loads the library, which is no part of the computation
-        if (options.missing == "impute") return simulate_missing(*federation.source, {.simulation = std::move(how)});
-        return simulate(*federation.source, std::move(how));
+        if (options.missing == "impute") {
+            MethodResult result;
+            result.simulation = simulate_missing(*federation.source, {.simulation = std::move(how)});
+            return result;
+        }
+        return run_method(parse_method(options.method), *federation.source, std::move(how), options.baseline.options);
     } catch (const InputError& error) {
         throw federation.named(error);
     }
@@ -159,13 +205,16 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                             .dry_run = options.dry_run,
                             .output = options.output,
                             .state = options.save_state,
-                            .seed = session.seed()};
+                            .seed = session.seed(),
+                            .loss = options.baseline.options.loss};
     const Federation& federation = report.federation;
     if (!options.resume.empty()) {
         how.resume = load_state(options.resume);
         report.resumed_clients = how.resume->ledger.clients;
         require_fit(*how.resume, federation, options.resume);
     }
+    take_tuning(federation, options);
+    report.tuned = options.baseline.tuned;
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
     if (!options.output.empty()) {
@@ -177,43 +226,24 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                                  {{"client", k + 1}, {"version", version()}});
         };
     }
-    report.result = compute(federation, options, std::move(how));
+    MethodResult done = compute(federation, options, std::move(how));
+    report.result = std::move(done.simulation);
+    report.tuning = done.tuning;
+    report.trace = std::move(done.trace);
+    report.stopped = done.stopped;
+    report.privacy = done.privacy;
     const Json json = simulation_json(report);
     if (report.result.state) save_state(options.save_state, *report.result.state, session.force());
     if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
     session.print(json, simulation_text(report));
 }
 
-/// An option whose text goes through `take`.
-void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
-              const std::string& description, std::function<void(const std::string&)> take) {
-    app.add_option_function<std::string>(name, std::move(take), description)
-        ->type_name(type)
-        ->default_str(shown_default);
-}
-
-void add_input_options(CLI::App& app, const std::shared_ptr<Options>& options) {
-    app.add_option("FILES...", options->input.files,
-                   "A tensor per client: .npy, .csv, .csv.gz or .tns; the first mode counts patients")
-        ->type_name("FILE");
-    add_text(app, "--split", "K", "", "Deal the rows of one file to K clients, in order", [options](const auto& text) {
-        options->input.split =
-            parse_count({"--split", "K", 1, std::numeric_limits<Index>::max(), "It is the number of clients."}, text);
-    });
-    add_text(
-        app, "--synthetic", "SPEC", "",
-        "Generate the clients, each when it is needed: 200x30x30, or a shape with options as in couplet data --help",
-        [options](const auto& text) { options->input.synthetic = text; });
-    add_text(app, "--clients", "K", "4", "Clients that --synthetic makes", [options](const auto& text) {
-        options->input.clients = parse_count({"--clients", "K", 1, 1'000'000, "It is the number of clients."}, text);
-    });
-}
-
 void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     JobOptions& job = options->job;
-    add_choice(app, "--method", {"ctt", "centralized", "local"}, options->method,
+    add_choice(app, "--method", method_names(), options->method,
                "ctt: the federation; centralized: all rows on one pile, what it is measured against; local: every "
-               "client alone with features of its own");
+               "client alone with features of its own; fedsvd: masked rows on one pile; the others train a CP model in "
+               "rounds, dpsgd and cidertf among peers");
     const auto word = [&](const std::string& name, const std::vector<std::string>& words, const std::string& standard,
                           const std::string& description, std::function<void(const std::string&)> take) {
         add_text(
@@ -227,9 +257,11 @@ void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
          "How features become common. stack: best common row space of what clients send, certified; average: the "
          "printed method, element-wise mean; subspace: only sums travel",
          [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
-    add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
-        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
-    });
+    add_text(app, "--rank", "R", "chosen by --eps",
+             "Rank R1 between patients and features; the CP rank of the methods that have one",
+             [&job](const auto& text) {
+                 job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+             });
     const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
                          std::optional<double>& value) {
         add_text(app, name, "E", standard, description,
@@ -273,7 +305,7 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
 
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    add_input_options(app, options);
+    add_federation_input(app, options->input);
     add_job_options(app, options);
     add_network_options(app, options);
     add_choice(app, "--scale-clients", {"none", "norm"}, options->scale_clients,
@@ -291,6 +323,9 @@ Action setup(CLI::App& app) {
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
         ->type_name("DIR");
+    add_training_options(app, options->baseline.options);
+    add_tuning_options(app, options->baseline.options.tuning);
+    add_cache_options(app, options->baseline);
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 
@@ -314,10 +349,14 @@ extern const Verb simulate_verb{
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down (all clients), seconds {clients_max, clients_sum, "
         "server, total}, consensus {lambda2, iterations, error} (decentralized), missing {fraction, "
-        "iterations, change} (with --missing impute; rse then counts the known entries), method, network, aggregate, "
+        "iterations, change} (with --missing impute; rse then counts the known entries), method, network, aggregate "
+        "(ctt), "
         "clients, "
         "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
-        "--method local ranks are the largest over the clients; with centralized the data itself is counted as sent.\n"
+        "--method local ranks are the largest over the clients; with centralized and "
+        "fedsvd the data itself is counted as sent. CP methods add loss, tuning, tuned, stopped (converged or rounds), "
+        "trace (round, rse as trained, numbers, bytes, seconds) and, with --gradient-noise, privacy {epsilon, delta, "
+        "releases}.\n"
         "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
         "tensor.",
     .examples =
@@ -325,6 +364,7 @@ extern const Verb simulate_verb{
         "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"
         "couplet simulate --synthetic 200x30x30 --clients 4 --rank 20\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
+        "couplet simulate --synthetic 200x30x30 --rank 20 --method trip --rounds 20\n"
         "couplet simulate a.npy b.npy c.npy --network decentralized --rank 20\n"
         "couplet simulate a.npy b.npy c.npy --rank 20 --missing impute\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "baseline_options.hpp"
 #include "couplet/core/error.hpp"
 #include "format.hpp"
 #include "layout.hpp"
@@ -29,8 +30,10 @@ std::string size_text(double bytes) { return bytes_text(static_cast<Index>(std::
 
 bool is_ctt(const SimulationReport& report) { return report.method == "ctt"; }
 
+bool is_cp(const SimulationReport& report) { return report.tuning.has_value(); }
+
 bool is_decentralized(const SimulationReport& report) {
-    return is_ctt(report) && report.result.job.network == Network::decentralized;
+    return (is_ctt(report) || is_cp(report)) && report.result.job.network == Network::decentralized;
 }
 
 std::string client_table(const SimulationReport& report) {
@@ -58,11 +61,14 @@ std::string client_table(const SimulationReport& report) {
 }
 
 std::string what_ran(const SimulationReport& report) {
-    if (!is_ctt(report)) {
-        return report.method == "local" ? "every client alone, nothing shared" : "centralized, all rows on one pile";
-    }
+    if (report.method == "local") return "every client alone, nothing shared";
+    if (report.method == "centralized") return "centralized, all rows on one pile";
+    if (report.method == "fedsvd") return "fedsvd, masked rows on one pile";
     const Job& job = report.result.job;
     const std::string graph = is_decentralized(report) ? fmt::format(" on the graph {}", job.graph) : "";
+    if (is_cp(report)) {
+        return fmt::format("{}, {}{}, {} loss", report.method, to_string(job.network), graph, to_string(report.loss));
+    }
     return fmt::format("{}{}, {}", to_string(job.network), graph, to_string(job.aggregate));
 }
 
@@ -79,6 +85,18 @@ std::string traffic_text(const SimulationReport& report) {
                        numbers_text(result.numbers_up_per_client), size_text(result.bytes_up / clients),
                        numbers_text(result.numbers_down_per_client), size_text(result.bytes_down / clients),
                        numbers_text(result.numbers_total));
+}
+
+Json trace_json(const std::vector<TracePoint>& trace) {
+    Json json = Json::array();
+    for (const TracePoint& point : trace) {
+        json.push_back({{"round", point.round},
+                        {"rse", point.rse},
+                        {"numbers", number(point.numbers)},
+                        {"bytes", number(point.bytes)},
+                        {"seconds", point.seconds}});
+    }
+    return json;
 }
 
 }  // namespace
@@ -115,10 +133,20 @@ Json simulation_json(const SimulationReport& report) {
                            {"iterations", result.missing->iterations},
                            {"change", result.missing->change}};
     }
+    if (report.privacy) {
+        json["privacy"] = {{"epsilon", report.privacy->epsilon},
+                           {"delta", report.privacy->delta},
+                           {"releases", report.privacy->releases}};
+    }
     json["method"] = report.method;
-    if (is_ctt(report)) {
-        json["network"] = to_string(result.job.network);
-        json["aggregate"] = to_string(result.job.aggregate);
+    if (is_ctt(report) || is_cp(report)) json["network"] = to_string(result.job.network);
+    if (is_ctt(report)) json["aggregate"] = to_string(result.job.aggregate);
+    if (is_cp(report)) {
+        json["loss"] = to_string(report.loss);
+        json["tuning"] = tuning_json(*report.tuning);
+        json["tuned"] = report.tuned;
+        json["stopped"] = report.stopped;
+        json["trace"] = trace_json(report.trace);
     }
     json["clients"] = result.personal_ranks.size();
     if (report.resumed_clients > 0) json["resumed_clients"] = report.resumed_clients;
@@ -152,7 +180,16 @@ std::string simulation_text(const SimulationReport& report) {
         rows.emplace_back("certified", fmt::format("relative error at most {}{}", number_text(*result.rel_error_bound),
                                                    report.resumed_clients > 0 ? " over everybody merged" : ""));
     }
-    rows.emplace_back("rounds", count_text(result.rounds));
+    rows.emplace_back("rounds",
+                      count_text(result.rounds) + (report.stopped == "converged" ? ", then no progress" : ""));
+    if (report.tuning) {
+        rows.emplace_back("tuning", tuning_text(*report.tuning) + (report.tuned ? " (from the cache)" : ""));
+    }
+    if (report.privacy) {
+        rows.emplace_back("privacy", fmt::format("epsilon {} at delta {} for a patient, {} releases",
+                                                 number_text(report.privacy->epsilon),
+                                                 number_text(report.privacy->delta), report.privacy->releases));
+    }
     rows.emplace_back("sent", traffic_text(report));
     if (result.consensus) {
         rows.emplace_back("consensus",

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "couplet/baselines/run_method.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "federation.hpp"
 #include "session.hpp"
@@ -13,12 +14,18 @@ namespace couplet::cli {
 struct SimulationReport {
     Federation federation;
     SimulationResult result;
-    std::string method;  ///< ctt, centralized, local
+    std::string method;
     bool dry_run = false;
     Index resumed_clients = 0;  ///< merged before, without their data here
     std::string output;         ///< folder written; empty: none
     std::string state;          ///< file of the merge; empty: none
     std::uint64_t seed = 0;
+    Loss loss = Loss::square;
+    std::optional<Tuning> tuning = {};  ///< of a CP method, as the four below
+    bool tuned = false;                 ///< taken from the cache
+    std::string stopped = {};
+    std::vector<TracePoint> trace = {};
+    std::optional<DpStatement> privacy = {};
 };
 
 /// The fields of `simulate --json`.

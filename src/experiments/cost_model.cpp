@@ -28,9 +28,7 @@ double feature_svds(const CostCase& c) {
     return sum;
 }
 
-double personal_svd(const CostCase& c) {
-    return std::pow(static_cast<double>(c.patients), 2) * product_from(c, 0);
-}
+double personal_svd(const CostCase& c) { return std::pow(static_cast<double>(c.patients), 2) * product_from(c, 0); }
 
 }  // namespace
 
@@ -54,12 +52,11 @@ double peers_operations(const CostCase& c) {
 
 double star_numbers(const CostCase& c) {
     double sum = 0;
-    for (std::size_t mode = 0; mode < c.features.size(); ++mode) sum += rank(c, mode + 1) * size(c, mode) * rank(c, mode + 2);
+    for (std::size_t mode = 0; mode < c.features.size(); ++mode)
+        sum += rank(c, mode + 1) * size(c, mode) * rank(c, mode + 2);
     return sum;
 }
 
-double peers_numbers(const CostCase& c) {
-    return static_cast<double>(c.iterations) * rank(c, 1) * product_from(c, 0);
-}
+double peers_numbers(const CostCase& c) { return static_cast<double>(c.iterations) * rank(c, 1) * product_from(c, 0); }
 
 }  // namespace couplet

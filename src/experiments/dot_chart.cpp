@@ -11,8 +11,8 @@ namespace couplet {
 namespace {
 
 constexpr double width = 460;
-constexpr double left = 176;   // labels of the rows
-constexpr double right = 58;   // values as text
+constexpr double left = 176;  // labels of the rows
+constexpr double right = 58;  // values as text
 constexpr double top = 6;
 constexpr double bottom = 42;
 constexpr double row_height = 18;

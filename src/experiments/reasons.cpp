@@ -35,7 +35,8 @@ bool differs_from_paper(const Row& row) noexcept {
 std::string reason(DataId data, const std::string& metric, const std::string& method) {
     if (metric == "rse") return rse_reason(data, method);
     if (metric == "numbers") {
-        return "R2 follows from eps1 and the spectrum of the data, which is not the paper's: what is sent is R1 I2 R2 + "
+        return "R2 follows from eps1 and the spectrum of the data, which is not the paper's: what is sent is R1 I2 R2 "
+               "+ "
                "R2 I3.";
     }
     if (metric == "rounds") return "The paper gives no stopping rule; ours is the same for all methods.";

@@ -62,8 +62,8 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 Json to_json(const ExperimentResult& result) {
-    Json json{{"name", result.name}, {"seconds", result.seconds}, {"findings", result.findings},
-              {"absent", result.absent}, {"figures", Json::array()}, {"rows", Json::array()}};
+    Json json{{"name", result.name},     {"seconds", result.seconds}, {"findings", result.findings},
+              {"absent", result.absent}, {"figures", Json::array()},  {"rows", Json::array()}};
     for (const Figure& figure : result.figures) json["figures"].push_back(figure_json(figure));
     for (const Row& row : result.rows) json["rows"].push_back(row_json(row));
     return json;
@@ -85,10 +85,10 @@ ExperimentResult result_from_json(const Json& json, const std::string& where) {
 std::string to_csv(const ExperimentResult& result) {
     std::string text = "figure,method,variant,category,x,mean,sd,repeats,paper,note\n";
     for (const Row& row : result.rows) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", quoted(row.figure), quoted(row.method),
-                            quoted(row.variant), quoted(row.category), row.category.empty() ? fmt::format("{}", row.x) : "",
-                            row.y.mean, row.y.sd, row.y.count, row.paper ? fmt::format("{}", *row.paper) : "",
-                            quoted(row.note));
+        text +=
+            fmt::format("{},{},{},{},{},{},{},{},{},{}\n", quoted(row.figure), quoted(row.method), quoted(row.variant),
+                        quoted(row.category), row.category.empty() ? fmt::format("{}", row.x) : "", row.y.mean,
+                        row.y.sd, row.y.count, row.paper ? fmt::format("{}", *row.paper) : "", quoted(row.note));
     }
     return text;
 }

@@ -93,7 +93,8 @@ std::vector<Tick> Scale::ticks() const {
     if (labels < 2) {
         const double step = round_step(high_ - low_, 3);
         ticks.clear();
-        for (double k = std::ceil(low_ / step); k * step <= high_; ++k) ticks.push_back({k * step, short_number(k * step)});
+        for (double k = std::ceil(low_ / step); k * step <= high_; ++k)
+            ticks.push_back({k * step, short_number(k * step)});
     }
     return ticks;
 }

@@ -32,7 +32,8 @@ constexpr std::array styles{
 std::span<const MethodStyle> method_styles() noexcept { return styles; }
 
 const MethodStyle& method_style(std::string_view id) {
-    const auto at = std::find_if(styles.begin(), styles.end(), [&](const MethodStyle& style) { return style.id == id; });
+    const auto at =
+        std::find_if(styles.begin(), styles.end(), [&](const MethodStyle& style) { return style.id == id; });
     if (at == styles.end()) throw InputError({"method", std::string(id), "a method with a style", ""});
     return *at;
 }

@@ -89,8 +89,8 @@ void Svg::text(double x, double y, std::string_view text, std::string_view class
 void Svg::marker(double x, double y, Marker marker, std::string_view classes, bool hollow, std::string_view hint) {
     const bool open = marker == Marker::cross || marker == Marker::plus;
     const char* fill = hollow ? "hollow" : open ? "open" : "solid";
-    text_ += fmt::format("<path d=\"{}\" transform=\"translate({:.2f} {:.2f})\" class=\"mark {} {}\">", outline(marker), x,
-                         y, fill, classes);
+    text_ += fmt::format("<path d=\"{}\" transform=\"translate({:.2f} {:.2f})\" class=\"mark {} {}\">", outline(marker),
+                         x, y, fill, classes);
     if (!hint.empty()) text_ += fmt::format("<title>{}</title>", escape_markup(hint));
     text_ += "</path>";
 }

@@ -9,7 +9,7 @@
 #include "couplet/consensus/runner.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/peer.hpp"
-#include "run.hpp"
+#include "couplet/sim/run.hpp"
 
 namespace couplet {
 namespace {
@@ -63,16 +63,15 @@ void run_peers(SimulationRun& run) {
         job.aggregate == Aggregate::subspace ? SubspaceIteration(job, hellos.front().features).sums_left() : 1;
     std::vector<std::vector<PeerMessage>> first(static_cast<std::size_t>(nodes));
     std::deque<Delivery> queue;
-    double numbers = 0;
+    Traffic traffic;
     std::set<std::pair<Index, Index>> links;  // one way, that carry anything
     auto& result = run.result_;
     const auto post = [&](Index from, std::vector<PeerMessage> messages) {
         for (auto& message : messages) {
             const auto size = static_cast<double>(count_numbers(*message.body));
             if (!std::holds_alternative<Start>(*message.body)) {
-                numbers += size;
+                traffic.up(size);
                 links.emplace(from, message.to);
-                result.bytes_up += serialised_bytes(size);
             }
             queue.push_back({from, std::move(message)});
         }
@@ -108,8 +107,7 @@ void run_peers(SimulationRun& run) {
     result.rel_error_bound = peers.front()->rel_error_bound();
     result.features = peers.front()->features().clone();
     result.rounds = count_rounds(job, plan, sums);
-    result.numbers_up_per_client = links.empty() ? 0 : numbers / static_cast<double>(links.size());
-    result.numbers_total = numbers;
+    traffic.store_links(result, static_cast<Index>(links.size()));
     if (job.aggregate != Aggregate::stack) {
         result.consensus = ConsensusReport{plan.lambda2, plan.iterations, measured_error(peers)};
     }

@@ -6,14 +6,12 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/star.hpp"
+#include "couplet/sim/run.hpp"
 #include "couplet/tt/rounding.hpp"
 #include "couplet/tt/tt_svd.hpp"
-#include "run.hpp"
 
 namespace couplet {
-namespace {
 
-/// Checks what these methods cannot do and fills in the defaults of a rank or an error, which are the stack's.
 Job reference_job(const ClientSource& source, const SimulationOptions& options) {
     if (source.clients() < 1) {
         throw InputError({"clients", "none", "at least one client", "Name at least one tensor file."});
@@ -32,8 +30,7 @@ Job reference_job(const ClientSource& source, const SimulationOptions& options) 
     return resolve_job(asked);
 }
 
-/// Limits of the N - 1 bonds of a tensor of this order.
-TtSvdOptions bond_limits(const Job& job, Index order) {
+TtSvdOptions reference_bonds(const Job& job, Index order) {
     TtSvdOptions how;
     how.seed = job.seed;
     const Index bonds = order - 1;
@@ -46,17 +43,15 @@ TtSvdOptions bond_limits(const Job& job, Index order) {
     return how;
 }
 
-/// Cores 2..N of the TT-SVD of x, orthonormal and ordered by importance.
-Features features_of(TensorView<const double> x, const Job& job) {
-    auto train = tt_svd(x, bond_limits(job, x.shape().order())).train;
+Features features_of(TensorView<const double> x, const TtSvdOptions& how) {
+    auto train = tt_svd(x, how).train;
     auto cores = left_orthonormalise(train).train;
     auto all = std::move(cores).release();
     all.erase(all.begin());
     return orthonormal_features(TensorTrain<double>(std::move(all)));
 }
 
-/// Prepares all clients and checks that they fit together.
-std::vector<PreparedClient> gather(SimulationRun& run) {
+std::vector<PreparedClient> gather_clients(SimulationRun& run) {
     std::vector<PreparedClient> clients(static_cast<std::size_t>(run.clients()));
     std::vector<Hello> hellos(clients.size());
     run.for_clients(
@@ -70,6 +65,8 @@ std::vector<PreparedClient> gather(SimulationRun& run) {
     start_job(run.job_, hellos);
     return clients;
 }
+
+namespace {
 
 Tensor<double> stack_rows(const std::vector<PreparedClient>& clients) {
     const auto first = clients.front().training->shape().sizes();
@@ -90,15 +87,14 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
     auto& result = run.result_;
-    const auto clients = gather(run);
+    const auto clients = gather_clients(run);
     Features features;
-    double numbers = 0;
+    Traffic traffic;
     {
         const Stopwatch watch(result.seconds.server);
         report(options.progress, "decompose", 0, 1);
         const Tensor<double> all = stack_rows(clients);
-        numbers = static_cast<double>(all.size());
-        features = features_of(all.view(), job);
+        features = features_of(all.view(), reference_bonds(job, all.shape().order()));
         report(options.progress, "decompose", 1, 1);
     }
     std::vector<PersonalFit> fits(clients.size());
@@ -112,15 +108,11 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
             const auto at = static_cast<std::size_t>(k);
             run.book(k, clients[at], fits[at], features);
             result.personal_ranks.push_back(features.train.left_rank());
-            result.bytes_up += serialised_bytes(static_cast<double>(clients[at].training->size()));
+            traffic.up(static_cast<double>(clients[at].training->size()));
         });
-    const auto count = static_cast<double>(clients.size());
-    const auto down = static_cast<double>(features.train.parameters());
+    traffic.down(static_cast<double>(features.train.parameters()), run.clients());
+    traffic.store(result, run.clients());
     result.rounds = 2;
-    result.numbers_up_per_client = numbers / count;
-    result.numbers_down_per_client = down;
-    result.numbers_total = numbers + down * count;
-    result.bytes_down = serialised_bytes(down) * count;
     result.features = std::move(features);
     return run.finish();
 }
@@ -129,7 +121,7 @@ SimulationResult reference_local(const ClientSource& source, SimulationOptions o
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
     auto& result = run.result_;
-    const auto clients = gather(run);
+    const auto clients = gather_clients(run);
     std::vector<Features> features(clients.size());
     std::vector<PersonalFit> fits(clients.size());
     std::vector<Index> ranks;
@@ -137,7 +129,8 @@ SimulationResult reference_local(const ClientSource& source, SimulationOptions o
         "clients",
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
-            features[at] = features_of(clients[at].training->view(), job);
+            const auto x = clients[at].training->view();
+            features[at] = features_of(x, reference_bonds(job, x.shape().order()));
             fits[at] = refit(clients[at].training->view(), features[at]);
         },
         [&](Index k) {

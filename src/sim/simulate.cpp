@@ -9,7 +9,7 @@
 #include "couplet/core/random.hpp"
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/products.hpp"
-#include "run.hpp"
+#include "couplet/sim/run.hpp"
 
 namespace couplet {
 namespace {
@@ -42,11 +42,6 @@ HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed
     std::sort(order.begin(), middle);
     std::sort(middle, order.end());
     return {take_rows(x, {middle, order.end()}), take_rows(x, {order.begin(), middle})};
-}
-
-double serialised_bytes(double numbers) {
-    constexpr double envelope = 64;  // job, step, sender, shape and checksum of a message
-    return envelope + 8 * numbers;
 }
 
 SimulationRun::SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job)
@@ -91,16 +86,19 @@ void SimulationRun::for_clients(const char* phase, const std::function<void(Inde
 }
 
 void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFit& fit, const Features& features) {
+    PersonalFit projected;
+    if (client.heldout && client.heldout->size() > 0) projected = refit(client.heldout->view(), features);
+    book(k, client, fit, projected);
+}
+
+void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFit& fit, const PersonalFit& heldout) {
     // In the units of the job: the certified bound holds there, and only there can clients' squares be added up.
     error2_ += fit.error2;
     norm2_ += fit.norm2;
     result_.rse_per_client.push_back(ratio(fit.error2, fit.norm2));
-    if (client.heldout && client.heldout->size() > 0) {
-        const auto projected = refit(client.heldout->view(), features);
-        const double scale2 = client.scale * client.scale;
-        heldout_error2_ += projected.error2 / scale2;
-        heldout_norm2_ += projected.norm2 / scale2;
-    }
+    const double scale2 = client.scale * client.scale;
+    heldout_error2_ += heldout.error2 / scale2;
+    heldout_norm2_ += heldout.norm2 / scale2;
     if (!options_.on_personal) return;
     auto personal = Matrix<double>::copy(fit.personal.view());
     for (Index i = 0; i < personal.size(); ++i) personal.data()[i] *= client.scale;

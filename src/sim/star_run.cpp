@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "couplet/ctt/star.hpp"
-#include "run.hpp"
+#include "couplet/sim/run.hpp"
 
 namespace couplet {
 namespace {
@@ -73,20 +73,13 @@ class StarRun {
         double numbers = 0;
         if (const auto* upload = std::get_if<Upload>(&reply)) numbers = static_cast<double>(upload->block->numbers());
         if (const auto* sum = std::get_if<SumReply>(&reply)) numbers = static_cast<double>(sum->sum->size());
-        if (numbers == 0) return;
-        up_ += numbers;
-        run_.result_.bytes_up += serialised_bytes(numbers);
+        if (numbers > 0) traffic_.up(numbers);
     }
     void count_down(const ToClient& message) {
         const auto* request = std::get_if<SumRequest>(&message);
         // The first basis comes from the seed and does not travel.
         if (request == nullptr || request->pass == 0) return;
-        add_down(static_cast<double>(request->basis.size()));
-    }
-    void add_down(double numbers) {
-        const auto clients = static_cast<double>(run_.clients());
-        down_ += numbers * clients;
-        run_.result_.bytes_down += serialised_bytes(numbers) * clients;
+        traffic_.down(static_cast<double>(request->basis.size()), run_.clients());
     }
 
     void conclude(FeaturesMessage message) {
@@ -95,15 +88,12 @@ class StarRun {
             const Stopwatch watch(result.seconds.server);
             result.state = coordinator_.state();
         }
-        add_down(static_cast<double>(message.features.train.parameters()));
+        traffic_.down(static_cast<double>(message.features.train.parameters()), run_.clients());
         result.rel_error_bound = message.rel_error_bound;
         result.personal_ranks = coordinator_.personal_ranks();
         result.rounds = coordinator_.rounds();
         if (!run_.options_.dry_run) fit_all(message);
-        const auto clients = static_cast<double>(run_.clients());
-        result.numbers_up_per_client = up_ / clients;
-        result.numbers_down_per_client = down_ / clients;
-        result.numbers_total = up_ + down_;
+        traffic_.store(result, run_.clients());
         result.features = std::move(message.features);
     }
 
@@ -128,8 +118,7 @@ class StarRun {
     StarCoordinator coordinator_;
     std::vector<Seat> seats_;
     Start start_;
-    double up_ = 0;
-    double down_ = 0;
+    Traffic traffic_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct ExperimentData {
     DataId id = DataId::synthetic3;
     std::string title = {};  ///< "Diabetes"
     Dataset dataset = {};
-    Index rank = 1;          ///< R1 that the paper chose for it, or a smaller one for less data
+    Index rank = 1;  ///< R1 that the paper chose for it, or a smaller one for less data
 
     /// The rows over K clients, in order.
     MemorySource split(Index clients) const;

@@ -8,9 +8,9 @@ namespace couplet {
 
 /// For each feature mode the variance of each of its slices: the R_{n-1} R_n numbers that core n has for one index.
 /// Cores are not unique: the norm of a train may be in any of them, and a bond may be rotated. So every core is taken
-/// with the norm in it and with the singular vectors of the train as bases of both its bonds, directions of the personal
-/// mode weighted by their importance. Federations that found the same features then have the same variances. Population
-/// variance.
+/// with the norm in it and with the singular vectors of the train as bases of both its bonds, directions of the
+/// personal mode weighted by their importance. Federations that found the same features then have the same variances.
+/// Population variance.
 std::vector<std::vector<double>> feature_variances(const Features& features);
 
 /// An index of a feature mode, both counted from 0.

@@ -17,8 +17,8 @@ struct MethodStyle {
     Marker marker;
 };
 
-/// All methods, in the order of tables and legends. The colours are those of Okabe and Ito (2008), which people with any
-/// colour vision tell apart, and darker shades of them.
+/// All methods, in the order of tables and legends. The colours are those of Okabe and Ito (2008), which people with
+/// any colour vision tell apart, and darker shades of them.
 std::span<const MethodStyle> method_styles() noexcept;
 
 /// Throws InputError for an unknown id.

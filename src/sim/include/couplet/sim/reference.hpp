@@ -1,6 +1,8 @@
 #pragma once
 
+#include "couplet/sim/run.hpp"
 #include "couplet/sim/simulate.hpp"
+#include "couplet/tt/tt_svd.hpp"
 
 namespace couplet {
 
@@ -16,5 +18,16 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
 /// Every client alone: TT-SVD of its own tensor, its own features, nothing travels. `ranks` are the largest over the
 /// clients, `features` is empty.
 SimulationResult reference_local(const ClientSource& source, SimulationOptions options);
+
+/// Their parts, for methods that are built alike.
+
+/// Checks what these methods cannot do and fills in the defaults of a rank or an error, which are the stack's.
+Job reference_job(const ClientSource& source, const SimulationOptions& options);
+/// Limits of the N - 1 bonds of a tensor of this order.
+TtSvdOptions reference_bonds(const Job& job, Index order);
+/// Cores 2..N of the TT-SVD of x, orthonormal and ordered by importance.
+Features features_of(TensorView<const double> x, const TtSvdOptions& how);
+/// Prepares all clients and checks that they fit together.
+std::vector<PreparedClient> gather_clients(SimulationRun& run);
 
 }  // namespace couplet

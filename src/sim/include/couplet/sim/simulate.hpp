@@ -9,6 +9,7 @@
 #include "couplet/ctt/merger.hpp"
 #include "couplet/ctt/refit.hpp"
 #include "couplet/sim/source.hpp"
+#include "couplet/sim/traffic.hpp"
 
 namespace couplet {
 
@@ -71,9 +72,6 @@ struct SimulationResult {
 /// machine's cores; results do not depend on their number. Throws InputError for clients that do not fit together and
 /// for NaN or infinity (naming client and index).
 SimulationResult simulate(const ClientSource& source, SimulationOptions options);
-
-/// Bytes of a message that carries this many numbers, as serialised.
-double serialised_bytes(double numbers);
 
 /// Parts of a client's patients: those who take part and those held out, chosen by the seed.
 struct HeldOut {

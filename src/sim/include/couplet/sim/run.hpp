@@ -30,7 +30,7 @@ struct PreparedClient {
     double scale = 1;                               ///< the tensor is the original divided by this
 };
 
-/// Shared by both networks: loads clients, collects results, keeps time.
+/// Shared by all networks and methods: loads clients, collects results, keeps time.
 class SimulationRun {
   public:
     SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job);
@@ -40,8 +40,10 @@ class SimulationRun {
     /// Runs body(k) for all clients in parallel batches, timing each, then in_order(k) one by one.
     void for_clients(const char* phase, const std::function<void(Index)>& body,
                      const std::function<void(Index)>& in_order);
-    /// Books a client's fit; call in the order of the clients.
+    /// Books a client's fit; call in the order of the clients. Held-out patients are fitted to the features here.
     void book(Index k, const PreparedClient& client, const PersonalFit& fit, const Features& features);
+    /// The same with held-out patients fitted by the caller.
+    void book(Index k, const PreparedClient& client, const PersonalFit& fit, const PersonalFit& heldout);
     SimulationResult finish();
 
     const ClientSource& source_;

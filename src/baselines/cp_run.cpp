@@ -1,0 +1,217 @@
+#include "cp_run.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "couplet/consensus/graph_builders.hpp"
+#include "couplet/consensus/weights.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
+#include "couplet/ctt/refit.hpp"
+#include "couplet/ctt/star.hpp"
+
+namespace couplet {
+namespace {
+
+constexpr std::uint64_t client_stream = 0x6370'636c'6965'6e74;
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+}  // namespace
+
+Matrix<double> CpClient::descent(Index mode, double step, Index fibers, double ridge) {
+    auto gradient = objective->gradient(factors, mode, fibers, random);
+    const double length = gradient.curvature > 0 ? step / gradient.curvature : 0;
+    for (Index i = 0; i < gradient.value.size(); ++i) gradient.value.data()[i] *= length;
+    if (ridge > 0) add_scaled(gradient.value, step * ridge, factors[static_cast<std::size_t>(mode)]);
+    return std::move(gradient.value);
+}
+
+void CpClient::descend(Index mode, double step, Index fibers, double ridge) {
+    add_scaled(factors[static_cast<std::size_t>(mode)], -1, descent(mode, step, fibers, ridge));
+}
+
+CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, const Tuning& tuning, Index rank)
+    : run_(run), method_(method), options_(options), tuning_(tuning), rank_(rank) {
+    clients_.resize(static_cast<std::size_t>(run.clients()));
+    std::vector<Hello> hellos(clients_.size());
+    run.for_clients(
+        "read",
+        [&](Index k) {
+            CpClient& client = clients_[static_cast<std::size_t>(k)];
+            client.data = run.prepare(k);
+            hellos[static_cast<std::size_t>(k)] = StarClient(run.job_, client.data.training->view()).hello();
+            if (options.loss == Loss::logistic) require_zeros_and_ones(client.data.training->view(), k);
+            client.objective.emplace(client.data.training, options.loss);
+            client.random = Random(run.job_.seed, client_stream + static_cast<std::uint64_t>(k));
+        },
+        [](Index) {});
+    norm2_ = start_job(run.job_, hellos).norm2;
+    if (method == Method::dpfact && order() != 3) {
+        throw InputError({"--method dpfact", "tensors of order " + std::to_string(order()), "third order",
+                          "The other methods take any order."});
+    }
+    if (network_of(method) == Network::decentralized) start_peers();
+    start_ = std::chrono::steady_clock::now();
+    each([&](Index k) {
+        CpClient& c = client(k);
+        c.weight = norm2_ > 0 ? c.objective->norm2() / norm2_ : 1 / static_cast<double>(clients());
+        c.factors = random_shared_factors(c.objective->shape(), rank_, run_.job_.seed);
+        c.factors[0] = c.objective->best_personal(c.factors);
+    });
+}
+
+void CpRun::start_peers() {
+    if (clients() < 2) {
+        throw InputError({"--method " + std::string(to_string(method_)), "one client",
+                          "at least two: peers need somebody to talk to", "Name more files, or use --split K."});
+    }
+    graph_ = make_graph(run_.job_.graph, clients(), run_.job_.seed);
+    weights_ = make_weights(run_.job_.consensus.weights, graph_);
+}
+
+double CpRun::shared_numbers() const {
+    double numbers = 0;
+    const auto& factors = clients_.front().factors;
+    for (std::size_t n = 1; n < factors.size(); ++n) numbers += static_cast<double>(factors[n].size());
+    return numbers;
+}
+
+double CpRun::step(Index round) const { return *tuning_.step / (1 + *tuning_.decay * static_cast<double>(round)); }
+
+void CpRun::each(const std::function<void(Index)>& body) {
+    parallel_for(clients(), [&](Index k) {
+        const Stopwatch watch(run_.client_seconds_[static_cast<std::size_t>(k)]);
+        body(k);
+    });
+}
+
+void CpRun::serve(const std::function<void()>& body) {
+    const Stopwatch watch(run_.result_.seconds.server);
+    body();
+}
+
+void CpRun::train(const std::function<void(Index)>& round) {
+    result_.stopped = "rounds";
+    report(run_.options_.progress, "rounds", 0, options_.rounds);
+    evaluate(0);
+    while (rounds_ < options_.rounds) {
+        round(rounds_++);
+        const bool last = rounds_ == options_.rounds;
+        if (!last) report(run_.options_.progress, "rounds", rounds_, options_.rounds);
+        if (!last && rounds_ % options_.evaluate_every != 0) continue;
+        if (evaluate(rounds_) && !last) {
+            result_.stopped = "converged";
+            break;
+        }
+    }
+    report(run_.options_.progress, "rounds", options_.rounds, options_.rounds);
+}
+
+bool CpRun::evaluate(Index round) {
+    std::vector<CpFit> fits(clients_.size());
+    each([&](Index k) { fits[static_cast<std::size_t>(k)] = client(k).objective->fit(client(k).factors); });
+    CpFit sum;
+    for (const CpFit& fit : fits) {
+        sum.error2 += fit.error2;
+        sum.objective += fit.objective;
+    }
+    check_finite(sum.objective, round);
+    if (round > 0 && options_.tolerance > 0) count_evaluation();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    result_.trace.push_back({round, ratio(sum.error2, norm2_), traffic_.numbers(), traffic_.bytes(), seconds.count()});
+    const bool better = round == 0 || sum.objective < (1 - options_.tolerance) * best_objective_;
+    if (better) best_objective_ = sum.objective;
+    stale_ = better ? 0 : stale_ + 1;
+    return options_.tolerance > 0 && stale_ >= options_.patience;
+}
+
+void CpRun::count_evaluation() {
+    if (network_of(method_) == Network::star) {
+        for (Index k = 0; k < clients(); ++k) traffic_.up(1);
+        traffic_.down(1, clients());
+        return;
+    }
+    for (Index message = 0; message < 2 * (clients() - 1); ++message) traffic_.up(1);
+}
+
+void CpRun::check_finite(double objective, Index round) const {
+    if (std::isfinite(objective)) return;
+    throw RunError({std::string(to_string(method_)), "an infinite objective after round " + std::to_string(round),
+                    "steps that converge", "Try a smaller --step or a larger --rho; couplet tune finds one."});
+}
+
+void CpRun::fit_clients() {
+    const bool refits = run_.job_.refit;
+    std::vector<PersonalFit> fits(clients_.size());
+    std::vector<std::optional<PersonalFit>> heldout(clients_.size());
+    std::vector<Features> features(clients_.size());
+    const auto fit_factors = [&](const CpObjective& objective, const Factors& shared, bool best) {
+        Factors factors = clone(shared);
+        if (best) factors[0] = objective.best_personal(factors);
+        const double error2 = objective.fit(factors).error2;
+        return PersonalFit{std::move(factors[0]), objective.norm2(), error2};
+    };
+    run_.for_clients(
+        "refit",
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            CpClient& c = clients_[at];
+            features[at] = {factor_train(c.factors), {}, false};
+            if (options_.loss == Loss::square && refits) {
+                features[at] = orthonormal_features(features[at].train);
+                fits[at] = refit(c.data.training->view(), features[at]);
+                return;
+            }
+            fits[at] = fit_factors(*c.objective, c.factors, refits);
+            if (c.data.heldout && c.data.heldout->size() > 0) {
+                heldout[at] = fit_factors(CpObjective(c.data.heldout, options_.loss), c.factors, true);
+            }
+        },
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            if (heldout[at]) {
+                run_.book(k, clients_[at].data, fits[at], *heldout[at]);
+            } else {
+                run_.book(k, clients_[at].data, fits[at], features[at]);
+            }
+            run_.result_.personal_ranks.push_back(features[at].train.left_rank());
+        });
+    run_.result_.features = std::move(features.front());
+}
+
+double CpRun::disagreement() const {
+    double spread2 = 0;
+    double all2 = 0;
+    for (std::size_t n = 1; n < clients_.front().factors.size(); ++n) {
+        auto mean = Matrix<double>::zeros(clients_.front().factors[n].rows(), rank_);
+        for (const CpClient& c : clients_) add_scaled(mean, 1 / static_cast<double>(clients()), c.factors[n]);
+        for (const CpClient& c : clients_) {
+            for (Index i = 0; i < mean.size(); ++i) {
+                const double difference = c.factors[n].data()[i] - mean.data()[i];
+                spread2 += difference * difference;
+            }
+            all2 += inner_product(c.factors[n], c.factors[n]);
+        }
+    }
+    return std::sqrt(ratio(spread2, all2));
+}
+
+MethodResult CpRun::finish() {
+    fit_clients();
+    auto& result = run_.result_;
+    result.rounds = rounds_;
+    if (network_of(method_) == Network::star) {
+        traffic_.store(result, clients());
+    } else {
+        traffic_.store_links(result, 2 * static_cast<Index>(graph_.edges().size()));
+        result.consensus = ConsensusReport{second_modulus(weights_.view()), rounds_, disagreement()};
+    }
+    result_.simulation = run_.finish();
+    result_.tuning = tuning_;
+    result_.privacy = privacy;
+    return std::move(result_);
+}
+
+}  // namespace couplet

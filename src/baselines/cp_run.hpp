@@ -1,0 +1,96 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "couplet/baselines/run_method.hpp"
+#include "couplet/consensus/graph.hpp"
+#include "couplet/sim/run.hpp"
+#include "objective.hpp"
+
+namespace couplet {
+
+/// One client of a CP federation. `factors` holds its A_1 and its view of the shared A_2 ... A_N.
+struct CpClient {
+    PreparedClient data;
+    std::optional<CpObjective> objective;
+    Factors factors;
+    Random random{0};
+    double weight = 1;  ///< its part of the squared norm of all data
+
+    /// Step of this relative length against the gradient of a mode: step / curvature times the gradient, plus the
+    /// ridge. To be subtracted from the factor. Zero where the curvature is.
+    Matrix<double> descent(Index mode, double step, Index fibers, double ridge = 0);
+    /// descent() taken.
+    void descend(Index mode, double step, Index fibers, double ridge = 0);
+};
+
+/// What all CP methods share: clients with a common start, rounds with a trace and a stopping rule, counters, and the
+/// end. A method is a function that calls train() with what one round does.
+class CpRun {
+  public:
+    CpRun(SimulationRun& run, Method method, const BaselineOptions& options, const Tuning& tuning, Index rank);
+
+    Index clients() const noexcept { return static_cast<Index>(clients_.size()); }
+    Index order() const { return clients_.front().objective->shape().order(); }
+    CpClient& client(Index k) { return clients_[static_cast<std::size_t>(k)]; }
+    const Tuning& tuning() const noexcept { return tuning_; }
+    const BaselineOptions& options() const noexcept { return options_; }
+    Traffic& traffic() noexcept { return traffic_; }
+    double norm2() const noexcept { return norm2_; }
+    std::uint64_t seed() const noexcept { return run_.job_.seed; }
+    /// Numbers in A_2 ... A_N.
+    double shared_numbers() const;
+    /// step / (1 + decay t).
+    double step(Index round) const;
+    /// Links between peers; one client has none.
+    const Graph& graph() const noexcept { return graph_; }
+    const Matrix<double>& weights() const noexcept { return weights_; }
+
+    /// body(k) for all clients in parallel, each timed.
+    void each(const std::function<void(Index)>& body);
+    /// Work of the coordinator, timed.
+    void serve(const std::function<void()>& body);
+    /// round(0), round(1), ... until the stopping rule holds or the budget is spent.
+    void train(const std::function<void(Index)>& round);
+    /// Fits personal factors and gives everything back.
+    MethodResult finish();
+
+    std::optional<DpStatement> privacy;
+
+  private:
+    void start_peers();
+    /// Adds a point to the trace; true when the rule says stop.
+    bool evaluate(Index round);
+    void count_evaluation();
+    void check_finite(double objective, Index round) const;
+    void fit_clients();
+    /// How far apart the peers' shared factors are: the root of sum_k ||A_k - mean||^2 / sum_k ||A_k||^2.
+    double disagreement() const;
+
+    SimulationRun& run_;
+    Method method_;
+    BaselineOptions options_;
+    Tuning tuning_;
+    Index rank_;
+    std::vector<CpClient> clients_;
+    Graph graph_;
+    Matrix<double> weights_;
+    Traffic traffic_;
+    double norm2_ = 0;
+    double best_objective_ = 0;
+    Index stale_ = 0;  ///< evaluations without progress
+    Index rounds_ = 0;
+    MethodResult result_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void train_trip(CpRun& run);
+void train_fedgtf_ef(CpRun& run);
+void train_fedgtf_ef_pc(CpRun& run);
+void train_dpfact(CpRun& run);
+void train_dpsgd(CpRun& run);
+void train_cidertf(CpRun& run);
+
+}  // namespace couplet

@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "cp_run.hpp"
+#include "sign_message.hpp"
+
+namespace couplet {
+namespace {
+
+constexpr std::uint64_t mode_stream = 0x6664'6774'6d6f'6465;
+
+/// What a client uploads for one factor: packed signs, or everything.
+struct Packed {
+    Matrix<double> value;
+    double bytes = 0;  ///< without the envelope
+};
+
+Packed pack(Matrix<double> p, ErrorFeedback& feedback, bool compress) {
+    if (!compress) {
+        const double bytes = 8 * static_cast<double>(p.size());
+        return {std::move(p), bytes};
+    }
+    const SignMessage message = feedback.send(std::move(p));
+    return {expand_signs(message), message.bytes()};
+}
+
+/// Uploads of all clients for one factor, summed in the order of the clients.
+Matrix<double> sum_of(const std::vector<Packed>& uploads) {
+    auto sum = Matrix<double>::copy(uploads.front().value.view());
+    for (std::size_t k = 1; k < uploads.size(); ++k) add_scaled(sum, 1, uploads[k].value);
+    return sum;
+}
+
+/// The sum goes down in the shorter form: the clients' messages as they came, or full precision.
+double bytes_down(const std::vector<Packed>& uploads) {
+    double forwarded = 0;
+    for (const Packed& upload : uploads) forwarded += upload.bytes;
+    return std::min(forwarded, 8 * static_cast<double>(uploads.front().value.size()));
+}
+
+}  // namespace
+
+void train_fedgtf_ef(CpRun& run) {
+    const Tuning& tuning = run.tuning();
+    const auto order = static_cast<std::uint64_t>(run.order());
+    const auto clients = static_cast<std::size_t>(run.clients());
+    std::vector<std::vector<ErrorFeedback>> feedback(clients);
+    for (auto& modes : feedback) modes.resize(order);
+    std::vector<Packed> uploads(clients);
+    Random modes(run.seed(), mode_stream);  // everybody draws the same modes
+    run.train([&](Index round) {
+        const double step = run.step(round);
+        Index local = 0;
+        std::uint64_t mode = modes.below(order);
+        for (; mode == 0; mode = modes.below(order)) ++local;
+        run.each([&](Index k) {
+            CpClient& client = run.client(k);
+            for (Index i = 0; i < local; ++i) client.descend(0, step, *tuning.fibers, *tuning.prox);
+            auto p = client.descent(static_cast<Index>(mode), step, *tuning.fibers, *tuning.prox);
+            for (Index i = 0; i < p.size(); ++i) p.data()[i] *= client.weight;
+            const auto at = static_cast<std::size_t>(k);
+            uploads[at] = pack(std::move(p), feedback[at][mode], run.options().compress);
+        });
+        Matrix<double> sum;
+        run.serve([&] { sum = sum_of(uploads); });
+        const auto numbers = static_cast<double>(sum.size());
+        for (const Packed& upload : uploads) run.traffic().up_packed(numbers, upload.bytes);
+        run.traffic().down_packed(numbers, bytes_down(uploads), run.clients());
+        run.each([&](Index k) { add_scaled(run.client(k).factors[mode], -1, sum); });
+    });
+}
+
+void train_fedgtf_ef_pc(CpRun& run) {
+    const Tuning& tuning = run.tuning();
+    const auto order = static_cast<std::size_t>(run.order());
+    const auto clients = static_cast<std::size_t>(run.clients());
+    std::vector<std::vector<ErrorFeedback>> feedback(clients);
+    for (auto& modes : feedback) modes.resize(order);
+    std::vector<std::vector<Packed>> uploads(order);
+    for (auto& from_all : uploads) from_all.resize(clients);
+    Factors shared = clone(run.client(0).factors);
+    Random modes(run.seed(), mode_stream);
+    run.train([&](Index round) {
+        const double step = run.step(round);
+        std::vector<Index> path;
+        for (Index i = 0; i < *tuning.tau; ++i) path.push_back(static_cast<Index>(modes.below(order)));
+        run.each([&](Index k) {
+            CpClient& client = run.client(k);
+            for (const Index mode : path) client.descend(mode, step, *tuning.fibers, *tuning.prox);
+            const auto at = static_cast<std::size_t>(k);
+            for (std::size_t n = 1; n < order; ++n) {
+                auto difference = Matrix<double>::copy(client.factors[n].view());
+                add_scaled(difference, -1, shared[n]);
+                for (Index i = 0; i < difference.size(); ++i) difference.data()[i] *= client.weight;
+                uploads[n][at] = pack(std::move(difference), feedback[at][n], run.options().compress);
+            }
+        });
+        run.serve([&] {
+            for (std::size_t n = 1; n < order; ++n) add_scaled(shared[n], 1, sum_of(uploads[n]));
+        });
+        double down = 0;
+        for (std::size_t n = 1; n < order; ++n) down += bytes_down(uploads[n]);
+        for (std::size_t k = 0; k < clients; ++k) {
+            double up = 0;
+            for (std::size_t n = 1; n < order; ++n) up += uploads[n][k].bytes;
+            run.traffic().up_packed(run.shared_numbers(), up);
+        }
+        run.traffic().down_packed(run.shared_numbers(), down, run.clients());
+        run.each([&](Index k) {
+            for (std::size_t n = 1; n < order; ++n) {
+                run.client(k).factors[n] = Matrix<double>::copy(shared[n].view());
+            }
+        });
+    });
+}
+
+}  // namespace couplet

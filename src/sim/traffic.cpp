@@ -1,0 +1,42 @@
+#include "couplet/sim/traffic.hpp"
+
+#include "couplet/sim/simulate.hpp"
+
+namespace couplet {
+
+double serialised_bytes(double numbers) {
+    constexpr double envelope = 64;  // job, step, sender, shape and checksum of a message
+    return envelope + 8 * numbers;
+}
+
+void Traffic::up(double numbers) { up_packed(numbers, 8 * numbers); }
+
+void Traffic::up_packed(double numbers, double bytes) {
+    numbers_up_ += numbers;
+    bytes_up_ += serialised_bytes(0) + bytes;
+}
+
+void Traffic::down(double numbers, Index clients) { down_packed(numbers, 8 * numbers, clients); }
+
+void Traffic::down_packed(double numbers, double bytes, Index clients) {
+    const auto copies = static_cast<double>(clients);
+    numbers_down_ += numbers * copies;
+    bytes_down_ += (serialised_bytes(0) + bytes) * copies;
+}
+
+void Traffic::store(SimulationResult& result, Index clients) const {
+    const auto count = static_cast<double>(clients);
+    result.numbers_up_per_client = numbers_up_ / count;
+    result.numbers_down_per_client = numbers_down_ / count;
+    result.numbers_total = numbers();
+    result.bytes_up = bytes_up_;
+    result.bytes_down = bytes_down_;
+}
+
+void Traffic::store_links(SimulationResult& result, Index links) const {
+    result.numbers_up_per_client = links == 0 ? 0 : numbers() / static_cast<double>(links);
+    result.numbers_total = numbers();
+    result.bytes_up = bytes();
+}
+
+}  // namespace couplet
