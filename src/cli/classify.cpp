@@ -10,7 +10,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/data/client_folder.hpp"
-#include "couplet/experiments/classification.hpp"
+#include "couplet/experiments/classify.hpp"
 #include "couplet/io/text.hpp"
 #include "format.hpp"
 #include "inputs.hpp"

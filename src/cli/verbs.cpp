@@ -16,6 +16,7 @@
     VERB(simulate)                  \
     VERB(project)                   \
     VERB(classify)                  \
+    VERB(reproduce)                 \
     VERB(completion)
 
 namespace couplet::cli {

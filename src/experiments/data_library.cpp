@@ -30,7 +30,7 @@ Sizes sizes(Effort effort) {
         case Effort::tiny:
             return {"48x8x7:rank=6", "40x6x5x4:rank=5,density=0.5", 40, 8, 80, 10};
         case Effort::quick:
-            return {"200x30x30", "200x12x12x12", 240, 40, 600, 20};
+            return {"200x30x30", "200x12x12x12", 240, 40, 1000, 20};
         case Effort::full:
             break;
     }

@@ -1,4 +1,4 @@
-#include "couplet/experiments/classification.hpp"
+#include "couplet/experiments/classify.hpp"
 
 #include "couplet/core/error.hpp"
 #include "matrices.hpp"
@@ -18,7 +18,7 @@ Dataset clusters(Index people) {
     return data;
 }
 
-TEST(ClassificationTest, FindsTheIndexThatTellsTheClassesApart) {
+TEST(ClassifyTest, FindsTheIndexThatTellsTheClassesApart) {
     const Dataset people = clusters(60);
     const auto result =
         classify(people, {.rank = 4, .features = {1, 3}, .neighbours = 3, .splits = 3, .clients = {2, 3}});
@@ -35,7 +35,7 @@ TEST(ClassificationTest, FindsTheIndexThatTellsTheClassesApart) {
     EXPECT_LT(result.majority.mean, 0.8);
 }
 
-TEST(ClassificationTest, TheSeedDecides) {
+TEST(ClassifyTest, TheSeedDecides) {
     Dataset people = clusters(40);
     for (std::size_t i = 0; i < people.labels.size(); i += 3) people.labels[i] = 1 - people.labels[i];
     const ClassificationOptions how{.rank = 3, .splits = 2, .clients = {2}, .seed = 1};
@@ -44,12 +44,12 @@ TEST(ClassificationTest, TheSeedDecides) {
     for (std::size_t i = 0; i < once.scores.size(); ++i) EXPECT_EQ(once.scores[i].test, again.scores[i].test);
 }
 
-TEST(ClassificationTest, SevenToThreeWhateverTheSplit) {
+TEST(ClassifyTest, SevenToThreeWhateverTheSplit) {
     EXPECT_EQ(largest_rank(clusters(40), {.clients = {2}}), 14);      // 28 training people, 14 each
     EXPECT_EQ(largest_rank(clusters(400), {.clients = {1, 4}}), 24);  // 6 x 4 features are fewer
 }
 
-TEST(ClassificationTest, RefusesPeopleThatCannotBeLearnedFrom) {
+TEST(ClassifyTest, RefusesPeopleThatCannotBeLearnedFrom) {
     const auto message = [](Dataset people, const ClassificationOptions& how) {
         return support::message_of([&] { classify(people, how); });
     };
