@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "couplet/experiments/scale.hpp"
 #include "couplet/experiments/style.hpp"
 
 namespace couplet {
@@ -29,6 +30,11 @@ std::vector<Series> series_of(const std::vector<Row>& rows) {
 std::string variant_dash(std::size_t number) {
     constexpr std::array<const char*, 6> dashes{"", "7 3", "2 3", "8 3 2 3", "1 2", "12 4"};
     return dashes[number % dashes.size()];
+}
+
+Row drawn(const Figure& figure, Row row) {
+    if (figure.y.log && row.y.mean >= 0 && row.y.mean < rounding_rse) row.y = {rounding_rse, 0, row.y.count};
+    return row;
 }
 
 bool is_drawable(const Figure& figure, const Row& row) {

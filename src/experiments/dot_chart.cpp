@@ -54,7 +54,8 @@ void draw_row(Svg& svg, const Figure& figure, const Scale& scale, const Row& row
         svg.marker(scale.at(*row.paper), y, style.marker, classes, true,
                    fmt::format("the paper: {}", short_number(*row.paper)));
     }
-    svg.text(width - 4, y + 4, short_number(row.y.mean), "value", Anchor::end);
+    svg.text(width - 4, y + 4, figure.y.log && row.y.mean <= rounding_rse ? "exact" : short_number(row.y.mean), "value",
+             Anchor::end);
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ void draw_row(Svg& svg, const Figure& figure, const Scale& scale, const Row& row
 std::string draw_dots(const Figure& figure, const std::vector<Row>& rows) {
     std::vector<Row> drawable;
     for (const Row& row : rows) {
-        if (is_drawable(figure, row)) drawable.push_back(row);
+        if (is_drawable(figure, drawn(figure, row))) drawable.push_back(drawn(figure, row));
     }
     if (drawable.empty()) return "";
     const auto categories = categories_of(drawable);

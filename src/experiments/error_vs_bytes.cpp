@@ -60,8 +60,8 @@ std::string finding(const ExperimentResult& result, DataId id) {
     if (names.empty()) {
         return fmt::format("{}: whatever another method reaches, Couplet reaches with fewer bytes.", data_title(id));
     }
-    return fmt::format("{}: only {} {} points that Couplet does not beat in both error and bytes.", data_title(id),
-                       fmt::join(names, ", "), names.size() == 1 ? "has" : "have");
+    return fmt::format("{}: Couplet beats every point in both error and bytes but some of {}.", data_title(id),
+                       fmt::join(names, "; "));
 }
 
 ExperimentResult run(Lab& lab) {

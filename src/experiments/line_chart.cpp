@@ -96,7 +96,7 @@ void draw_series(Svg& svg, const Figure& figure, const Plane& plane, const Serie
 std::string draw_lines(const Figure& figure, const std::vector<Row>& rows) {
     std::vector<Row> drawable;
     for (const Row& row : rows) {
-        if (is_drawable(figure, row)) drawable.push_back(row);
+        if (is_drawable(figure, drawn(figure, row))) drawable.push_back(drawn(figure, row));
     }
     if (drawable.empty()) return "";
     Svg svg(width, height, fmt::format("{}: {} against {}", figure.title, figure.y.label, figure.x.label));

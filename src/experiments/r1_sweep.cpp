@@ -84,7 +84,12 @@ std::string finding(const ExperimentResult& result, Index rank) {
     const Row* printed = find_row(result, "rse", "printed-star", "", x);
     const Row* ours = find_row(result, "rse", "ctt-star", "", x);
     const Row* all = find_row(result, "rse", "centralized", "", x);
-    if (!printed || !ours || !all || ours->y.mean <= 0 || all->y.mean <= 0) return "";
+    if (!printed || !ours || !all) return "";
+    if (ours->y.mean < rounding_rse) {
+        return fmt::format(
+            "At R1 = {}, the rank of the data, Couplet is exact to rounding; the printed star leaves an RSE of {}.",
+            rank, short_number(printed->y.mean));
+    }
     return fmt::format(
         "At R1 = {} the printed star leaves an RSE of {}, Couplet {}: {} times less, and {:.3g} times that of "
         "centralized "

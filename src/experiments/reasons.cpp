@@ -13,8 +13,9 @@ std::string rse_reason(DataId data, const std::string& method) {
                "with another node's Z_j[L-1], which is shown beside.";
     }
     if (data == DataId::diabetes) {
-        return "The paper does not name its 20 x 24 columns; ours are half one-hot indicators, whose flatter spectrum "
-               "leaves the average more to cancel.";
+        return "The paper does not name its 20 x 24 columns, and how much the average cancels depends on them: signs "
+               "and "
+               "rotations of the D_k are free.";
     }
     if (data == DataId::ecg) {
         return "The paper does not say how beats of 140 points became 110 x 140; ours are outer products.";

@@ -16,12 +16,19 @@
 namespace couplet {
 namespace {
 
+/// Two digits say how uncertain a mean is.
+std::string deviation(double sd) { return sd >= 1e-4 && sd < 1000 ? fmt::format("{:.2g}", sd) : short_number(sd); }
+
 std::string number_cell(const Row& row) {
+    if (row.y.mean > 0 && row.y.mean < rounding_rse) return "&lt; 1e-12";
     std::string text = short_number(row.y.mean);
-    if (row.y.sd > 0) text += fmt::format(" <small>± {}</small>", short_number(row.y.sd));
+    if (row.y.sd > 0) text += fmt::format(" <small>± {}</small>", deviation(row.y.sd));
     if (row.paper) text += fmt::format("<br><small>paper {}</small>", short_number(*row.paper));
     return text;
 }
+
+/// An RSE for people: what is rounding only is called that.
+std::string rse_text(double rse) { return rse < rounding_rse ? "exact" : short_number(rse); }
 
 std::string element(const char* tag, const std::string& content) { return fmt::format("<{0}>{1}</{0}>", tag, content); }
 
@@ -84,10 +91,11 @@ std::string point_table(const Figure& figure, const std::vector<Row>& rows) {
 }
 
 std::string figure_table(const Figure& figure, const std::vector<Row>& rows) {
-    constexpr std::size_t most_columns = 30;
+    constexpr std::size_t most_columns = 26;
     const bool wide = figure.chart == Chart::lines && columns_of(figure, rows).size() > most_columns;
-    return "<details open><summary>Table</summary>" + (wide ? point_table(figure, rows) : pivot_table(figure, rows)) +
-           "</details>";
+    return wide ? fmt::format("<details><summary>Table, {} lines</summary>{}</details>", rows.size(),
+                              point_table(figure, rows))
+                : "<details open><summary>Table</summary>" + pivot_table(figure, rows) + "</details>";
 }
 
 std::string legend(const std::vector<Row>& rows) {
@@ -172,8 +180,8 @@ std::string summary_table(const ReportSummary& summary) {
                                       : fmt::format("{} <small>{}</small>", short_number(line.other),
                                                     escape_markup(method_style(line.other_method).label));
         html += fmt::format("<tr><th>{}</th><td class=\"best\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                            escape_markup(line.data), short_number(line.ours), short_number(line.centralized),
-                            short_number(line.printed), other);
+                            escape_markup(line.data), rse_text(line.ours), rse_text(line.centralized),
+                            rse_text(line.printed), other);
     }
     return html + "</tbody></table></div>";
 }

@@ -29,19 +29,31 @@ double round_step(double range, double wanted) {
     return 10 * power;
 }
 
+/// In millions, thousands of millions or millions of millions.
+double scaled(double size, double value) { return value / (size < 1e9 ? 1e6 : size < 1e12 ? 1e9 : 1e12); }
+
 }  // namespace
 
 std::string short_number(double value) {
     if (value == 0) return "0";
     if (!std::isfinite(value)) return std::isnan(value) ? "-" : value > 0 ? "inf" : "-inf";
     const double size = std::abs(value);
-    if (size >= 1e7 || size < 1e-4) {
+    if (size >= 1e6 && size < 1e15)
+        return fmt::format("{:.3g} {}", scaled(size, value), size < 1e9 ? "M" : size < 1e12 ? "G" : "T");
+    if (size >= 1e15 || size < 1e-4) {
         std::string text = fmt::format("{:.1e}", value);
         const auto e = text.find('e');
         return fmt::format("{}e{}", text.substr(0, e), std::stoi(text.substr(e + 1)));
     }
     if (size >= 1000) return with_commas(std::llround(value));
     return fmt::format("{:.3g}", value);
+}
+
+std::string tick_number(double value) {
+    const double size = std::abs(value);
+    if (size < 1e4 || size >= 1e15) return short_number(value);
+    const char* unit = size < 1e6 ? "k" : size < 1e9 ? "M" : size < 1e12 ? "G" : "T";
+    return fmt::format("{:.3g}{}", size < 1e6 ? value / 1e3 : scaled(size, value), unit);
 }
 
 Scale::Scale(double low, double high, bool log, double from, double to)
@@ -72,7 +84,7 @@ std::vector<Tick> Scale::ticks() const {
         const double step = round_step(high_ - low_, 5);
         for (double k = std::ceil(low_ / step - 1e-9); k * step <= high_ * (1 + 1e-12) + 1e-300; ++k) {
             const double value = std::abs(k) < 1e-9 ? 0 : k * step;
-            ticks.push_back({value, short_number(value)});
+            ticks.push_back({value, tick_number(value)});
         }
         return ticks;
     }
@@ -85,7 +97,7 @@ std::vector<Tick> Scale::ticks() const {
             const double value = factor * std::pow(10.0, power);
             if (value < low_ || value > high_) continue;
             const bool labelled = factor == 1 ? power % stride == 0 : decades < 1.6;
-            if (factor == 1 || decades < 3) ticks.push_back({value, labelled ? short_number(value) : ""});
+            if (labelled || decades < 3) ticks.push_back({value, labelled ? tick_number(value) : ""});
         }
     }
     // A narrow range may lie between two round numbers.
@@ -94,7 +106,7 @@ std::vector<Tick> Scale::ticks() const {
         const double step = round_step(high_ - low_, 3);
         ticks.clear();
         for (double k = std::ceil(low_ / step); k * step <= high_; ++k)
-            ticks.push_back({k * step, short_number(k * step)});
+            ticks.push_back({k * step, tick_number(k * step)});
     }
     return ticks;
 }

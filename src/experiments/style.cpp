@@ -11,9 +11,9 @@ namespace {
 constexpr std::array styles{
     MethodStyle{"ctt-star", "Couplet, star", "#0072B2", "#4aa8e0", Marker::circle},
     MethodStyle{"ctt-dec", "Couplet, decentralized", "#2f9ed1", "#8fd0f5", Marker::diamond},
-    MethodStyle{"printed-star", "printed method, star", "#D55E00", "#f08a4b", Marker::square},
-    MethodStyle{"printed-dec", "printed method, decentralized", "#b8860b", "#f0b429", Marker::triangle},
-    MethodStyle{"printed-paper", "printed method, evaluated as the paper's tables", "#8c510a", "#d8a15d", Marker::plus},
+    MethodStyle{"printed-star", "printed, star", "#D55E00", "#f08a4b", Marker::square},
+    MethodStyle{"printed-dec", "printed, decentralized", "#b8860b", "#f0b429", Marker::triangle},
+    MethodStyle{"printed-paper", "printed, table evaluation", "#8c510a", "#d8a15d", Marker::triangle_down},
     MethodStyle{"centralized", "centralized TT-SVD", "#222222", "#e6e6e6", Marker::bar},
     MethodStyle{"local", "every client alone", "#777777", "#a6a6a6", Marker::bar},
     MethodStyle{"fedsvd", "FedSVD", "#4d4d4d", "#c4c4c4", Marker::plus},

@@ -40,6 +40,9 @@ SummaryLine line_for(const ExperimentResult& comparison, const std::string& data
     return line;
 }
 
+/// Ratios of an error that is rounding mean nothing.
+bool is_exact(const SummaryLine& line) { return line.ours < rounding_rse; }
+
 /// "2.1 to 50", or "2.1" when both are the same to the digits shown.
 std::string range(double low, double high) {
     const std::string a = short_number(low);
@@ -53,12 +56,24 @@ std::string ratios(const std::vector<SummaryLine>& lines, Ratio ratio) {
     double low = INFINITY;
     double high = 0;
     for (const SummaryLine& line : lines) {
+        if (is_exact(line)) continue;
         const double value = ratio(line);
         if (!(value > 0) || !std::isfinite(value)) continue;
         low = std::min(low, value);
         high = std::max(high, value);
     }
     return high > 0 ? range(low, high) : "";
+}
+
+/// Labels of the methods that are best somewhere.
+std::string best_names(const std::vector<SummaryLine>& lines) {
+    std::vector<std::string> names;
+    for (const SummaryLine& line : lines) {
+        if (line.other_method.empty()) continue;
+        const std::string label(method_style(line.other_method).label);
+        if (std::find(names.begin(), names.end(), label) == names.end()) names.push_back(label);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -85,13 +100,20 @@ ReportSummary summarise_results(const std::vector<ExperimentResult>& results) {
         ratios(lines, [](const SummaryLine& l) { return l.ours_bytes / l.printed_bytes; })));
     say(fmt::format("It is {} times that of a centralized decomposition, which sees all data on one pile.",
                     ratios(lines, [](const SummaryLine& l) { return l.ours / l.centralized; })));
+    for (const SummaryLine& line : lines) {
+        if (!is_exact(line)) continue;
+        say(fmt::format(
+            "On {}, whose rank is that of the model, Couplet is exact to rounding; the printed method leaves {}{}.",
+            line.data, short_number(line.printed),
+            line.other_method.empty()
+                ? ""
+                : fmt::format(" and {} {}", method_style(line.other_method).label, short_number(line.other))));
+    }
     const auto others = ratios(lines, [](const SummaryLine& l) { return l.other / l.ours; });
     if (others.empty()) return summary;
-    say(
-        fmt::format("The best method of another paper, a different one on each data set, has {} times Couplet's "
-                    "squared error after "
-                    "{} times its bytes.",
-                    others, ratios(lines, [](const SummaryLine& l) { return l.other_bytes / l.ours_bytes; })));
+    say(fmt::format(
+        "The best of the other papers' methods ({}) has {} times Couplet's squared error after {} times its bytes.",
+        best_names(lines), others, ratios(lines, [](const SummaryLine& l) { return l.other_bytes / l.ours_bytes; })));
     for (const SummaryLine& line : lines) {
         if (line.other_method.empty() || line.other >= line.ours) continue;
         say(fmt::format("On {} {} is more accurate than Couplet: {} against {}.", line.data,

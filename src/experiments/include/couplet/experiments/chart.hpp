@@ -21,6 +21,9 @@ std::vector<Series> series_of(const std::vector<Row>& rows);
 /// Dash pattern of the variants of one method; the first is solid.
 std::string variant_dash(std::size_t number);
 
+/// The row as it is drawn: on a logarithmic axis errors that are rounding stay at the floor, 1e-12.
+Row drawn(const Figure& figure, Row row);
+
 /// Whether a row can be drawn: finite, and positive on a logarithmic axis.
 bool is_drawable(const Figure& figure, const Row& row);
 

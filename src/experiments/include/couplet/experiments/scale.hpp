@@ -34,7 +34,13 @@ class Scale {
     double to_;
 };
 
-/// Few digits, for a table or an axis: "0.0123", "12,300", "1.2e-7".
+/// Few digits, for a table: "0.0123", "12,300", "1.39 M", "1.2e-7".
 std::string short_number(double value);
+
+/// Fewer still, for an axis: "12k", "1.4M".
+std::string tick_number(double value);
+
+/// Below this a squared relative error is rounding, and is shown as that.
+inline constexpr double rounding_rse = 1e-12;
 
 }  // namespace couplet

@@ -24,7 +24,7 @@ std::span<const MethodStyle> method_styles() noexcept;
 /// Throws InputError for an unknown id.
 const MethodStyle& method_style(std::string_view id);
 
-/// "Couplet, star" or "printed method, decentralized, L = 2".
+/// "Couplet, star" or "printed, decentralized, L = 2".
 std::string series_label(std::string_view method, std::string_view variant);
 
 }  // namespace couplet
