@@ -4,8 +4,6 @@
 namespace couplet {
 namespace {
 
-constexpr std::uint64_t mode_stream = 0x6369'6465'7274'6600;
-
 /// What a peer tells its neighbours of how its factor moved away from their copy of it.
 struct Broadcast {
     Matrix<double> change;  ///< empty: the trigger did not fire, nothing is sent

@@ -28,6 +28,11 @@ Matrix<double> CpClient::descent(Index mode, double step, Index fibers, double r
     return std::move(gradient.value);
 }
 
+void CpClient::adopt(const Matrix<double>& personal, const Factors& shared) {
+    factors[0] = Matrix<double>::copy(personal.view());
+    for (std::size_t n = 1; n < factors.size(); ++n) factors[n] = Matrix<double>::copy(shared[n].view());
+}
+
 void CpClient::descend(Index mode, double step, Index fibers, double ridge) {
     add_scaled(factors[static_cast<std::size_t>(mode)], -1, descent(mode, step, fibers, ridge));
 }

@@ -11,6 +11,9 @@
 
 namespace couplet {
 
+/// Stream of the job's seed from which everybody draws the same modes.
+inline constexpr std::uint64_t mode_stream = 0x6370'6d6f'6465'0000;
+
 /// One client of a CP federation. `factors` holds its A_1 and its view of the shared A_2 ... A_N.
 struct CpClient {
     PreparedClient data;
@@ -22,6 +25,8 @@ struct CpClient {
     /// Step of this relative length against the gradient of a mode: step / curvature times the gradient, plus the
     /// ridge. To be subtracted from the factor. Zero where the curvature is.
     Matrix<double> descent(Index mode, double step, Index fibers, double ridge = 0);
+    /// Takes this A_1 and these A_2 ... A_N.
+    void adopt(const Matrix<double>& personal, const Factors& shared);
     /// descent() taken.
     void descend(Index mode, double step, Index fibers, double ridge = 0);
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "clipping.hpp"
 #include "cp_run.hpp"
@@ -25,13 +26,12 @@ void shrink_columns(Matrix<double>& a, double part) {
 
 /// A step on a shared factor whose gradient is a sum over patients, each clipped, plus noise. Its length looks at
 /// nothing private: if all contributions were at the clip and pointed the same way, the factor would move by `step` of
-/// its norm.
+/// the norm it started with.
 Matrix<double> private_descent(CpClient& client, Index mode, double step, double clip, double noise) {
     auto sum = clipped_gradient(client.objective->tensor(), client.factors, mode, clip);
     for (Index i = 0; i < sum.size() && noise > 0; ++i) sum.data()[i] += noise * clip * client.random.normal();
-    const Matrix<double>& factor = client.factors[static_cast<std::size_t>(mode)];
     const double patients = static_cast<double>(client.objective->shape()[0]);
-    const double length = step * std::sqrt(inner_product(factor, factor)) / (patients * clip);
+    const double length = step * std::sqrt(static_cast<double>(sum.cols())) / (patients * clip);
     for (Index i = 0; i < sum.size(); ++i) sum.data()[i] *= length;
     return sum;
 }
@@ -47,12 +47,16 @@ void train_dpfact(CpRun& run) {
     // A gradient grows with the square of the data: a patient's tensor times its row of A_1.
     const double clip = *tuning.clip * run.norm2() / patients;
     Factors shared = clone(run.client(0).factors);
+    // What clients work on between rounds; client.factors holds what all agree on.
+    std::vector<Factors> elastic(static_cast<std::size_t>(run.clients()));
+    for (Index k = 0; k < run.clients(); ++k) elastic[static_cast<std::size_t>(k)] = clone(run.client(k).factors);
     Index rounds = 0;
     run.train([&](Index round) {
         ++rounds;
         const double step = run.step(round);
         run.each([&](Index k) {
             CpClient& client = run.client(k);
+            std::swap(client.factors, elastic[static_cast<std::size_t>(k)]);
             for (Index local = 0; local < *tuning.tau; ++local) {
                 client.descend(0, step, *tuning.fibers);
                 if (*tuning.prox > 0) shrink_columns(client.factors[0], step * *tuning.prox);
@@ -66,25 +70,23 @@ void train_dpfact(CpRun& run) {
                     add_scaled(client.factors[n], -pull, away);
                 }
             }
+            std::swap(client.factors, elastic[static_cast<std::size_t>(k)]);
         });
         for (Index k = 0; k < run.clients(); ++k) run.traffic().up(run.shared_numbers());
         run.serve([&] {
             for (std::size_t n = 1; n < shared.size(); ++n) {
                 auto move = Matrix<double>::zeros(shared[n].rows(), shared[n].cols());
                 for (Index k = 0; k < run.clients(); ++k) {
-                    add_scaled(move, pull, run.client(k).factors[n]);
+                    add_scaled(move, pull, elastic[static_cast<std::size_t>(k)][n]);
                     add_scaled(move, -pull, shared[n]);
                 }
                 add_scaled(shared[n], 1, move);
             }
         });
         run.traffic().down(run.shared_numbers(), run.clients());
+        run.each([&](Index k) { run.client(k).adopt(elastic[static_cast<std::size_t>(k)][0], shared); });
     });
     if (*tuning.noise > 0) run.privacy = gaussian_composition(*tuning.noise, 2 * *tuning.tau * rounds, privacy_delta);
-    run.each([&](Index k) {
-        Factors& factors = run.client(k).factors;
-        for (std::size_t n = 1; n < factors.size(); ++n) factors[n] = Matrix<double>::copy(shared[n].view());
-    });
 }
 
 }  // namespace couplet

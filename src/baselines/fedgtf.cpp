@@ -6,8 +6,6 @@
 namespace couplet {
 namespace {
 
-constexpr std::uint64_t mode_stream = 0x6664'6774'6d6f'6465;
-
 /// What a client uploads for one factor: packed signs, or everything.
 struct Packed {
     Matrix<double> value;

@@ -15,11 +15,11 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 /// The defaults, and by being there or not also what a method has.
 Tuning default_tuning(Method method, Index rank) {
-    // Fewer fibers than the rank leave directions of the factor without any data.
-    const Index fibers = std::max<Index>(64, 4 * rank);
+    // Fewer fibers than the rank leave directions of the factor without any data, and few of them much noise.
+    const Index fibers = std::max<Index>(1024, 16 * rank);
     switch (method) {
         case Method::trip:
-            return {.rho = 0.3};
+            return {.rho = 1};
         case Method::fedgtf_ef:
             return {.step = 0.5, .decay = 0.01, .fibers = fibers, .prox = 1e-4};
         case Method::fedgtf_ef_pc:
@@ -28,13 +28,56 @@ Tuning default_tuning(Method method, Index rank) {
             return {
                 .step = 0.5, .decay = 0, .fibers = fibers, .tau = 4, .rho = 0.9, .prox = 1e-4, .clip = 0, .noise = 0};
         case Method::dpsgd:
-            return {.step = 0.5, .decay = 0, .fibers = fibers, .tau = 1};
+            return {.step = 1, .decay = 0, .fibers = fibers, .tau = 1};
         case Method::cidertf:
-            return {.step = 0.5, .decay = 0.01, .fibers = fibers, .tau = 8, .threshold = 1e-6, .gossip = 0.5};
+            return {.step = 1, .decay = 0.01, .fibers = fibers, .tau = 8, .threshold = 1e-6, .gossip = 0.5};
         default:
             return {};
     }
 }
+
+using Grid = std::array<Tuning, grid_size>;
+
+constexpr Grid trip_grid{{{.rho = 0.1},
+                          {.rho = 0.3},
+                          {.rho = 1},
+                          {.rho = 2},
+                          {.rho = 3},
+                          {.rho = 5},
+                          {.rho = 10},
+                          {.rho = 20},
+                          {.rho = 30},
+                          {.rho = 50},
+                          {.rho = 100},
+                          {.rho = 300}}};
+
+/// Two numbers of fibers times six of what matters besides.
+template <class Make>
+constexpr Grid two_samples(Make make) {
+    Grid grid{};
+    std::size_t at = 0;
+    for (const Index fibers : {256, 1024}) {
+        for (int choice = 0; choice < 6; ++choice) {
+            grid[at] = make(choice);
+            grid[at++].fibers = fibers;
+        }
+    }
+    return grid;
+}
+
+constexpr std::array<double, 3> steps{0.5, 1, 1.5};
+
+constexpr Grid fedgtf_ef_grid = two_samples([](int choice) {
+    return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .decay = choice < 3 ? 0 : 0.02};
+});
+constexpr Grid fedgtf_ef_pc_grid = two_samples(
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 16}; });
+constexpr Grid dpfact_grid = two_samples(
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 4 : 8}; });
+constexpr Grid dpsgd_grid = two_samples(
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 1 : 4}; });
+constexpr Grid cidertf_grid = two_samples(
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 16}; });
 
 std::string number_text(double value) {
     std::string text = std::to_string(value);
@@ -146,6 +189,23 @@ Tuning resolve_tuning(Method method, const Tuning& asked, Index rank) {
     return tuning;
 }
 
-std::span<const Tuning> tuning_grid(Method) { return {}; }
+std::span<const Tuning> tuning_grid(Method method) {
+    switch (method) {
+        case Method::trip:
+            return trip_grid;
+        case Method::fedgtf_ef:
+            return fedgtf_ef_grid;
+        case Method::fedgtf_ef_pc:
+            return fedgtf_ef_pc_grid;
+        case Method::dpfact:
+            return dpfact_grid;
+        case Method::dpsgd:
+            return dpsgd_grid;
+        case Method::cidertf:
+            return cidertf_grid;
+        default:
+            return {};
+    }
+}
 
 }  // namespace couplet

@@ -58,7 +58,7 @@ void add_training_options(CLI::App& app, BaselineOptions& options) {
         options.rounds = parse_count({"--rounds", "N", 1, 1'000'000, "It is the number of exchanges."}, text);
     });
     add_text(app, "--tolerance", "E", "0.001",
-             "Stop when five evaluations in a row, five rounds apart, lower the objective by less than this part; 0 "
+             "Stop when ten evaluations in a row, five rounds apart, lower the objective by less than this part; 0 "
              "never stops early",
              [&options](const auto& text) { options.tolerance = parse_eps("--tolerance", text); });
     add_text(app, "--loss", "square|logistic", "square",
@@ -80,12 +80,11 @@ void add_tuning_options(CLI::App& app, Tuning& tuning) {
     add_real(app, "decay", "The step of round t is step / (1 + decay t) (all but trip)", "depends on the method",
              tuning.decay);
     add_whole(app, {"--fibers", "N", 0}, "Fibers sampled for a gradient, 0 for all (all but trip)",
-              "four times the rank, at least 64", tuning.fibers);
+              "16 times the rank, at least 1024", tuning.fibers);
     add_whole(app, {"--tau", "N", 1, 1'000'000, "It is a number of local steps."},
               "Local steps between exchanges (fedgtf-ef-pc, dpfact, dpsgd, cidertf)", "depends on the method",
               tuning.tau);
-    add_real(app, "rho", "trip: penalty, relative to the curvature at the start; dpfact: pull to the mean", "0.3; 0.9",
-             tuning.rho);
+    add_real(app, "rho", "trip: penalty, relative to the curvature; dpfact: pull to the mean", "1; 0.9", tuning.rho);
     add_real(app, "prox", "Shrinkage in a step (fedgtf-ef, fedgtf-ef-pc, dpfact)", "0.0001", tuning.prox);
     add_real(app, "clip", "dpfact: what one patient adds to a gradient at most, relative to the mean patient; 0: off",
              "0", tuning.clip);

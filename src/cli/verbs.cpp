@@ -14,6 +14,7 @@
     VERB(norm)                      \
     VERB(data)                      \
     VERB(simulate)                  \
+    VERB(tune)                      \
     VERB(project)                   \
     VERB(classify)                  \
     VERB(reproduce)                 \

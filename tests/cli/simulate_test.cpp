@@ -344,5 +344,82 @@ TEST_F(SimulateTest, ResultsDoNotDependOnThreads) {
     EXPECT_EQ(one, two);
 }
 
+TEST_F(SimulateTest, EveryMethodGivesTheSameFields) {
+    const Json ours = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--heldout", "0.2"});
+    for (const char* method :
+         {"centralized", "local", "fedsvd", "trip", "fedgtf-ef", "fedgtf-ef-pc", "dpfact", "dpsgd", "cidertf"}) {
+        std::vector<std::string> arguments{"a.npy",     "b.npy", "c.npy",    "--rank", "4",
+                                           "--heldout", "0.2",   "--method", method};
+        const Json json = fitted(arguments);
+        for (const auto& [field, value] : ours.items()) {
+            if (field == "rel_error_bound" || field == "aggregate" || field == "network") continue;
+            EXPECT_TRUE(json.contains(field)) << method << " " << field;
+        }
+        EXPECT_LT(json["rse"].get<double>(), 0.9) << method;
+        EXPECT_EQ(json["method"], method);
+    }
+}
+
+TEST_F(SimulateTest, CpMethodsReportTheirTuningAndTrace) {
+    const Json json = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--method", "fedgtf-ef", "--rounds", "12",
+                              "--step", "0.25", "--tolerance", "0"});
+    EXPECT_EQ(json["rounds"], 12);
+    EXPECT_EQ(json["stopped"], "rounds");
+    EXPECT_EQ(json["tuning"]["step"], 0.25);
+    EXPECT_EQ(json["tuned"], false);
+    EXPECT_EQ(json["loss"], "square");
+    EXPECT_EQ(json["trace"].front()["round"], 0);
+    EXPECT_EQ(json["trace"].back()["round"], 12);
+    EXPECT_EQ(json["trace"].back()["bytes"], json["bytes_up"].get<double>() + json["bytes_down"].get<double>());
+}
+
+TEST_F(SimulateTest, NoiseIsReportedAsPrivacy) {
+    const Json json = fitted({"a.npy", "b.npy", "--rank", "2", "--method", "dpfact", "--rounds", "5", "--gradient-clip",
+                              "1", "--gradient-noise", "10"});
+    EXPECT_GT(json["privacy"]["epsilon"], 0);
+    EXPECT_EQ(json["privacy"]["releases"], 5 * 4 * 2);
+}
+
+TEST_F(SimulateTest, FilesOfACpMethodAreThoseOfAnyOther) {
+    for (const char* refit : {"--refit", "--no-refit"}) {
+        const Json json =
+            fitted({"a.npy", "b.npy", "c.npy", "--rank", "3", "--method", "trip", "-o", "cp", refit, "--force"});
+        const double error2 =
+            std::stod(python("w = np.load('cp/features.npz'); w = np.einsum('aib,bjc->aij', w['core_2'], w['core_3'])\n"
+                             "e = n = 0.0\n"
+                             "for k, name in enumerate('abc'):\n"
+                             "    x = np.load(name + '.npy')\n"
+                             "    y = np.einsum('ia,ajk->ijk', np.load(f'cp/personal_{k + 1}.npz')['core_1'][0], w)\n"
+                             "    e += ((x - y)**2).sum(); n += (x**2).sum()\n"
+                             "print(e / n)"));
+        EXPECT_NEAR(error2, json["rse"].get<double>(), 1e-9);
+        const Outcome projected = couplet({"project", "cp/features.npz", "a.npy", "--json"});
+        ASSERT_EQ(projected.status, 0) << projected.err;
+        EXPECT_LE(projected.json()["rse"].get<double>(), json["rse_per_client"][0].get<double>() + 1e-9);
+    }
+}
+
+TEST_F(SimulateTest, FlagsOfOtherMethodsAreRefused) {
+    const auto with = [&](const char* method, std::vector<std::string> more) {
+        std::vector<std::string> arguments{"a.npy", "b.npy", "--rank", "4", "--method", method};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    refused(with("ctt", {"--rounds", "5"}), "--rounds: given with --method ctt");
+    refused(with("centralized", {"--step", "1"}), "--step: given with --method centralized");
+    refused(with("fedsvd", {"--graph", "ring"}), "--graph: given with --method fedsvd");
+    refused(with("trip", {"--eps", "0.1"}), "--eps: given with --method trip");
+    refused(with("trip", {"--step", "1"}), "--step: given with --method trip");
+    refused(with("trip", {"--graph", "ring"}), "--graph: given with --method trip");
+    refused(with("trip", {"--network", "star"}), "--network: given with --method trip");
+    refused(with("trip", {"--cache", "x.json"}), "--cache: given with no --tuned");
+    refused(with("cidertf", {"--loss", "logistic"}), "only 0 and 1");
+    refused(with("cidertf", {"--loss", "logistic", "-o", "r"}), "log-odds");
+    refused(with("dpfact", {"--gradient-noise", "1"}), "--gradient-clip");
+    refused({"a.npy", "--rank", "4", "--method", "dpsgd"}, "one client");
+    refused({"a.npy", "b.npy", "--method", "dpsgd"}, "--rank");
+    refused({"a.npy", "--rank", "4", "--method", "sgd"}, "dpsgd");
+}
+
 }  // namespace
 }  // namespace couplet::testing

@@ -16,7 +16,7 @@ struct BaselineOptions {
     /// by more than `tolerance` of its value; 0 never stops early.
     Index rounds = 200;
     double tolerance = 1e-3;
-    Index patience = 5;
+    Index patience = 10;
     Index evaluate_every = 5;  ///< rounds between two evaluations, which are points of the trace
     /// fedgtf-ef, fedgtf-ef-pc, cidertf: send signs; false sends full precision, to see what compression costs.
     bool compress = true;

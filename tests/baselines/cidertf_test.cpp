@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "cp_run.hpp"
+#include "support.hpp"
+
+namespace couplet {
+namespace {
+
+using namespace support;
+
+TEST(Cidertf, PeersWithTheSameDataDoWhatOneWouldDoAlone) {
+    const auto x = normal_tensor({5, 4, 3}, 2);
+    Factors expected = start_factors(x, 2);
+    Random modes(0, mode_stream);
+    for (int round = 0; round < 5; ++round) {
+        std::vector<Index> path;
+        for (int i = 0; i < 3; ++i) path.push_back(static_cast<Index>(modes.below(3)));
+        modes.below(2);  // the factor that travels
+        for (const Index mode : path) naive_descend(x.view(), expected, mode, 0.8);
+    }
+    for (const bool compress : {false, true}) {
+        const BaselineOptions options{.rounds = 5,
+                                      .tolerance = 0,
+                                      .compress = compress,
+                                      .tuning = {.step = 0.8, .decay = 0, .fibers = 0, .tau = 3, .threshold = 0}};
+        expect_same_factors(trained_factors(copies(x, 3), "cidertf", 2, options), expected, 1e-10);
+    }
+}
+
+TEST(Cidertf, LearnsExactLowRankDataOfAnyOrder) {
+    for (const Shape& shape : {Shape{20, 12}, Shape{12, 6, 5}, Shape{10, 4, 3, 4}}) {
+        const auto result = run_on(cp_clients(3, shape, 2, 4), "cidertf", 2,
+                                   {.rounds = 800, .tolerance = 0, .evaluate_every = 100, .tuning = {.fibers = 0}});
+        EXPECT_LT(result.simulation.rse, 0.02) << shape.to_string();
+        EXPECT_LT(result.trace.back().rse, 0.1 * result.trace.front().rse);
+    }
+}
+
+TEST(Cidertf, GossipBringsPeersTogether) {
+    const auto apart = [](double gossip) {
+        const BaselineOptions options{.rounds = 100,
+                                      .tolerance = 0,
+                                      .compress = false,
+                                      .tuning = {.fibers = 0, .threshold = 0, .gossip = gossip}};
+        return run_on(cp_clients(4, {8, 6, 5}, 3), "cidertf", 2, options).simulation.consensus->error;
+    };
+    EXPECT_LT(apart(1), 0.5 * apart(0.05));
+}
+
+TEST(Cidertf, TheTriggerDecidesHowManyMessagesAreSent) {
+    const auto numbers = [](double threshold) {
+        const BaselineOptions options{.rounds = 60, .tolerance = 0, .tuning = {.fibers = 0, .threshold = threshold}};
+        return run_on(cp_clients(3, {8, 6, 6}, 2), "cidertf", 2, options).simulation;
+    };
+    const auto always = numbers(0);
+    // Every round one factor goes over all six directed links.
+    EXPECT_EQ(always.numbers_total, 60 * 6 * 12);
+    EXPECT_EQ(always.bytes_up, 60 * 6 * (serialised_bytes(0) + 2 + 8));
+    const auto sometimes = numbers(0.02);
+    EXPECT_GT(sometimes.numbers_total, 0);
+    EXPECT_LT(sometimes.numbers_total, always.numbers_total);
+    EXPECT_EQ(numbers(1e6).numbers_total, 0);
+    EXPECT_EQ(numbers(1e6).bytes_up, 0);
+}
+
+TEST(Cidertf, LogisticLossLearnsZerosAndOnes) {
+    auto clients = cp_clients(2, {15, 6, 6}, 2);
+    for (auto& x : clients) {
+        for (double& value : x.elements()) value = value > 0 ? 1 : 0;
+    }
+    const auto result = run_on(std::move(clients), "cidertf", 3,
+                               {.loss = Loss::logistic, .rounds = 200, .tolerance = 0, .tuning = {.fibers = 0}});
+    EXPECT_LT(result.simulation.rse, 0.25);
+}
+
+TEST(Cidertf, BitsDoNotDependOnThreads) {
+    expect_thread_independent(cp_clients(3, {40, 12, 9}, 4), "cidertf", 4, {.rounds = 8, .tuning = {.fibers = 20}});
+}
+
+}  // namespace
+}  // namespace couplet

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "support.hpp"
+
+namespace couplet {
+namespace {
+
+using namespace support;
+
+const BaselineOptions exact{.rounds = 6, .tolerance = 0, .tuning = {.step = 0.8, .fibers = 0}};
+
+TEST(Dpsgd, PeersWithTheSameDataDoWhatOneWouldDoAlone) {
+    const auto x = normal_tensor({5, 4, 3}, 2);
+    Factors expected = start_factors(x, 2);
+    for (int round = 0; round < 6; ++round) {
+        for (Index mode = 0; mode < 3; ++mode) naive_descend(x.view(), expected, mode, 0.8);
+    }
+    expect_same_factors(trained_factors(copies(x, 3), "dpsgd", 2, exact), expected, 1e-10);
+}
+
+TEST(Dpsgd, LearnsExactLowRankDataOfAnyOrder) {
+    for (const Shape& shape : {Shape{20, 12}, Shape{12, 6, 5}, Shape{10, 4, 3, 4}}) {
+        const auto result = run_on(cp_clients(3, shape, 2, 4), "dpsgd", 2,
+                                   {.rounds = 400, .tolerance = 0, .tuning = {.step = 1, .fibers = 0, .tau = 2}});
+        EXPECT_LT(result.simulation.rse, 1e-3) << shape.to_string();
+        EXPECT_LT(result.trace.back().rse, result.trace.front().rse);
+    }
+}
+
+TEST(Dpsgd, AverageOfACompleteGraphIsExact) {
+    const auto result = run_on(cp_clients(4, {6, 5, 4}, 2), "dpsgd", 2, exact);
+    ASSERT_TRUE(result.simulation.consensus.has_value());
+    EXPECT_LT(result.simulation.consensus->error, 1e-12);
+    EXPECT_LT(result.simulation.consensus->lambda2, 1e-12);
+}
+
+TEST(Dpsgd, PeersOfASparseGraphStayApart) {
+    auto options = with_rank(2);
+    options.job.graph = "path";
+    const auto result = run_method(Method::dpsgd, MemorySource(cp_clients(5, {6, 5, 4}, 2)), std::move(options), exact);
+    EXPECT_GT(result.simulation.consensus->error, 1e-6);
+    EXPECT_LT(result.simulation.consensus->error, 1);
+    EXPECT_EQ(result.simulation.numbers_total, 6 * 2 * 4 * (5 + 4) * 2);  // rounds, directions, links, numbers
+}
+
+TEST(Dpsgd, SendsTheSharedFactorsOverEveryLinkInEveryRound) {
+    const auto result = run_on(cp_clients(4, {6, 5, 4}, 2), "dpsgd", 3, exact);
+    const double message = 3 * (5 + 4);
+    EXPECT_EQ(result.simulation.rounds, 6);
+    EXPECT_EQ(result.simulation.numbers_total, 6 * 12 * message);
+    EXPECT_EQ(result.simulation.numbers_up_per_client, 6 * message);
+    EXPECT_EQ(result.simulation.bytes_up, 6 * 12 * serialised_bytes(message));
+    EXPECT_EQ(result.simulation.bytes_down, 0);
+}
+
+TEST(Dpsgd, BitsDoNotDependOnThreads) {
+    expect_thread_independent(cp_clients(3, {40, 12, 9}, 4), "dpsgd", 4,
+                              {.rounds = 5, .tuning = {.fibers = 20, .tau = 2}});
+}
+
+}  // namespace
+}  // namespace couplet
