@@ -47,6 +47,7 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
             CpClient& client = clients_[static_cast<std::size_t>(k)];
             client.data = run.prepare(k);
             hellos[static_cast<std::size_t>(k)] = StarClient(run.job_, client.data.training->view()).hello();
+            run.check_finite(k, client.data, hellos[static_cast<std::size_t>(k)]);
             if (options.loss == Loss::logistic) require_zeros_and_ones(client.data.training->view(), k);
             client.objective.emplace(client.data.training, options.loss);
             client.random = Random(run.job_.seed, client_stream + static_cast<std::uint64_t>(k));

@@ -106,7 +106,7 @@ MethodResult run_cp(Method method, const ClientSource& source, SimulationOptions
 
 MethodResult run_method(Method method, const ClientSource& source, SimulationOptions options,
                         const BaselineOptions& baseline) {
-    blas_core_name();  // loads the library, which is no part of the computation
+    prepare_backend();  // no part of the computation
     MethodResult result;
     switch (method) {
         case Method::ctt:

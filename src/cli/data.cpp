@@ -16,6 +16,7 @@
 #include "couplet/data/diabetes.hpp"
 #include "couplet/data/ecg.hpp"
 #include "couplet/data/ehr.hpp"
+#include "couplet/data/hidden.hpp"
 #include "couplet/data/split.hpp"
 #include "couplet/data/synthetic.hpp"
 #include "couplet/io/text.hpp"
@@ -42,6 +43,8 @@ struct Options {
     std::string duplicates = "clip";
     std::string frequent_by = "records";
     bool shuffle = false;
+    double missing = 0;
+    std::string missing_as = "nan";
     std::string output;
 
     std::optional<Index> people() const {
@@ -132,6 +135,17 @@ std::string recipe(const Options& options) {
     return fmt::format("source={},top={}{}{}", options.source, options.top, cms, order);
 }
 
+/// Part of the recipe; empty when nothing is hidden.
+std::string missing_text(const Options& options) {
+    return options.missing == 0 ? "" : fmt::format(", missing={} as {}", options.missing, options.missing_as);
+}
+
+/// Hides entries of a client whose first patient has this number.
+void hide(const Options& options, std::uint64_t seed, Index first_patient, Tensor<double>& x) {
+    const MissingAs as = options.missing_as == "zero" ? MissingAs::zero : MissingAs::nan;
+    hide_entries(x.view(), {.fraction = options.missing, .as = as, .seed = seed, .first_patient = first_patient});
+}
+
 /// What was written, one client after the other.
 struct Written {
     std::vector<std::vector<Index>> shapes;
@@ -160,14 +174,17 @@ Written write_synthetic(const Options& options, const Session& session, Manifest
                           "For example: couplet data synthetic 200x30x30 -o clients"});
     }
     const SyntheticClients clients(parse_synthetic(options.spec, session.seed()), options.clients);
-    manifest.spec = to_string(clients.spec());
+    manifest.spec = to_string(clients.spec()) + missing_text(options);
     Written written;
+    Index first_patient = 0;
     const ProgressSink progress = session.progress();
     write_clients(
         options.output, manifest, options.clients,
         [&](Index k) {
             report(progress, "clients", k, options.clients);
             Dataset client{.tensor = clients.client(k)};
+            hide(options, session.seed(), first_patient, client.tensor);
+            first_patient += client.tensor.shape()[0];
             written.add(client);
             return client;
         },
@@ -186,7 +203,8 @@ Written write_public(const Options& options, const Session& session, Manifest& m
     } else {
         all = read_ehr(options);
     }
-    manifest.spec = recipe(options);
+    manifest.spec = recipe(options) + missing_text(options);
+    hide(options, session.seed(), 0, all.tensor);
     std::optional<std::uint64_t> shuffle;
     if (options.shuffle) shuffle = session.seed();
     Written written;
@@ -267,6 +285,13 @@ Action setup(CLI::App& app) {
     add_choice(app, "--frequent-by", {"records", "patients"}, options->frequent_by,
                "ehr from cms: what makes a code frequent");
     app.add_flag("--shuffle", options->shuffle, "Deal the rows to the clients at random instead of in order");
+    app.add_option_function<std::string>(
+           "--missing", [options](const std::string& text) { options->missing = parse_fraction("--missing", text); },
+           "Part of the entries to hide at random, the same ones however many clients there are")
+        ->type_name("FRACTION")
+        ->default_str("0");
+    add_choice(app, "--missing-as", {"nan", "zero"}, options->missing_as,
+               "What a hidden entry is written as: NaN, for simulate --missing impute, or zero as in the paper");
     app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
         ->type_name("DIR")
         ->required();
@@ -290,6 +315,7 @@ extern const Verb data_verb{
     .examples =
         "couplet data synthetic 200x30x30 --clients 4 -o clients\n"
         "couplet data synthetic 20x30x30:patients=each --clients 8 -o many\n"
+        "couplet data synthetic 200x30x30 --missing 0.1 -o holes\n"
         "couplet data ecg --data ecg.csv --embedding lag -o ecg\n"
         "couplet data diabetes --data diabetes.csv --count 5000 -o diabetes\n"
         "couplet data ehr --source cms --top 40x40 --data cms.csv -o ehr",

@@ -41,8 +41,8 @@ void warn_of_twins(const std::vector<std::string>& files, const Session& session
     }
 }
 
-Tensor<double> read_client(const std::string& path) {
-    Tensor<double> x = read_tensor(path).take<double>();
+Tensor<double> read_client(const std::string& path, bool missing) {
+    Tensor<double> x = (missing ? open_tensor(path) : read_tensor(path)).take<double>();
     if (x.shape().order() < 2) {
         refuse(path, fmt::format("a tensor of order {}", x.shape().order()),
                "at least two modes: patients and a feature", "");
@@ -87,12 +87,12 @@ Shape without_first(const Shape& shape) {
     return Shape(std::vector<Index>(sizes.begin(), sizes.end()));
 }
 
-Federation from_files(const std::vector<std::string>& files, const Session& session) {
+Federation from_files(const std::vector<std::string>& files, bool missing, const Session& session) {
     warn_of_twins(files, session);
     Federation federation;
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : files) {
-        tensors.push_back(read_client(file));
+        tensors.push_back(read_client(file, missing));
         take_labels(federation, tensors.back(), file);
         federation.rows.push_back(tensors.back().shape()[0]);
     }
@@ -103,9 +103,9 @@ Federation from_files(const std::vector<std::string>& files, const Session& sess
     return federation;
 }
 
-Federation from_split(const std::string& file, Index clients) {
+Federation from_split(const std::string& file, Index clients, bool missing) {
     Federation federation;
-    const Tensor<double> x = read_client(file);
+    const Tensor<double> x = read_client(file, missing);
     auto parts = split_rows(x.view(), clients);
     take_labels(federation, x, file);
     const ModeLabels all = federation.personal_labels.front();
@@ -184,12 +184,12 @@ Federation open_federation(const FederationInput& input, const Session& session)
         refuse("FILES...", "no clients", "one tensor file per client, or --synthetic SPEC",
                "For example: couplet simulate a.npy b.npy c.npy --rank 10");
     }
-    if (!input.split) return from_files(input.files, session);
+    if (!input.split) return from_files(input.files, input.missing, session);
     if (input.files.size() > 1) {
         refuse("--split", fmt::format("{} files", input.files.size()), "one file to split",
                "Without --split every file is a client.");
     }
-    return from_split(input.files.front(), *input.split);
+    return from_split(input.files.front(), *input.split, input.missing);
 }
 
 void add_federation_input(CLI::App& app, FederationInput& input) {

@@ -21,6 +21,7 @@ struct FederationInput {
     std::optional<Index> split = {};
     std::optional<std::string> synthetic = {};
     std::optional<Index> clients = {};
+    bool missing = false;  ///< NaN stands for an entry that nobody knows, and is let through
 };
 
 /// FILES..., --split, --synthetic and --clients; `input` must outlive the parsing.

@@ -41,6 +41,15 @@ double parse_eps(const std::string& option, std::string_view text) {
     return value;
 }
 
+double parse_fraction(const std::string& option, std::string_view text) {
+    double value = 0;
+    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
+        throw InputError({option, quoted(text), "a number from 0 up to, but not including, 1",
+                          "It is a part of the whole: 0.2 is one in five."});
+    }
+    return value;
+}
+
 Index parse_count(const Count& count, std::string_view text) {
     Index value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -63,6 +63,8 @@ void add_text(CLI::App& app, const std::string& name, const std::string& type, c
 
 /// The checks behind the above; they throw InputError that names `option`.
 double parse_eps(const std::string& option, std::string_view text);
+/// 0 <= fraction < 1.
+double parse_fraction(const std::string& option, std::string_view text);
 Index parse_count(const Count& count, std::string_view text);
 std::uint64_t parse_seed(std::string_view text);
 std::string parse_choice(const std::string& name, const std::vector<std::string>& words, const std::string& text);

@@ -18,6 +18,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/sim/complete.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "federation.hpp"
 #include "format.hpp"
@@ -35,6 +36,7 @@ struct Options {
     JobOptions job;
     BaselineFlags baseline;
     std::string scale_clients = "none";
+    std::string missing = "refuse";
     double heldout = 0;
     std::string save_state;
     std::string resume;
@@ -58,7 +60,7 @@ void refuse_given(const CLI::App& app, std::initializer_list<const char*> option
 void check_reference(const CLI::App& app, const Options& options) {
     refuse_given(app,
                  {"--network", "--aggregate", "--eps1", "--refit", "--no-refit", "--sketch", "--passes", "--graph",
-                  "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
+                  "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run", "--missing"},
                  "--method " + options.method, "it with --method ctt only");
     if (options.method == "local" && !options.output.empty()) {
         throw InputError({"--output", "given with --method local", "a method with shared features",
@@ -72,6 +74,7 @@ void check_baseline(const CLI::App& app, const Options& options) {
                  {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--sketch", "--passes", "--consensus",
                   "--iterations", "--save-state", "--resume", "--dry-run"},
                  with, "a rank: the method trains a CP model in rounds");
+    refuse_given(app, {"--missing"}, with, "it with --method ctt only");
     if (network_of(parse_method(options.method)) == Network::star) {
         refuse_given(app, {"--graph", "--weights"}, with, "it with a decentralized method only");
     }
@@ -157,7 +160,11 @@ void take_tuning(const Federation& federation, Options& options) {
 
 MethodResult compute(const Federation& federation, const Options& options, SimulationOptions how) {
     try {
-        prepare_backend();  // no part of the computation
+        if (options.missing == "impute") {
+            MethodResult result;
+            result.simulation = simulate_missing(*federation.source, {.simulation = std::move(how)});
+            return result;
+        }
         return run_method(parse_method(options.method), *federation.source, std::move(how), options.baseline.options);
     } catch (const InputError& error) {
         throw federation.named(error);
@@ -183,6 +190,7 @@ void require_fit(const MergeState& state, const Federation& federation, const st
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.job.seed = session.seed();
+    options.input.missing = options.missing == "impute";
     check_combination(app, options);
     claim_outputs(options, session);
     SimulationOptions how{.job = options.job,
@@ -228,15 +236,6 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     if (report.result.state) save_state(options.save_state, *report.result.state, session.force());
     if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
     session.print(json, simulation_text(report));
-}
-
-double parse_fraction(const std::string& option, const std::string& text) {
-    double value = 0;
-    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
-        throw InputError({option, shown(text), "a number from 0 up to, but not including, 1",
-                          "It is a part of every client's patients: 0.2 is one in five."});
-    }
-    return value;
 }
 
 void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
@@ -311,6 +310,9 @@ Action setup(CLI::App& app) {
     add_network_options(app, options);
     add_choice(app, "--scale-clients", {"none", "norm"}, options->scale_clients,
                "norm: every client counts alike, whatever the size of its numbers");
+    add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
+               "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
+               "the federation is run again until they settle (relative change 1e-5, or 200 times); needs --rank");
     add_text(app, "--heldout", "FRACTION", "0",
              "Part of each client's patients kept out of the job, then embedded with the frozen features",
              [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
@@ -346,7 +348,9 @@ extern const Verb simulate_verb{
         "--json: rse, rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down (all clients), seconds {clients_max, clients_sum, "
-        "server, total}, consensus {lambda2, iterations, error} (decentralized), method, network, aggregate (ctt), "
+        "server, total}, consensus {lambda2, iterations, error} (decentralized), missing {fraction, "
+        "iterations, change} (with --missing impute; rse then counts the known entries), method, network, aggregate "
+        "(ctt), "
         "clients, "
         "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
         "--method local ranks are the largest over the clients; with centralized and "
@@ -362,6 +366,7 @@ extern const Verb simulate_verb{
         "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method trip --rounds 20\n"
         "couplet simulate a.npy b.npy c.npy --network decentralized --rank 20\n"
+        "couplet simulate a.npy b.npy c.npy --rank 20 --missing impute\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
         "couplet simulate c.npy --rank 20 --resume state.npz -o result",
     .setup = setup};

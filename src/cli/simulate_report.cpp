@@ -128,6 +128,11 @@ Json simulation_json(const SimulationReport& report) {
                              {"iterations", result.consensus->iterations},
                              {"error", result.consensus->error}};
     }
+    if (result.missing) {
+        json["missing"] = {{"fraction", result.missing->fraction},
+                           {"iterations", result.missing->iterations},
+                           {"change", result.missing->change}};
+    }
     if (report.privacy) {
         json["privacy"] = {{"epsilon", report.privacy->epsilon},
                            {"delta", report.privacy->delta},
@@ -167,7 +172,8 @@ std::string simulation_text(const SimulationReport& report) {
         rows.emplace_back("dry run", "nothing fitted; this is what would be sent");
     } else {
         rows.emplace_back(
-            "RSE", fmt::format("{} (relative error {})", number_text(result.rse), number_text(std::sqrt(result.rse))));
+            "RSE", fmt::format("{} (relative error {}{})", number_text(result.rse), number_text(std::sqrt(result.rse)),
+                               result.missing ? "; known entries only" : ""));
         if (result.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*result.rse_heldout)));
     }
     if (result.rel_error_bound) {
@@ -189,6 +195,12 @@ std::string simulation_text(const SimulationReport& report) {
         rows.emplace_back("consensus",
                           fmt::format("{} iterations, error {}, lambda_2 {}", result.consensus->iterations,
                                       number_text(result.consensus->error), number_text(result.consensus->lambda2)));
+    }
+    if (result.missing) {
+        rows.emplace_back("missing",
+                          fmt::format("{:.1f}% of the entries, filled in {} iterations; last relative change {}",
+                                      100 * result.missing->fraction, count_text(result.missing->iterations),
+                                      number_text(result.missing->change)));
     }
     const PhaseSeconds& seconds = result.seconds;
     rows.emplace_back("time", fmt::format("{}; slowest client {}, all clients {}, server {}",

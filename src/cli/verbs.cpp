@@ -16,6 +16,8 @@
     VERB(simulate)                  \
     VERB(tune)                      \
     VERB(project)                   \
+    VERB(classify)                  \
+    VERB(reproduce)                 \
     VERB(completion)
 
 namespace couplet::cli {

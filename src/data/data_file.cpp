@@ -49,6 +49,8 @@ bool is_file(const fs::path& path) {
 
 }  // namespace
 
+std::string data_file_origin(DataFile file) { return published(file).origin; }
+
 fs::path find_data_file(DataFile file, const std::optional<fs::path>& place) {
     const Published what = published(file);
     const std::string name = what.name;

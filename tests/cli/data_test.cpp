@@ -42,6 +42,26 @@ TEST_F(DataTest, DefaultIsFourClientsAndTheSeedDecides) {
     EXPECT_NE(get("out/client_1.npy"), first);
 }
 
+TEST_F(DataTest, HiddenEntriesAreNanOrZero) {
+    ASSERT_EQ(data({"synthetic", "40x6x5", "--missing", "0.3", "--clients", "2"}).status, 0);
+    EXPECT_NE(manifest()["spec"].get<std::string>().find("missing=0.3 as nan"), std::string::npos);
+    EXPECT_NEAR(std::stod(python("print(np.isnan(np.load('out/client_2.npy')).mean())")), 0.3, 0.1);
+    const std::string holes = python("print(np.isnan(np.load('out/client_2.npy')).astype(int).tolist())");
+    ASSERT_EQ(
+        data({"synthetic", "40x6x5", "--missing", "0.3", "--missing-as", "zero", "--clients", "4", "--force"}).status,
+        0);
+    // The same patients, dealt to four clients: the same holes.
+    EXPECT_EQ(python("x = np.concatenate([np.load(f'out/client_{k}.npy') for k in (3, 4)]); y = x == 0\n"
+                     "h = np.array(" +
+                     holes + ", bool)\nprint(bool((y[h]).all()))"),
+              "True\n");
+    for (const char* fraction : {"1", "-0.1", "x"}) {
+        const Outcome run = data({"synthetic", "8x3x3", "--missing", fraction, "--force"});
+        EXPECT_EQ(run.status, 2);
+        EXPECT_NE(run.err.find("--missing"), std::string::npos) << run.err;
+    }
+}
+
 TEST_F(DataTest, EcgFromAFileWithLabels) {
     std::string csv;
     for (int beat = 0; beat < 6; ++beat) {

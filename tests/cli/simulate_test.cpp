@@ -167,6 +167,39 @@ TEST_F(SimulateTest, HeldOutPatientsAreScored) {
     EXPECT_LT(scaled["rse"].get<double>(), 0.1);
 }
 
+TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
+    ASSERT_EQ(
+        couplet({"data", "synthetic", "60x8x7:rank=3", "--clients", "3", "--missing", "0.1", "-o", "holes"}).status, 0);
+    const std::vector<std::string> files{"holes/client_1.npy", "holes/client_2.npy", "holes/client_3.npy", "--rank",
+                                         "3"};
+    const Outcome refused_run = couplet({"simulate", "holes/client_1.npy", "--rank", "3"});
+    EXPECT_EQ(refused_run.status, 2);
+    EXPECT_NE(refused_run.err.find("NaN"), std::string::npos) << refused_run.err;
+    for (const char* network : {"star", "decentralized"}) {
+        auto arguments = files;
+        arguments.insert(arguments.end(),
+                         {"--missing", "impute", "--network", network, "-o", std::string("fit-") + network});
+        const Json json = fitted(arguments);
+        EXPECT_NEAR(json["missing"]["fraction"].get<double>(), 0.1, 0.03);
+        EXPECT_GT(json["missing"]["iterations"].get<int>(), 1);
+        EXPECT_LE(json["missing"]["change"].get<double>(), 1e-5);
+        EXPECT_LE(json["rse"].get<double>(), 1e-3);
+        EXPECT_FALSE(json.contains("rel_error_bound"));
+        // What was hidden is found: the files without holes have the same seed.
+        couplet({"data", "synthetic", "60x8x7:rank=3", "--clients", "3", "-o", "whole", "--force"});
+        EXPECT_LE(
+            std::stod(python("e = n = 0\nf = np.load('fit-" + std::string(network) +
+                             "/features.npz')\nfor k in '123':\n"
+                             "  x = np.load(f'whole/client_{k}.npy'); h = np.isnan(np.load(f'holes/client_{k}.npy'))\n"
+                             "  p = np.load(f'fit-" +
+                             std::string(network) +
+                             "/personal_{k}.npz')['core_1']\n"
+                             "  y = np.einsum('aib,bjc,ckd->ijk', p, f['core_2'], f['core_3'])\n"
+                             "  e += ((x - y)[h] ** 2).sum(); n += (x[h] ** 2).sum()\nprint(e / n)")),
+            1e-2);
+    }
+}
+
 TEST_F(SimulateTest, DryRunSaysWhatWouldBeSent) {
     const Json fit = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4"});
     const Json dry = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--dry-run"});
@@ -277,6 +310,8 @@ TEST_F(SimulateTest, RanksAndErrorsThatMeanNothingAreRefused) {
     refused({"--split", "13", "a.npy", "--rank", "3"}, "--split: 13 clients; expected 1 to 12");
     refused({"--split", "2", "a.npy", "b.npy", "--rank", "3"}, "--split: 2 files; expected one file to split");
     refused({"a.npy", "--rank", "3", "--heldout", "1"}, "--heldout");
+    refused({"a.npy", "--eps", "0.1", "--missing", "impute"}, "--missing");
+    refused({"a.npy", "--rank", "3", "--missing", "impute", "--method", "centralized"}, "--missing");
     refused({"a.npy", "--rank", "3", "--no-refit"}, "--no-refit");
     refused({"a.npy", "--rank", "3", "--sketch", "gram"}, "--sketch: given with --aggregate stack");
     refused({"a.npy", "--rank", "3", "--graph", "ring"}, "--graph: given with --network star");

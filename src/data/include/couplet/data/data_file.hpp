@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace couplet {
 
@@ -12,5 +13,8 @@ enum class DataFile { ecg, ecg_classes, diabetes, cms, synthea_patients, synthea
 /// diabetes, cms_synpuf, synthea_1k). Without `place` the folder named by the environment variable COUPLET_DATA is
 /// used. The name may end in .csv or .csv.gz. Throws InputError that says where one gets the file.
 std::filesystem::path find_data_file(DataFile file, const std::optional<std::filesystem::path>& place = {});
+
+/// Where one gets the file, as a clause: "it is on Kaggle as ...".
+std::string data_file_origin(DataFile file);
 
 }  // namespace couplet

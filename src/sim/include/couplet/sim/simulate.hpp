@@ -39,6 +39,13 @@ struct PhaseSeconds {
     double total = 0;
 };
 
+/// How missing entries were filled; see simulate_missing().
+struct MissingReport {
+    double fraction = 0;  ///< of all entries
+    Index iterations = 0;
+    double change = 0;  ///< of the filled values in the last iteration, relative
+};
+
 /// The fields of `simulate --json`.
 struct SimulationResult {
     double rse = 0;
@@ -55,6 +62,7 @@ struct SimulationResult {
     double bytes_down = 0;
     PhaseSeconds seconds;
     std::optional<ConsensusReport> consensus;
+    std::optional<MissingReport> missing;
     std::optional<Features> features;  ///< shared; the first node's for the printed decentralized method
     std::optional<MergeState> state;
     Job job;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "couplet/experiments/result.hpp"
+
+namespace couplet {
+
+/// The rows of one line or one kind of dots: same method and variant.
+struct Series {
+    std::string method = {};
+    std::string variant = {};
+    std::size_t variant_number = 0;  ///< among those of its method, for the dash
+    std::vector<Row> rows = {};
+};
+
+/// Rows by method and variant: methods in the order of method_styles(), variants as they first come.
+std::vector<Series> series_of(const std::vector<Row>& rows);
+
+/// Dash pattern of the variants of one method; the first is solid.
+std::string variant_dash(std::size_t number);
+
+/// The row as it is drawn: on a logarithmic axis errors that are rounding stay at the floor, 1e-12.
+Row drawn(const Figure& figure, Row row);
+
+/// Whether a row can be drawn: finite, and positive on a logarithmic axis.
+bool is_drawable(const Figure& figure, const Row& row);
+
+/// A figure as inline SVG. Lines have error bars of one standard deviation over the repeats, the paper's numbers are
+/// hollow marks. Dots are a row per method below each category, with their value as text.
+std::string draw_lines(const Figure& figure, const std::vector<Row>& rows);
+std::string draw_dots(const Figure& figure, const std::vector<Row>& rows);
+
+}  // namespace couplet

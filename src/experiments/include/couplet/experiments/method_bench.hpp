@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "couplet/baselines/run_method.hpp"
+#include "couplet/experiments/data_library.hpp"
+
+namespace couplet {
+
+/// What a run of a method gave, without its model.
+struct MethodRun {
+    double rse = 0;
+    double rse_heldout = 0;  ///< 0 unless asked for
+    double rounds = 0;
+    double seconds = 0;  ///< slowest client and coordinator
+    double bytes = 0;    ///< all links
+    std::vector<TracePoint> trace = {};
+};
+
+/// Runs the methods of other papers, tuned, and remembers what they gave: several experiments need the same runs.
+class MethodBench {
+  public:
+    /// `cache`: file of tunings, see tune.hpp; empty: none is read or written.
+    MethodBench(std::filesystem::path cache, Effort effort, ProgressSink progress = {});
+
+    /// The methods for a tensor of this order that train in rounds; dpfact takes order 3 only.
+    static std::vector<Method> methods(Index order);
+
+    /// Runs a method at the data's rank on K clients. With full effort its parameters are the best of its grid on the
+    /// same kind of data over four clients, drawn with `tuning_seed`: from the cache, or found now and kept there. Of a
+    /// quick run only the cache is asked. Rounds are limited to 75, the most that the paper lets a method take, or
+    /// fewer with less effort.
+    const MethodRun& run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
+                         std::uint64_t tuning_seed, DataLibrary& library, double heldout = 0);
+    /// Runs a method with the same limits, and its default parameters, on clients that are no data set.
+    MethodRun run_plain(Method method, const ClientSource& source, Index rank, std::uint64_t seed) const;
+
+  private:
+    BaselineOptions limits() const;
+    Tuning tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library);
+
+    std::filesystem::path cache_;
+    Effort effort_;
+    ProgressSink progress_;
+    std::map<std::tuple<Method, DataId, std::uint64_t>, Tuning> tunings_;
+    std::map<std::tuple<Method, DataId, std::uint64_t, Index, double>, MethodRun> runs_;
+};
+
+}  // namespace couplet

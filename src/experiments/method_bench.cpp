@@ -1,0 +1,94 @@
+#include "couplet/experiments/method_bench.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "couplet/baselines/tune.hpp"
+#include "couplet/experiments/federate.hpp"
+
+namespace couplet {
+namespace {
+
+constexpr Index tuning_clients = 4;
+
+SimulationOptions simulation(Index rank, std::uint64_t seed, double heldout) {
+    SimulationOptions how;
+    how.job.rank = rank;
+    how.job.seed = seed;
+    how.heldout = heldout;
+    return how;
+}
+
+MethodRun summary(MethodResult result) {
+    return {.rse = result.simulation.rse,
+            .rse_heldout = result.simulation.rse_heldout.value_or(0),
+            .rounds = static_cast<double>(result.simulation.rounds),
+            .seconds = federation_seconds(result.simulation),
+            .bytes = total_bytes(result.simulation),
+            .trace = std::move(result.trace)};
+}
+
+}  // namespace
+
+MethodBench::MethodBench(std::filesystem::path cache, Effort effort, ProgressSink progress)
+    : cache_(std::move(cache)), effort_(effort), progress_(std::move(progress)) {}
+
+std::vector<Method> MethodBench::methods(Index order) {
+    std::vector<Method> all;
+    for (const Method method : all_methods()) {
+        if (is_cp(method) && (method != Method::dpfact || order == 3)) all.push_back(method);
+    }
+    return all;
+}
+
+BaselineOptions MethodBench::limits() const {
+    BaselineOptions options;
+    options.rounds = effort_ == Effort::full ? 75 : effort_ == Effort::quick ? 30 : 5;
+    return options;
+}
+
+Tuning MethodBench::tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library) {
+    const auto known = tunings_.find({method, id, tuning_seed});
+    if (known != tunings_.end()) return known->second;
+    Tuning tuning;
+    if (!cache_.empty() && effort_ != Effort::tiny) {
+        const auto data = library.open(id, tuning_seed);
+        const MemorySource source = data->split(tuning_clients);
+        const TuningKey key{method, data->rank, Loss::square, fingerprint(source)};
+        const auto kept = load_tuning(cache_, key);
+        if (kept) {
+            tuning = *kept;
+        } else if (effort_ == Effort::full) {
+            const std::string phase = "tune " + std::string(to_string(method));
+            report(progress_, phase, 0, static_cast<std::int64_t>(grid_size));
+            const auto outcome = tune_method(method, source, simulation(data->rank, tuning_seed, 0), limits(),
+                                             [&](std::size_t trial, const TuningTrial&) {
+                                                 report(progress_, phase, static_cast<std::int64_t>(trial) + 1,
+                                                        static_cast<std::int64_t>(grid_size));
+                                             });
+            const TuningTrial& best = outcome.trials[outcome.best];
+            tuning = best.tuning;
+            save_tuning(cache_, key, tuning, best.rse.value_or(0), best.rounds);
+        }
+    }
+    tunings_[{method, id, tuning_seed}] = tuning;
+    return tuning;
+}
+
+const MethodRun& MethodBench::run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
+                                  std::uint64_t tuning_seed, DataLibrary& library, double heldout) {
+    const std::tuple key{method, data.id, seed, clients, heldout};
+    const auto known = runs_.find(key);
+    if (known != runs_.end()) return known->second;
+    BaselineOptions options = limits();
+    if (is_cp(method)) options.tuning = tuning_for(method, data.id, tuning_seed, library);
+    auto result = run_method(method, data.split(clients), simulation(data.rank, seed, heldout), options);
+    return runs_[key] = summary(std::move(result));
+}
+
+MethodRun MethodBench::run_plain(Method method, const ClientSource& source, Index rank, std::uint64_t seed) const {
+    return summary(run_method(method, source, simulation(rank, seed, 0), limits()));
+}
+
+}  // namespace couplet

@@ -1,0 +1,253 @@
+#include "couplet/experiments/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "couplet/core/error.hpp"
+#include "couplet/experiments/chart.hpp"
+#include "couplet/experiments/reasons.hpp"
+#include "couplet/experiments/scale.hpp"
+#include "couplet/experiments/style.hpp"
+#include "couplet/experiments/summary.hpp"
+#include "couplet/experiments/svg.hpp"
+
+namespace couplet {
+namespace {
+
+/// Two digits say how uncertain a mean is.
+std::string deviation(double sd) { return sd >= 1e-4 && sd < 1000 ? fmt::format("{:.2g}", sd) : short_number(sd); }
+
+std::string number_cell(const Row& row) {
+    if (row.y.mean > 0 && row.y.mean < rounding_rse) return "&lt; 1e-12";
+    std::string text = short_number(row.y.mean);
+    if (row.y.sd > 0) text += fmt::format(" <small>± {}</small>", deviation(row.y.sd));
+    if (row.paper) text += fmt::format("<br><small>paper {}</small>", short_number(*row.paper));
+    return text;
+}
+
+/// An RSE for people: what is rounding only is called that.
+std::string rse_text(double rse) { return rse < rounding_rse ? "exact" : short_number(rse); }
+
+std::string element(const char* tag, const std::string& content) { return fmt::format("<{0}>{1}</{0}>", tag, content); }
+
+/// Column heads of a pivot: the categories, or the numbers on the x axis.
+struct Column {
+    std::string head;
+    std::string category;
+    double x = 0;
+};
+
+std::vector<Column> columns_of(const Figure& figure, const std::vector<Row>& rows) {
+    std::vector<Column> columns;
+    for (const Row& row : rows) {
+        const Column column{figure.chart == Chart::dots ? row.category : short_number(row.x), row.category, row.x};
+        const bool known = std::any_of(columns.begin(), columns.end(), [&](const Column& other) {
+            return other.category == column.category && other.x == column.x;
+        });
+        if (!known) columns.push_back(column);
+    }
+    if (figure.chart == Chart::lines) {
+        std::sort(columns.begin(), columns.end(), [](const Column& a, const Column& b) { return a.x < b.x; });
+    }
+    return columns;
+}
+
+/// A line per method and variant, a column per place.
+std::string pivot_table(const Figure& figure, const std::vector<Row>& rows) {
+    const auto columns = columns_of(figure, rows);
+    std::string html = "<div class=\"scroll\"><table><thead><tr>";
+    html += element("th", figure.chart == Chart::lines ? escape_markup(figure.y.label + " / " + figure.x.label)
+                                                       : escape_markup(figure.y.label));
+    for (const Column& column : columns) html += element("th", escape_markup(column.head));
+    html += "</tr></thead><tbody>";
+    for (const Series& series : series_of(rows)) {
+        html += "<tr>" + element("th", escape_markup(series_label(series.method, series.variant)));
+        for (const Column& column : columns) {
+            const auto at = std::find_if(series.rows.begin(), series.rows.end(), [&](const Row& row) {
+                return row.category == column.category && row.x == column.x;
+            });
+            html += element("td", at == series.rows.end() ? "" : number_cell(*at));
+        }
+        html += "</tr>";
+    }
+    return html + "</tbody></table></div>";
+}
+
+/// Where x was measured too no two lines share a column: a line per point.
+std::string point_table(const Figure& figure, const std::vector<Row>& rows) {
+    std::string html =
+        fmt::format("<div class=\"scroll\"><table><thead><tr><th>method</th><th>{}</th><th>{}</th></tr></thead><tbody>",
+                    escape_markup(figure.x.label), escape_markup(figure.y.label));
+    for (const Series& series : series_of(rows)) {
+        for (const Row& row : series.rows) {
+            html += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td></tr>",
+                                escape_markup(series_label(series.method, series.variant)), short_number(row.x),
+                                number_cell(row));
+        }
+    }
+    return html + "</tbody></table></div>";
+}
+
+std::string figure_table(const Figure& figure, const std::vector<Row>& rows) {
+    constexpr std::size_t most_columns = 26;
+    const bool wide = figure.chart == Chart::lines && columns_of(figure, rows).size() > most_columns;
+    return wide ? fmt::format("<details><summary>Table, {} lines</summary>{}</details>", rows.size(),
+                              point_table(figure, rows))
+                : "<details open><summary>Table</summary>" + pivot_table(figure, rows) + "</details>";
+}
+
+std::string legend(const std::vector<Row>& rows) {
+    std::string html = "<ul class=\"legend\">";
+    for (const Series& series : series_of(rows)) {
+        html +=
+            fmt::format("<li>{}<span>{}</span></li>", legend_swatch(series.method, variant_dash(series.variant_number)),
+                        escape_markup(series_label(series.method, series.variant)));
+    }
+    return html + "</ul>";
+}
+
+/// Every row that differs from the paper by more than a tenth, with the reason.
+std::string differences(const ExperimentResult& result) {
+    std::string lines;
+    for (const Row& row : result.rows) {
+        if (row.note.empty() || !row.paper) continue;
+        const std::string place = row.category.empty() ? short_number(row.x) : row.category;
+        lines +=
+            fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:+.0f}%</td><td>{}</td></tr>",
+                        escape_markup(series_label(row.method, row.variant)), escape_markup(row.figure),
+                        escape_markup(place), short_number(*row.paper), short_number(row.y.mean),
+                        100 * (row.y.mean / *row.paper - 1), escape_markup(row.note));
+    }
+    if (lines.empty()) return "";
+    return "<h3>Where ours differs from the paper by more than 10%, and why</h3><details "
+           "open><summary>Table</summary><div "
+           "class=\"scroll\"><table "
+           "class=\"why\"><thead><tr><th>method</th><th>figure</th><th>at</th><th>paper</th><th>ours</th>"
+           "<th>difference</th><th>why</th></tr></thead><tbody>" +
+           lines + "</tbody></table></div></details>";
+}
+
+std::string command(const std::string& name, const ReportInfo& info) {
+    std::string text = "couplet reproduce ";
+    if (info.effort == Effort::quick) text += "quick ";
+    text += name + " -o report";
+    if (info.seed != 0) text += fmt::format(" --seed {}", info.seed);
+    return text + fmt::format(" --repeats {} --force", info.repeats);
+}
+
+const Experiment* known_experiment(const std::string& name) {
+    for (const Experiment* one : experiments()) {
+        if (one->name == name) return one;
+    }
+    return nullptr;
+}
+
+std::string section(const ExperimentResult& result, const ReportInfo& info) {
+    const Experiment* about = known_experiment(result.name);
+    std::string html = fmt::format("<section id=\"{}\"><h2>{}</h2>", escape_markup(result.name),
+                                   escape_markup(about ? about->title : std::string_view(result.name)));
+    if (about != nullptr) {
+        html += fmt::format("<p class=\"where\">{}</p>",
+                            about->paper.empty() ? "Not in the paper" : "Paper, " + escape_markup(about->paper));
+        html += element("p", escape_markup(about->about));
+    }
+    for (const std::string& sentence : result.findings) html += element("p", escape_markup(sentence));
+    for (const std::string& what : result.absent) {
+        html += fmt::format("<p class=\"absent\">Not run. {}</p>", escape_markup(what));
+    }
+    html += "<div class=\"figures\">";
+    for (const Figure& figure : result.figures) html += render_figure(figure, rows_of(result, figure.id));
+    html += "</div>" + differences(result);
+    html += fmt::format("<p class=\"cmd\">{}</p>", escape_markup(command(result.name, info)));
+    if (info.files) {
+        html += fmt::format(
+            "<p class=\"files\">Numbers: <a href=\"{0}.csv\">{0}.csv</a>, <a href=\"{0}.json\">{0}.json</a>. "
+            "Computed in {1} s.</p>",
+            escape_markup(result.name), short_number(result.seconds));
+    }
+    return html + "</section>";
+}
+
+std::string summary_table(const ReportSummary& summary) {
+    std::string html =
+        "<div class=\"scroll\"><table><thead><tr><th>RSE, four clients</th><th>Couplet, star</th><th>centralized</th>"
+        "<th>printed method</th><th>best other method</th></tr></thead><tbody>";
+    for (const SummaryLine& line : summary.lines) {
+        const std::string other = line.other_method.empty()
+                                      ? ""
+                                      : fmt::format("{} <small>{}</small>", short_number(line.other),
+                                                    escape_markup(method_style(line.other_method).label));
+        html += fmt::format("<tr><th>{}</th><td class=\"best\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                            escape_markup(line.data), rse_text(line.ours), rse_text(line.centralized),
+                            rse_text(line.printed), other);
+    }
+    return html + "</tbody></table></div>";
+}
+
+std::string summary_section(const std::vector<ExperimentResult>& results) {
+    const ReportSummary summary = summarise_results(results);
+    std::string html = "<section class=\"summary\" id=\"summary\"><h2>Who wins, by how much</h2>";
+    if (summary.lines.empty()) {
+        html +=
+            "<p>Run the experiment <code>comparison</code> for a verdict over all methods; below is what was run.</p>";
+    } else {
+        html += summary_table(summary) + "<ul>";
+        for (const std::string& sentence : summary.sentences) html += element("li", escape_markup(sentence));
+        html += "</ul>";
+    }
+    std::set<std::string> missing;
+    for (const ExperimentResult& result : results) missing.insert(result.absent.begin(), result.absent.end());
+    for (const std::string& what : missing)
+        html += fmt::format("<p class=\"absent\">Missing data. {}</p>", escape_markup(what));
+    html += "<nav aria-label=\"Experiments\"><ol>";
+    for (const ExperimentResult& result : results) {
+        const Experiment* about = known_experiment(result.name);
+        html += fmt::format("<li><a href=\"#{}\">{}</a></li>", escape_markup(result.name),
+                            escape_markup(about ? about->title : std::string_view(result.name)));
+    }
+    return html + "</ol></nav></section>";
+}
+
+}  // namespace
+
+std::string render_figure(const Figure& figure, const std::vector<Row>& rows) {
+    if (rows.empty()) return "";
+    const std::string drawing = figure.chart == Chart::lines ? draw_lines(figure, rows) : draw_dots(figure, rows);
+    std::string html = fmt::format("<figure><h3>{}</h3>{}", escape_markup(figure.title), drawing);
+    if (figure.chart == Chart::lines) html += legend(rows);
+    return html + figure_table(figure, rows) + "</figure>";
+}
+
+std::string render_report(const std::vector<ExperimentResult>& results, const ReportInfo& info) {
+    std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">";
+    html += report_marker;
+    html +=
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" "
+        "content=\"light dark\">"
+        "<link rel=\"icon\" href=\"data:,\"><title>Federated coupled tensor trains: the paper "
+        "reproduced</title><style>";
+    html +=
+        report_style_sheet() +
+        "</style></head>\n<body><header class=\"top\"><h1>Federated coupled tensor trains: the paper reproduced</h1>";
+    html +=
+        "<p class=\"lead\">Every table and figure of <cite>Federated Learning Using Coupled Tensor Train "
+        "Decomposition</cite> (Zhang, "
+        "Kofidis, Zhu, Zhang, Liu), with the method as printed, Couplet's defaults, and the paper's own numbers as "
+        "hollow marks. RSE is "
+        "the squared error over the squared norm, of all clients together.</p>";
+    html += fmt::format(
+        "<p class=\"made\">couplet {}, {} effort, seed {}, {} repeats; bars are one standard deviation over the "
+        "repeats.</p></header>",
+        version(), to_string(info.effort), info.seed, info.repeats);
+    html += "<main>" + summary_section(results);
+    for (const ExperimentResult& result : results) html += section(result, info) + "\n";
+    html +=
+        "</main><footer>Time is that of the slowest client and the server on the machine that ran this, networks "
+        "aside. "
+        "docs/reproduce.md says how each experiment is set up and what the paper leaves open.</footer></body></html>\n";
+    return html;
+}
+
+}  // namespace couplet
