@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "couplet/ctt/message_bytes.hpp"
+#include "couplet/ctt/prepare.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
@@ -21,13 +23,6 @@ class Stopwatch {
     using Clock = std::chrono::steady_clock;
     double& seconds_;
     Clock::time_point start_ = Clock::now();
-};
-
-/// One client as the job sees it: training rows, scaled if asked for.
-struct PreparedClient {
-    std::shared_ptr<const Tensor<double>> training;
-    std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for
-    double scale = 1;                               ///< the tensor is the original divided by this
 };
 
 /// Shared by both networks: loads clients, collects results, keeps time.

@@ -70,23 +70,26 @@ class StarRun {
     }
 
     void count_up(const FromClient& reply) {
-        double numbers = 0;
-        if (const auto* upload = std::get_if<Upload>(&reply)) numbers = static_cast<double>(upload->block->numbers());
-        if (const auto* sum = std::get_if<SumReply>(&reply)) numbers = static_cast<double>(sum->sum->size());
-        if (numbers == 0) return;
-        up_ += numbers;
-        run_.result_.bytes_up += serialised_bytes(numbers);
+        if (const auto* upload = std::get_if<Upload>(&reply)) {
+            up_ += static_cast<double>(upload->block->numbers());
+            run_.result_.bytes_up += static_cast<double>(serialised_bytes(*upload));
+        }
+        if (const auto* sum = std::get_if<SumReply>(&reply)) {
+            up_ += static_cast<double>(sum->sum->size());
+            run_.result_.bytes_up += static_cast<double>(serialised_bytes(*sum));
+        }
     }
     void count_down(const ToClient& message) {
         const auto* request = std::get_if<SumRequest>(&message);
+        if (request == nullptr) return;
         // The first basis comes from the seed and does not travel.
-        if (request == nullptr || request->pass == 0) return;
-        add_down(static_cast<double>(request->basis.size()));
+        const Index numbers = request->pass == 0 ? 0 : request->basis.size();
+        add_down(static_cast<double>(numbers), serialised_bytes(*request));
     }
-    void add_down(double numbers) {
+    void add_down(double numbers, Index bytes) {
         const auto clients = static_cast<double>(run_.clients());
         down_ += numbers * clients;
-        run_.result_.bytes_down += serialised_bytes(numbers) * clients;
+        run_.result_.bytes_down += static_cast<double>(bytes) * clients;
     }
 
     void conclude(FeaturesMessage message) {
@@ -95,7 +98,7 @@ class StarRun {
             const Stopwatch watch(result.seconds.server);
             result.state = coordinator_.state();
         }
-        add_down(static_cast<double>(message.features.train.parameters()));
+        add_down(static_cast<double>(message.features.train.parameters()), serialised_bytes(message));
         result.rel_error_bound = message.rel_error_bound;
         result.personal_ranks = coordinator_.personal_ranks();
         result.rounds = coordinator_.rounds();
