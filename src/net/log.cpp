@@ -52,7 +52,7 @@ void Log::write(bool warning, std::string_view event, std::string_view text, con
     if (sinks_->lines) sinks_->lines(line);
     if (!sinks_->programs) return;
     Fields object{{"time", utc_now()}, {"level", warning ? "warning" : "info"}, {"event", event}, {"text", text}};
-    object.update(fields);
+    if (fields.is_object()) object.update(fields);
     sinks_->programs->info(object.dump(-1, ' ', false, Fields::error_handler_t::replace));
 }
 
