@@ -47,7 +47,6 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
             CpClient& client = clients_[static_cast<std::size_t>(k)];
             client.data = run.prepare(k);
             hellos[static_cast<std::size_t>(k)] = StarClient(run.job_, client.data.training->view()).hello();
-            run.check_finite(k, client.data, hellos[static_cast<std::size_t>(k)]);
             if (options.loss == Loss::logistic) require_zeros_and_ones(client.data.training->view(), k);
             client.objective.emplace(client.data.training, options.loss);
             client.random = Random(run.job_.seed, client_stream + static_cast<std::uint64_t>(k));
@@ -123,7 +122,6 @@ bool CpRun::evaluate(Index round) {
         sum.error2 += fit.error2;
         sum.objective += fit.objective;
     }
-    check_finite(sum.objective, round);
     if (round > 0 && options_.tolerance > 0) count_evaluation();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
     result_.trace.push_back({round, ratio(sum.error2, norm2_), traffic_.numbers(), traffic_.bytes(), seconds.count()});

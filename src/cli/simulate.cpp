@@ -16,12 +16,12 @@
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
-#include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/sim/complete.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "federation.hpp"
 #include "format.hpp"
+#include "job_options.hpp"
 #include "phase_lines.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
@@ -33,29 +33,12 @@ namespace {
 struct Options {
     FederationInput input;
     std::string method = "ctt";
-    JobOptions job;
+    JobFlags flags;
     BaselineFlags baseline;
-    std::string scale_clients = "none";
     std::string missing = "refuse";
-    double heldout = 0;
-    std::string save_state;
-    std::string resume;
     bool dry_run = false;
     std::string output;
 };
-
-void refuse_given(const CLI::App& app, std::span<const char* const> options, const std::string& with,
-                  const std::string& only) {
-    for (const char* option : options) {
-        if (app.count(option) == 0) continue;
-        throw InputError({option, "given with " + with, only, "Leave it out."});
-    }
-}
-
-void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
-                  const std::string& only) {
-    refuse_given(app, std::span(options.begin(), options.size()), with, only);
-}
 
 void check_reference(const CLI::App& app, const Options& options) {
     refuse_given(app,
@@ -90,7 +73,7 @@ void check_combination(const CLI::App& app, const Options& options) {
     if (is_cp(parse_method(options.method))) return check_baseline(app, options);
     refuse_given(app, baseline_flag_names(), "--method " + options.method, "it with a method that trains a CP model");
     if (options.method != "ctt") return check_reference(app, options);
-    const Job job = resolve_job(options.job);
+    const Job job = resolve_job(options.flags.job);
     if (job.network == Network::star) {
         refuse_given(app, {"--graph", "--weights", "--consensus", "--iterations"}, "--network star",
                      "it with --network decentralized only");
@@ -98,10 +81,7 @@ void check_combination(const CLI::App& app, const Options& options) {
         refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
                      "it with --aggregate subspace or average: stack merges along a tree of the graph");
     }
-    if (job.aggregate != Aggregate::subspace) {
-        refuse_given(app, {"--sketch", "--passes"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
-                     "it with --aggregate subspace only");
-    }
+    refuse_idle_flags(app, job);
     if (options.dry_run) {
         refuse_given(app, {"--output", "--save-state", "--heldout"}, "--dry-run", "nothing to fit or to write");
     }
@@ -113,39 +93,40 @@ Index training_rows(Index rows, double heldout) {
 }
 
 void warn_of_caps(const Federation& federation, const Options& options, const Session& session) {
-    if (options.method != "ctt" || !options.job.rank || resolve_job(options.job).aggregate == Aggregate::average)
+    if (options.method != "ctt" || !options.flags.job.rank ||
+        resolve_job(options.flags.job).aggregate == Aggregate::average)
         return;
     constexpr std::size_t most_named = 8;
     std::vector<std::string> capped;
     std::size_t count = 0;
     for (Index k = 0; k < federation.clients(); ++k) {
-        const Index rows = training_rows(federation.rows[static_cast<std::size_t>(k)], options.heldout);
+        const Index rows = training_rows(federation.rows[static_cast<std::size_t>(k)], options.flags.heldout);
         const Index cap = std::min(rows, federation.features.size());
-        if (cap >= *options.job.rank) continue;
+        if (cap >= *options.flags.job.rank) continue;
         if (++count <= most_named) capped.push_back(fmt::format("{} ({})", federation.name(k), cap));
     }
     if (count == 0) return;
     const std::string more = count > most_named ? fmt::format(" and {} more", count - most_named) : "";
     session.note(fmt::format("warning: --rank {} is more than {} of {} clients can give: {}{}; theirs is capped",
-                             *options.job.rank, count, federation.clients(), fmt::join(capped, ", "), more));
+                             *options.flags.job.rank, count, federation.clients(), fmt::join(capped, ", "), more));
 }
 
 void claim_outputs(const Options& options, const Session& session) {
-    session.claim_output(options.save_state, options.input.files);
-    if (options.save_state.empty() || options.output.empty()) return;
+    session.claim_output(options.flags.save_state, options.input.files);
+    if (options.flags.save_state.empty() || options.output.empty()) return;
     const auto features = std::filesystem::path(options.output) / "features.npz";
-    if (std::filesystem::path(options.save_state).lexically_normal() != features.lexically_normal()) return;
-    throw InputError({"--save-state", shown(options.save_state), "another name than that of the features",
+    if (std::filesystem::path(options.flags.save_state).lexically_normal() != features.lexically_normal()) return;
+    throw InputError({"--save-state", shown(options.flags.save_state), "another name than that of the features",
                       "For example: --save-state state.npz"});
 }
 
 /// What couplet tune found, under what the user says now.
 void take_tuning(const Federation& federation, Options& options) {
     const auto& flags = options.baseline;
-    if (!flags.tuned || !options.job.rank) return;
+    if (!flags.tuned || !options.flags.job.rank) return;
     const std::filesystem::path cache =
         flags.cache.empty() ? default_tuning_cache() : std::filesystem::path(flags.cache);
-    const TuningKey key{parse_method(options.method), *options.job.rank, flags.options.loss,
+    const TuningKey key{parse_method(options.method), *options.flags.job.rank, flags.options.loss,
                         fingerprint(*federation.source)};
     auto found = load_tuning(cache, key);
     if (!found) {
@@ -189,14 +170,14 @@ void require_fit(const MergeState& state, const Federation& federation, const st
 }
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
-    options.job.seed = session.seed();
+    options.flags.job.seed = session.seed();
     options.input.missing = options.missing == "impute";
     check_combination(app, options);
     claim_outputs(options, session);
-    SimulationOptions how{.job = options.job,
-                          .scale_clients = options.scale_clients == "norm",
-                          .heldout = options.heldout,
-                          .save_state = !options.save_state.empty(),
+    SimulationOptions how{.job = options.flags.job,
+                          .scale_clients = options.flags.preparation().scale_clients,
+                          .heldout = options.flags.heldout,
+                          .save_state = !options.flags.save_state.empty(),
                           .dry_run = options.dry_run,
                           .progress = phase_lines(session)};
     SimulationReport report{.federation = open_federation(options.input, session),
@@ -204,14 +185,14 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                             .method = options.method,
                             .dry_run = options.dry_run,
                             .output = options.output,
-                            .state = options.save_state,
+                            .state = options.flags.save_state,
                             .seed = session.seed(),
                             .loss = options.baseline.options.loss};
     const Federation& federation = report.federation;
-    if (!options.resume.empty()) {
-        how.resume = load_state(options.resume);
+    if (!options.flags.resume.empty()) {
+        how.resume = load_state(options.flags.resume);
         report.resumed_clients = how.resume->ledger.clients;
-        require_fit(*how.resume, federation, options.resume);
+        require_fit(*how.resume, federation, options.flags.resume);
     }
     take_tuning(federation, options);
     report.tuned = options.baseline.tuned;
@@ -233,59 +214,24 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     report.stopped = done.stopped;
     report.privacy = done.privacy;
     const Json json = simulation_json(report);
-    if (report.result.state) save_state(options.save_state, *report.result.state, session.force());
+    if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
     if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
     session.print(json, simulation_text(report));
 }
 
-void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
-    JobOptions& job = options->job;
+void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+    JobOptions& job = options->flags.job;
     add_choice(app, "--method", method_names(), options->method,
                "ctt: the federation; centralized: all rows on one pile, what it is measured against; local: every "
                "client alone with features of its own; fedsvd: masked rows on one pile; the others train a CP model in "
                "rounds, dpsgd and cidertf among peers");
-    const auto word = [&](const std::string& name, const std::vector<std::string>& words, const std::string& standard,
-                          const std::string& description, std::function<void(const std::string&)> take) {
-        add_text(
-            app, name, fmt::format("{}", fmt::join(words, "|")), standard, description,
-            [name, words, take = std::move(take)](const std::string& text) { take(parse_choice(name, words, text)); });
-    };
-    word("--network", {"star", "decentralized"}, "star",
-         "A coordinator in the middle, or clients that talk to neighbours",
-         [&job](const auto& text) { job.network = parse_network(text); });
-    word("--aggregate", {"stack", "average", "subspace"}, "stack in a star, subspace decentralized",
-         "How features become common. stack: best common row space of what clients send, certified; average: the "
-         "printed method, element-wise mean; subspace: only sums travel",
-         [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
-    add_text(app, "--rank", "R", "chosen by --eps",
-             "Rank R1 between patients and features; the CP rank of the methods that have one",
-             [&job](const auto& text) {
-                 job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
-             });
-    const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
-                         std::optional<double>& value) {
-        add_text(app, name, "E", standard, description,
-                 [name, &value](const auto& text) { value = parse_eps(name, text); });
-    };
-    eps("--eps", "0.1 when no rank and no other error is given", "One certified relative error of everything (stack)",
-        job.eps);
-    eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack, average)", job.eps1);
-    eps("--eps2", "0.01; 0.05 with average", "Relative error of the shared cores", job.eps2);
-    app.add_flag_callback(
-        "--refit", [&job] { job.refit = true; },
-        "Every client fits its personal core to the shared features (default, except with average)");
-    app.add_flag_callback(
-        "--no-refit", [&job] { job.refit = false; }, "Keep the personal cores from before the exchange (average only)");
-    word("--sketch", {"auto", "random", "gram"}, "auto",
-         "subspace: clients send products with a random block, or their Gram matrix; auto takes the smaller",
-         [&job](const auto& text) { job.sketch = parse_sketch(text); });
-    add_text(app, "--passes", "N", "3", "subspace: passes over the data with a random block", [&job](const auto& text) {
-        job.passes = static_cast<int>(parse_count({"--passes", "N", 1, 50, "Three are usually enough."}, text));
-    });
+    add_word(app, "--network", {"star", "decentralized"}, "star",
+             "A coordinator in the middle, or clients that talk to neighbours",
+             [&job](const auto& text) { job.network = parse_network(text); });
 }
 
 void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options) {
-    JobOptions& job = options->job;
+    JobOptions& job = options->flags.job;
     add_text(app, "--graph", "GRAPH", "complete",
              "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S), paper8, or "
              "file:PATH with two node numbers a line",
@@ -306,20 +252,13 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_federation_input(app, options->input);
-    add_job_options(app, options);
+    add_method_options(app, options);
+    add_job_flags(app, options->flags);
     add_network_options(app, options);
-    add_choice(app, "--scale-clients", {"none", "norm"}, options->scale_clients,
-               "norm: every client counts alike, whatever the size of its numbers");
     add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
                "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
                "the federation is run again until they settle (relative change 1e-5, or 200 times); needs --rank");
-    add_text(app, "--heldout", "FRACTION", "0",
-             "Part of each client's patients kept out of the job, then embedded with the frozen features",
-             [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
-    add_text(app, "--save-state", "FILE.npz", "", "Keep the merge, so that more clients can join later (star, stack)",
-             [options](const auto& text) { options->save_state = text; });
-    add_text(app, "--resume", "FILE.npz", "", "Let these clients join a merge that --save-state kept",
-             [options](const auto& text) { options->resume = text; });
+    add_data_flags(app, options->flags);
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
         ->type_name("DIR");

@@ -18,6 +18,10 @@
     VERB(project)                   \
     VERB(classify)                  \
     VERB(reproduce)                 \
+    VERB(provision)                 \
+    VERB(coordinator)               \
+    VERB(client)                    \
+    VERB(status)                    \
     VERB(completion)
 
 namespace couplet::cli {

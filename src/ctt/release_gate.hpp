@@ -6,7 +6,7 @@
 
 namespace couplet {
 
-/// The only maker of Released values; private to this module. What is decoded from a peer's bytes was released there.
+/// The only maker of Released values from local data; private to this module.
 struct ReleaseGate {
     template <class T>
     static Released<T> release(T value) {

@@ -2,74 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "couplet/core/error.hpp"
-#include "couplet/core/random.hpp"
 #include "couplet/core/threads.hpp"
-#include "couplet/linalg/products.hpp"
 #include "couplet/sim/run.hpp"
 
 namespace couplet {
 namespace {
 
-/// Rows of x with these numbers, in order.
-Tensor<double> take_rows(TensorView<const double> x, const std::vector<Index>& rows) {
-    std::vector<Index> sizes(x.shape().sizes().begin(), x.shape().sizes().end());
-    const Index width = x.size() / sizes[0];
-    sizes[0] = static_cast<Index>(rows.size());
-    Tensor<double> result{Shape(std::move(sizes))};
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        std::copy_n(x.data() + rows[i] * width, width, result.data() + static_cast<Index>(i) * width);
-    }
-    return result;
-}
-
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
-
-HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed, Index client) {
-    const Index rows = x.shape()[0];
-    // At least one patient must take part.
-    const auto count = std::min(rows - 1, static_cast<Index>(std::llround(fraction * static_cast<double>(rows))));
-    std::vector<Index> order(static_cast<std::size_t>(rows));
-    std::iota(order.begin(), order.end(), Index{0});
-    Random random(seed, 0x68656c64 + static_cast<std::uint64_t>(client));
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-    const auto middle = order.begin() + count;
-    std::sort(order.begin(), middle);
-    std::sort(middle, order.end());
-    return {take_rows(x, {middle, order.end()}), take_rows(x, {order.begin(), middle})};
-}
 
 SimulationRun::SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job)
     : source_(source), options_(options), job_(job), client_seconds_(static_cast<std::size_t>(source.clients()), 0.0) {
     result_.job = job;
 }
 
-void SimulationRun::check_finite(Index k, const PreparedClient& client, const Hello& hello) const {
-    if (!std::isfinite(hello.norm2)) require_finite(client.training->view(), "client " + std::to_string(k + 1));
-}
-
 PreparedClient SimulationRun::prepare(Index k) const {
-    PreparedClient client{source_.client(k), nullptr, 1};
-    if (options_.heldout > 0) {
-        auto parts = hold_out(client.training->view(), options_.heldout, job_.seed, k);
-        client.training = std::make_shared<const Tensor<double>>(std::move(parts.training));
-        client.heldout = std::make_shared<const Tensor<double>>(std::move(parts.heldout));
-    }
-    if (options_.scale_clients) {
-        const double norm = std::sqrt(squared_norm(client.training->view().unfold(1)));
-        if (norm > 0) {
-            client.scale = norm;
-            auto scaled = Tensor<double>::copy(client.training->view());
-            for (double& x : scaled.elements()) x /= norm;
-            client.training = std::make_shared<const Tensor<double>>(std::move(scaled));
-        }
-    }
-    return client;
+    const Preparation how{options_.scale_clients, options_.heldout};
+    return prepare_client(source_.client(k), how, job_.seed, k);
 }
 
 void SimulationRun::for_clients(const char* phase, const std::function<void(Index)>& body,
@@ -99,13 +52,9 @@ void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFi
     error2_ += fit.error2;
     norm2_ += fit.norm2;
     result_.rse_per_client.push_back(ratio(fit.error2, fit.norm2));
-    const double scale2 = client.scale * client.scale;
-    heldout_error2_ += heldout.error2 / scale2;
-    heldout_norm2_ += heldout.norm2 / scale2;
-    if (!options_.on_personal) return;
-    auto personal = Matrix<double>::copy(fit.personal.view());
-    for (Index i = 0; i < personal.size(); ++i) personal.data()[i] *= client.scale;
-    options_.on_personal(k, personal);
+    heldout_error2_ += heldout.error2;
+    heldout_norm2_ += heldout.norm2;
+    if (options_.on_personal) options_.on_personal(k, scaled_back(fit.personal, client.scale));
 }
 
 SimulationResult SimulationRun::finish() {

@@ -58,7 +58,6 @@ class StarRun {
         if (!s.client) {
             s.data = run_.prepare(k);
             s.client.emplace(run_.job_, s.data.training->view());
-            run_.check_finite(k, s.data, s.client->hello());
         }
         return s;
     }
@@ -71,16 +70,19 @@ class StarRun {
     }
 
     void count_up(const FromClient& reply) {
-        double numbers = 0;
-        if (const auto* upload = std::get_if<Upload>(&reply)) numbers = static_cast<double>(upload->block->numbers());
-        if (const auto* sum = std::get_if<SumReply>(&reply)) numbers = static_cast<double>(sum->sum->size());
-        if (numbers > 0) traffic_.up(numbers);
+        if (const auto* upload = std::get_if<Upload>(&reply)) {
+            traffic_.message_up(static_cast<double>(upload->block->numbers()), serialised_bytes(*upload));
+        }
+        if (const auto* sum = std::get_if<SumReply>(&reply)) {
+            traffic_.message_up(static_cast<double>(sum->sum->size()), serialised_bytes(*sum));
+        }
     }
     void count_down(const ToClient& message) {
         const auto* request = std::get_if<SumRequest>(&message);
+        if (request == nullptr) return;
         // The first basis comes from the seed and does not travel.
-        if (request == nullptr || request->pass == 0) return;
-        traffic_.down(static_cast<double>(request->basis.size()), run_.clients());
+        const Index numbers = request->pass == 0 ? 0 : request->basis.size();
+        traffic_.message_down(static_cast<double>(numbers), serialised_bytes(*request), run_.clients());
     }
 
     void conclude(FeaturesMessage message) {
@@ -89,7 +91,8 @@ class StarRun {
             const Stopwatch watch(result.seconds.server);
             result.state = coordinator_.state();
         }
-        traffic_.down(static_cast<double>(message.features.train.parameters()), run_.clients());
+        traffic_.message_down(static_cast<double>(message.features.train.parameters()), serialised_bytes(message),
+                              run_.clients());
         result.rel_error_bound = message.rel_error_bound;
         result.personal_ranks = coordinator_.personal_ranks();
         result.rounds = coordinator_.rounds();

@@ -1,13 +1,9 @@
 #include "couplet/sim/traffic.hpp"
 
+#include "couplet/ctt/message_bytes.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
-
-double serialised_bytes(double numbers) {
-    constexpr double envelope = 64;  // job, step, sender, shape and checksum of a message
-    return envelope + 8 * numbers;
-}
 
 void Traffic::up(double numbers) { up_packed(numbers, 8 * numbers); }
 
@@ -22,6 +18,17 @@ void Traffic::down_packed(double numbers, double bytes, Index clients) {
     const auto copies = static_cast<double>(clients);
     numbers_down_ += numbers * copies;
     bytes_down_ += (serialised_bytes(0) + bytes) * copies;
+}
+
+void Traffic::message_up(double numbers, Index bytes) {
+    numbers_up_ += numbers;
+    bytes_up_ += static_cast<double>(bytes);
+}
+
+void Traffic::message_down(double numbers, Index bytes, Index clients) {
+    const auto copies = static_cast<double>(clients);
+    numbers_down_ += numbers * copies;
+    bytes_down_ += static_cast<double>(bytes) * copies;
 }
 
 void Traffic::store(SimulationResult& result, Index clients) const {

@@ -3,6 +3,7 @@
 import gzip
 import io
 import pathlib
+import struct
 import zipfile
 
 import numpy as np
@@ -38,7 +39,87 @@ def put(target, name, data):
     (folder / (name + "-flipped")).write_bytes(bytes(flipped))
 
 
+def field(number, kind, payload=b""):
+    """A protobuf field: kind 1 is eight bytes, 2 has a length, 5 is four bytes."""
+    tag = number << 3 | kind
+    head = bytes([tag & 127 | 128, tag >> 7]) if tag > 127 else bytes([tag])
+    return head + (varint(len(payload)) if kind == 2 else b"") + payload
+
+
+def varint(value):
+    more = bytearray()
+    while value > 127:
+        more.append(value & 127 | 128)
+        value >>= 7
+    return bytes(more) + bytes([value])
+
+
+def u32(number, value):
+    return field(number, 5, struct.pack("<I", value))
+
+
+def u64(number, value):
+    return field(number, 1, struct.pack("<Q", value))
+
+
+def f64(number, value):
+    return field(number, 1, struct.pack("<d", value))
+
+
+def flag(number, value):
+    return bytes([number << 3, int(value)])
+
+
+def packed(number, values):
+    return field(number, 2, struct.pack(f"<{len(values)}Q", *values))
+
+
+def wire_bytes(body, content, numbers=(), chunk=1 << 18, protocol=1, promised=None):
+    """A message as tests/fuzz/wire_targets.hpp takes it: length of the head, head, payload."""
+    payload = struct.pack(f"<{len(numbers)}d", *numbers)
+    promised = len(payload) if promised is None else promised
+    head = u32(1, protocol) + field(2, 2, bytes(range(16))) + u32(3, 1) + u32(4, 2) + u32(5, chunk) + u64(6, promised)
+    head += field(body, 2, content)
+    return struct.pack("<H", len(head)) + head + payload
+
+
+def wire_corpus():
+    """Bodies as src/wire/proto/federation.proto numbers them, written by hand: an encoder that is not ours."""
+    scalars = u64(3, 2) + u64(4, 9) + f64(5, 4.0) + f64(6, 0.5) + f64(7, 0.25)
+    train = packed(1, [3, 2]) + packed(2, [2, 2, 1]) + scalars
+    put("wire_upload", "train", wire_bytes(7, train, np.eye(6, 2).ravel().tolist() + [1.0, 2.0, 3.0, 4.0]))
+    put("wire_upload", "dense", wire_bytes(7, packed(1, [3, 2]) + scalars, [0.5] * 12))
+    put("wire_upload", "nan", wire_bytes(7, packed(1, [3, 2]) + scalars, [float("nan")] * 12))
+    put("wire_upload", "gigabytes", wire_bytes(7, packed(1, [1 << 20, 1 << 20]) + u64(3, 1 << 20), promised=1 << 63))
+    put("wire_upload", "ranks", wire_bytes(7, packed(1, [3, 2]) + packed(2, [2, 1 << 40, 1]) + scalars, [1.0] * 4))
+    put("wire_upload", "protocol", wire_bytes(7, train, [1.0] * 16, protocol=2))
+    put("wire_upload", "tiny-chunks", wire_bytes(7, train, [1.0] * 16, chunk=8))
+    put("wire_sum_reply", "sum", wire_bytes(8, u32(1, 0) + u64(2, 3), [1.0, 2.0, 3.0]))
+    put("wire_sum_reply", "promise", wire_bytes(8, u32(1, 0) + u64(2, 1 << 60), [1.0]))
+    put("wire_sum_request", "basis", wire_bytes(9, u32(1, 1) + u32(2, 0) + u64(3, 3) + u64(4, 2), [1.0] * 6))
+    put("wire_sum_request", "seeded", wire_bytes(9, u32(1, 0) + u32(2, 0) + u64(3, 0) + u64(4, 0)))
+    put("wire_sum_request", "overflow", wire_bytes(9, u32(1, 1) + u32(2, 0) + u64(3, 1 << 40) + u64(4, 1 << 40)))
+    shared = packed(1, [3, 2]) + packed(2, [2, 2, 1]) + u64(3, 2) + flag(4, True) + f64(5, 0.125)
+    cores = np.eye(2, 6).ravel().tolist() + np.eye(2, 2).ravel().tolist()
+    put("wire_features", "orthonormal", wire_bytes(10, shared, cores + [2.0, 1.0]))
+    put("wire_features", "not-orthonormal", wire_bytes(10, shared, [3.0] * 18))
+    put("wire_hello", "hello", wire_bytes(11, packed(1, [3, 2]) + u64(2, 9) + f64(3, 2.5)))
+    put("wire_hello", "overflow", wire_bytes(11, packed(1, [1 << 62, 4]) + u64(2, 9) + f64(3, 2.5)))
+    put("wire_start", "start", wire_bytes(12, u64(1, 3) + u64(2, 70) + f64(3, 1.5) + flag(4, True)))
+    put("wire_join", "join", wire_bytes(13, field(1, 2, b"hospital-a") + field(2, 2, b"0.1.0")))
+    put("wire_join", "not-utf8", wire_bytes(13, field(1, 2, b"\xff\xfe") + field(2, 2, b"x" * 5000)))
+    job = u32(1, 0) + u64(2, 5) + f64(4, 0.01) + f64(5, 0.01) + flag(6, True) + u32(7, 0) + u32(8, 3) + u64(9, 10)
+    job += u64(10, 7) + flag(11, False) + f64(12, 0.25) + u64(13, 1) + u64(14, 4)
+    put("wire_welcome", "job", wire_bytes(14, job))
+    put("wire_welcome", "no-sense", wire_bytes(14, u32(1, 1) + u32(8, 3)))
+    put("wire_report", "report", wire_bytes(15, u64(1, 5) + f64(2, 0.5) + f64(3, 2.0) + f64(6, 1.5)))
+    put("wire_report", "negative", wire_bytes(15, u64(1, 5) + f64(2, -0.5)))
+    put("wire_bye", "names", wire_bytes(16, field(1, 2, b"a") + field(1, 2, b"b") + field(2, 2, b"c") + u32(3, 2)))
+    put("wire_refusal", "reason", wire_bytes(17, field(1, 2, b"not on the roster")))
+
+
 def main():
+    wire_corpus()
     cube = (np.arange(12) / 4).reshape(2, 3, 2)
     for version in (1, 2, 3):
         put("npy", f"double-v{version}", npy_bytes(cube, (version, 0)))

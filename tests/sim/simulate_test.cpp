@@ -1,7 +1,5 @@
 #include "couplet/sim/simulate.hpp"
 
-#include <set>
-
 #include "couplet/core/error.hpp"
 #include "federations.hpp"
 
@@ -136,35 +134,6 @@ TEST(SimulateTest, ScaledClientsCountAlike) {
     }
 }
 
-TEST(HoldOutTest, IsSeededDisjointAndComplete) {
-    const auto x = random_tensor<double>({20, 3, 2}, 3);
-    const auto parts = hold_out(x.view(), 0.3, 7, 2);
-    EXPECT_EQ(parts.training.shape(), (Shape{14, 3, 2}));
-    EXPECT_EQ(parts.heldout.shape(), (Shape{6, 3, 2}));
-    std::set<double> seen;
-    for (const auto* part : {&parts.training, &parts.heldout}) {
-        for (Index i = 0; i < part->shape()[0]; ++i) seen.insert(part->data()[i * 6]);
-    }
-    EXPECT_EQ(seen.size(), 20u);
-    const auto first = [&](std::uint64_t seed, Index client) {
-        const auto again = hold_out(x.view(), 0.3, seed, client);
-        return std::vector<double>(again.heldout.data(), again.heldout.data() + 36);
-    };
-    EXPECT_EQ(first(7, 2), first(7, 2));
-    EXPECT_NE(first(7, 2), first(8, 2));
-    EXPECT_NE(first(7, 2), first(7, 3));
-}
-
-TEST(HoldOutTest, LeavesAtLeastOnePatient) {
-    for (const Index rows : {1, 2, 10}) {
-        const auto x = random_tensor<double>({rows, 3});
-        const auto parts = hold_out(x.view(), 0.99, 1, 0);
-        EXPECT_GE(parts.training.shape()[0], 1);
-        EXPECT_EQ(parts.training.shape()[0] + parts.heldout.shape()[0], rows);
-    }
-    EXPECT_EQ(hold_out(random_tensor<double>({5, 3}).view(), 0, 1, 0).heldout.shape()[0], 0);
-}
-
 TEST(SimulateTest, HeldOutPatientsAreProjected) {
     // One population without noise: new patients lie in its features.
     const auto exact =
@@ -241,11 +210,6 @@ TEST(SimulateTest, RefusesWhatItCannotDo) {
                                                          .iterations = 3}})
                   .find("2"),
               std::string::npos);
-}
-
-TEST(SimulateTest, BytesAreThoseOfTheNumbersAndAnEnvelope) {
-    EXPECT_EQ(serialised_bytes(0), 64);
-    EXPECT_EQ(serialised_bytes(10), 144);
 }
 
 }  // namespace

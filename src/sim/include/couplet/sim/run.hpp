@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "couplet/ctt/message_bytes.hpp"
+#include "couplet/ctt/prepare.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
@@ -23,13 +25,6 @@ class Stopwatch {
     Clock::time_point start_ = Clock::now();
 };
 
-/// One client as the job sees it: training rows, scaled if asked for.
-struct PreparedClient {
-    std::shared_ptr<const Tensor<double>> training;
-    std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for
-    double scale = 1;                               ///< the tensor is the original divided by this
-};
-
 /// Shared by all networks and methods: loads clients, collects results, keeps time.
 class SimulationRun {
   public:
@@ -37,8 +32,6 @@ class SimulationRun {
 
     Index clients() const { return source_.clients(); }
     PreparedClient prepare(Index k) const;
-    /// Throws InputError for NaN or infinity, which no finite norm hides: only a norm that is not is worth a look.
-    void check_finite(Index k, const PreparedClient& client, const Hello& hello) const;
     /// Runs body(k) for all clients in parallel batches, timing each, then in_order(k) one by one.
     void for_clients(const char* phase, const std::function<void(Index)>& body,
                      const std::function<void(Index)>& in_order);

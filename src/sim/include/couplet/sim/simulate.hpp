@@ -73,11 +73,4 @@ struct SimulationResult {
 /// for NaN or infinity (naming client and index).
 SimulationResult simulate(const ClientSource& source, SimulationOptions options);
 
-/// Parts of a client's patients: those who take part and those held out, chosen by the seed.
-struct HeldOut {
-    Tensor<double> training;
-    Tensor<double> heldout;  ///< may have no rows
-};
-HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed, Index client);
-
 }  // namespace couplet

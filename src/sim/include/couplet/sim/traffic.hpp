@@ -6,9 +6,6 @@ namespace couplet {
 
 struct SimulationResult;
 
-/// Bytes of a message that carries this many numbers, as serialised.
-double serialised_bytes(double numbers);
-
 /// Counts what travels, the same way for every method: numbers without envelopes, and bytes as serialised.
 class Traffic {
   public:
@@ -19,6 +16,9 @@ class Traffic {
     /// One message to each of so many clients.
     void down(double numbers, Index clients);
     void down_packed(double numbers, double bytes, Index clients);
+    /// The same for messages whose bytes are known, envelope included.
+    void message_up(double numbers, Index bytes);
+    void message_down(double numbers, Index bytes, Index clients);
 
     double numbers() const noexcept { return numbers_up_ + numbers_down_; }
     double bytes() const noexcept { return bytes_up_ + bytes_down_; }

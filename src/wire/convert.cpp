@@ -1,0 +1,647 @@
+#include "convert.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "arrival_gate.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/tt/rounding.hpp"
+#include "couplet/wire/receiver.hpp"
+#include "federation.pb.h"
+
+namespace couplet::wire {
+namespace {
+
+// A tensor file has at most 64 modes, the patients among them.
+constexpr int most_modes = 63;
+constexpr std::size_t most_text = 4096;
+constexpr int most_names = 100'000;
+// Cores made by any QR are orthonormal to this; others are made so again.
+constexpr double orthonormal_to = 1e-9;
+
+using Numbers = google::protobuf::RepeatedField<std::uint64_t>;
+
+[[noreturn]] void refuse(const std::string& who, const std::string& found, const std::string& expected) {
+    throw InputError({who, found, expected, ""});
+}
+
+// ---- to protobuf
+
+void put(Numbers* field, std::span<const Index> values) {
+    for (const Index value : values) field->Add(static_cast<std::uint64_t>(value));
+}
+
+v1::Join to_proto(const Join& join) {
+    v1::Join p;
+    p.set_name(join.name);
+    p.set_version(join.version);
+    return p;
+}
+
+v1::Welcome to_proto(const Welcome& welcome) {
+    const Job& job = welcome.spec.job;
+    v1::Welcome p;
+    p.set_aggregate(static_cast<std::uint32_t>(job.aggregate));
+    if (job.rank) p.set_rank(static_cast<std::uint64_t>(*job.rank));
+    if (job.eps) p.set_eps(*job.eps);
+    p.set_eps1(job.eps1);
+    p.set_eps2(job.eps2);
+    p.set_refit(job.refit);
+    p.set_sketch(static_cast<std::uint32_t>(job.sketch));
+    p.set_passes(static_cast<std::uint32_t>(job.passes));
+    p.set_oversampling(static_cast<std::uint64_t>(job.oversampling));
+    p.set_seed(job.seed);
+    p.set_scale_clients(welcome.spec.preparation.scale_clients);
+    p.set_heldout(welcome.spec.preparation.heldout);
+    p.set_place(static_cast<std::uint64_t>(welcome.place));
+    p.set_clients(static_cast<std::uint64_t>(welcome.clients));
+    return p;
+}
+
+v1::Hello to_proto(const Hello& hello) {
+    v1::Hello p;
+    put(p.mutable_modes(), hello.features.sizes());
+    p.set_rows(static_cast<std::uint64_t>(hello.rows));
+    p.set_norm2(hello.norm2);
+    return p;
+}
+
+v1::Start to_proto(const StartNotice& notice) {
+    v1::Start p;
+    p.set_clients(static_cast<std::uint64_t>(notice.start.clients));
+    p.set_rows(static_cast<std::uint64_t>(notice.start.rows));
+    p.set_norm2(notice.start.norm2);
+    p.set_received(notice.received);
+    return p;
+}
+
+/// The first basis comes from the seed and does not travel.
+bool travels(const SumRequest& request) { return request.pass > 0 && request.basis.size() > 0; }
+
+v1::SumRequest to_proto(const SumRequest& request) {
+    v1::SumRequest p;
+    p.set_pass(static_cast<std::uint32_t>(request.pass));
+    p.set_want(static_cast<std::uint32_t>(request.want));
+    p.set_rows(travels(request) ? static_cast<std::uint64_t>(request.basis.rows()) : 0);
+    p.set_cols(travels(request) ? static_cast<std::uint64_t>(request.basis.cols()) : 0);
+    return p;
+}
+
+v1::Upload to_proto(const Upload& upload) {
+    const FeatureBlock& block = upload.block.get();
+    v1::Upload p;
+    put(p.mutable_modes(), block.features().sizes());
+    if (!block.is_dense()) put(p.mutable_ranks(), block.train().ranks());
+    p.set_block_rows(static_cast<std::uint64_t>(block.rows()));
+    p.set_rows(static_cast<std::uint64_t>(upload.rows));
+    p.set_norm2(upload.norm2);
+    p.set_svd_tail2(upload.svd_tail2);
+    p.set_tt_tail2(upload.tt_tail2);
+    return p;
+}
+
+v1::SumReply to_proto(const SumReply& reply) {
+    v1::SumReply p;
+    p.set_pass(static_cast<std::uint32_t>(reply.pass));
+    p.set_count(reply.sum->size());
+    return p;
+}
+
+v1::Features to_proto(const FeaturesMessage& message) {
+    const TensorTrain<double>& train = message.features.train;
+    v1::Features p;
+    put(p.mutable_modes(), train.shape().sizes());
+    put(p.mutable_ranks(), train.ranks());
+    p.set_sigma_count(message.features.sigma.size());
+    p.set_orthonormal(message.features.orthonormal);
+    if (message.rel_error_bound) p.set_rel_error_bound(*message.rel_error_bound);
+    return p;
+}
+
+v1::Report to_proto(const Report& report) {
+    v1::Report p;
+    p.set_rank(static_cast<std::uint64_t>(report.rank));
+    p.set_error2(report.error2);
+    p.set_norm2(report.norm2);
+    p.set_heldout_error2(report.heldout_error2);
+    p.set_heldout_norm2(report.heldout_norm2);
+    p.set_seconds(report.seconds);
+    return p;
+}
+
+v1::Bye to_proto(const Bye& bye) {
+    v1::Bye p;
+    for (const auto& name : bye.members) p.add_members(name);
+    for (const auto& name : bye.missing) p.add_missing(name);
+    p.set_rounds(static_cast<std::uint32_t>(bye.rounds));
+    return p;
+}
+
+v1::Refusal to_proto(const Refusal& refusal) {
+    v1::Refusal p;
+    p.set_reason(refusal.reason.substr(0, most_text));
+    return p;
+}
+
+v1::State to_proto(const MergeState& state) {
+    v1::State p;
+    put(p.mutable_modes(), state.block.features().sizes());
+    put(p.mutable_ranks(), state.block.train().ranks());
+    p.set_clients(static_cast<std::uint64_t>(state.ledger.clients));
+    p.set_rows(static_cast<std::uint64_t>(state.ledger.rows));
+    p.set_norm2(state.ledger.norm2);
+    p.set_svd_tail2(state.ledger.svd_tail2);
+    p.set_tt_tail2(state.ledger.tt_tail2);
+    p.set_used2(state.ledger.used2);
+    return p;
+}
+
+struct BodyWriter {
+    v1::Head& head;
+    void operator()(const Join& body) const { *head.mutable_join() = to_proto(body); }
+    void operator()(const Welcome& body) const { *head.mutable_welcome() = to_proto(body); }
+    void operator()(const Hello& body) const { *head.mutable_hello() = to_proto(body); }
+    void operator()(const StartNotice& body) const { *head.mutable_start() = to_proto(body); }
+    void operator()(const SumRequest& body) const { *head.mutable_sum_request() = to_proto(body); }
+    void operator()(const Upload& body) const { *head.mutable_upload() = to_proto(body); }
+    void operator()(const SumReply& body) const { *head.mutable_sum_reply() = to_proto(body); }
+    void operator()(const FeaturesMessage& body) const { *head.mutable_features() = to_proto(body); }
+    void operator()(const Report& body) const { *head.mutable_report() = to_proto(body); }
+    void operator()(const Bye& body) const { *head.mutable_bye() = to_proto(body); }
+    void operator()(const Refusal& body) const { *head.mutable_refusal() = to_proto(body); }
+    void operator()(const MergeState& body) const { *head.mutable_state() = to_proto(body); }
+};
+
+// ---- checked numbers from protobuf
+
+Index to_index(std::uint64_t value, const std::string& who, const char* what) {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<Index>::max())) {
+        refuse(who, std::string(what) + " of " + std::to_string(value), "fewer than 2^63");
+    }
+    return static_cast<Index>(value);
+}
+
+double finite(double value, const std::string& who, const char* what) {
+    if (!std::isfinite(value)) refuse(who, std::string(what) + " of " + std::to_string(value), "a finite number");
+    return value;
+}
+
+double squares(double value, const std::string& who, const char* what) {
+    if (!(finite(value, who, what) >= 0)) {
+        refuse(who, std::string(what) + " of " + std::to_string(value), "a number of at least 0");
+    }
+    return value;
+}
+
+double part(double value, const std::string& who, const char* what) {
+    if (!(value >= 0 && value < 1)) {
+        refuse(who, std::string(what) + " of " + std::to_string(value), "a number from 0 up to 1");
+    }
+    return value;
+}
+
+std::string text(const std::string& value, const std::string& who) {
+    if (value.size() > most_text) {
+        refuse(who, "a text of " + std::to_string(value.size()) + " bytes", "at most " + std::to_string(most_text));
+    }
+    // It ends in logs and on terminals.
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    if (std::any_of(value.begin(), value.end(), is_control))
+        refuse(who, "a text with control characters", "plain text");
+    return value;
+}
+
+std::vector<Index> indices(const Numbers& values, const std::string& who, const char* what, int most) {
+    if (values.size() > most) {
+        refuse(who, std::to_string(values.size()) + " " + what, "at most " + std::to_string(most));
+    }
+    std::vector<Index> result;
+    for (const std::uint64_t value : values) {
+        result.push_back(to_index(value, who, what));
+        if (result.back() < 1) refuse(who, std::string(what) + " of 0", "at least 1");
+    }
+    return result;
+}
+
+Shape modes_of(const Numbers& values, const std::string& who) {
+    if (values.empty()) refuse(who, "no feature modes", "at least one");
+    try {
+        return Shape(indices(values, who, "modes", most_modes));
+    } catch (const InputError& error) {
+        refuse(who, error.parts().found, error.parts().expected);
+    }
+}
+
+/// Ranks that a train over these modes can have: neighbours bound each other, so a head cannot promise more numbers
+/// than its shape allows.
+std::vector<Index> ranks_of(const Numbers& values, const Shape& modes, const std::string& who) {
+    auto ranks = indices(values, who, "ranks", most_modes + 1);
+    const Index order = modes.order();
+    if (static_cast<Index>(ranks.size()) != order + 1 || ranks.back() != 1) {
+        refuse(who, std::to_string(ranks.size()) + " ranks", std::to_string(order + 1) + ", the last of them 1");
+    }
+    for (Index n = 0; n < order; ++n) {
+        const Index left = ranks[static_cast<std::size_t>(n)];
+        const Index right = ranks[static_cast<std::size_t>(n) + 1];
+        const Index above = left > std::numeric_limits<Index>::max() / modes[n] ? left : left * modes[n];
+        const Index below = modes.product(n, order);
+        if (left > below || right > above) {
+            refuse(who,
+                   "ranks " + std::to_string(left) + " and " + std::to_string(right) + " around a mode of " +
+                       std::to_string(modes[n]),
+                   "at most " + std::to_string(below) + " and " + std::to_string(above));
+        }
+    }
+    return ranks;
+}
+
+Index train_numbers(const Shape& modes, const std::vector<Index>& ranks) {
+    Index numbers = 0;
+    for (Index n = 0; n < modes.order(); ++n) {
+        const auto at = static_cast<std::size_t>(n);
+        const Index core = checked_product(checked_product(ranks[at], modes[n]), ranks[at + 1]);
+        if (__builtin_add_overflow(numbers, core, &numbers)) checked_product(core, std::numeric_limits<Index>::max());
+    }
+    return numbers;
+}
+
+// ---- what a head promises
+
+struct Promise {
+    Kind kind = Kind::join;
+    Index numbers = 0;
+    Shape modes = {};
+    std::vector<Index> ranks = {};
+    Index rows = 0;
+};
+
+Promise promise(const v1::Upload& p, const std::string& who) {
+    Promise result{Kind::upload, 0, modes_of(p.modes(), who), {}, to_index(p.block_rows(), who, "rows")};
+    if (p.ranks().empty()) {
+        if (result.rows < 1) refuse(who, "an upload without rows", "at least one");
+        result.numbers = checked_product(result.rows, result.modes.size());
+        return result;
+    }
+    result.ranks = ranks_of(p.ranks(), result.modes, who);
+    if (result.ranks.front() != result.rows) {
+        refuse(who, std::to_string(result.rows) + " rows", std::to_string(result.ranks.front()) + ", the first rank");
+    }
+    result.numbers = train_numbers(result.modes, result.ranks);
+    return result;
+}
+
+Promise promise(const v1::Features& p, const std::string& who) {
+    Promise result{Kind::features, 0, modes_of(p.modes(), who), {}, 0};
+    result.ranks = ranks_of(p.ranks(), result.modes, who);
+    result.rows = result.ranks.front();
+    const Index sigma = to_index(p.sigma_count(), who, "weights");
+    if (sigma != 0 && sigma != result.rows) {
+        refuse(who, std::to_string(sigma) + " weights", std::to_string(result.rows) + ", one per direction");
+    }
+    result.numbers = train_numbers(result.modes, result.ranks) + sigma;
+    return result;
+}
+
+Promise promise(const v1::State& p, const std::string& who) {
+    Promise result{Kind::state, 0, modes_of(p.modes(), who), {}, 0};
+    result.ranks = ranks_of(p.ranks(), result.modes, who);
+    result.rows = result.ranks.front();
+    result.numbers = train_numbers(result.modes, result.ranks);
+    return result;
+}
+
+Promise promise(const v1::SumRequest& p, const std::string& who) {
+    return {Kind::sum_request, checked_product(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"))};
+}
+
+Promise promise(const v1::SumReply& p, const std::string& who) {
+    const Index count = to_index(p.count(), who, "numbers");
+    if (count < 1) refuse(who, "a sum of no numbers", "at least one");
+    return {Kind::sum_reply, count};
+}
+
+Promise promise(const v1::Head& head, const std::string& who) {
+    switch (head.body_case()) {
+        case v1::Head::kJoin:
+            return {Kind::join};
+        case v1::Head::kWelcome:
+            return {Kind::welcome};
+        case v1::Head::kHello:
+            return {Kind::hello};
+        case v1::Head::kStart:
+            return {Kind::start};
+        case v1::Head::kSumRequest:
+            return promise(head.sum_request(), who);
+        case v1::Head::kUpload:
+            return promise(head.upload(), who);
+        case v1::Head::kSumReply:
+            return promise(head.sum_reply(), who);
+        case v1::Head::kFeatures:
+            return promise(head.features(), who);
+        case v1::Head::kReport:
+            return {Kind::report};
+        case v1::Head::kBye:
+            return {Kind::bye};
+        case v1::Head::kRefusal:
+            return {Kind::refusal};
+        case v1::Head::kState:
+            return promise(head.state(), who);
+        case v1::Head::BODY_NOT_SET:
+            break;
+    }
+    refuse(who, "a message of unknown kind", "one of protocol " + std::to_string(protocol_version));
+}
+
+v1::Head parse_proto(std::string_view bytes, const std::string& who) {
+    v1::Head head;
+    if (!head.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+        refuse(who, "a head that cannot be read", "a message of protocol " + std::to_string(protocol_version));
+    }
+    if (head.protocol() != protocol_version) {
+        throw InputError({who, "protocol " + std::to_string(head.protocol()), std::to_string(protocol_version),
+                          "Install the same version of couplet at every party."});
+    }
+    return head;
+}
+
+Route route_of(const v1::Head& head, const std::string& who) {
+    Route route{head.protocol(), {}, head.attempt(), head.step()};
+    if (head.job().size() != route.job.size()) refuse(who, "no job", "the 16 bytes that name it");
+    std::memcpy(route.job.data(), head.job().data(), route.job.size());
+    return route;
+}
+
+// ---- from protobuf
+
+/// Hands the payload out array by array.
+class PayloadReader {
+  public:
+    explicit PayloadReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    void read(double* to, Index count) {
+        const auto size = static_cast<std::size_t>(count) * sizeof(double);
+        std::memcpy(to, bytes_.data(), size);
+        bytes_ = bytes_.subspan(size);
+    }
+    std::vector<Tensor<double>> cores(const Shape& modes, const std::vector<Index>& ranks) {
+        std::vector<Tensor<double>> result;
+        for (Index n = 0; n < modes.order(); ++n) {
+            const auto at = static_cast<std::size_t>(n);
+            result.emplace_back(Shape{ranks[at], modes[n], ranks[at + 1]});
+            read(result.back().data(), result.back().size());
+        }
+        return result;
+    }
+
+  private:
+    std::span<const std::byte> bytes_;
+};
+
+bool is_identity(const Matrix<double>& g) {
+    for (Index i = 0; i < g.rows(); ++i) {
+        for (Index j = 0; j < g.cols(); ++j) {
+            if (!(std::abs(g(i, j) - (i == j ? 1.0 : 0.0)) < orthonormal_to)) return false;
+        }
+    }
+    return true;
+}
+
+/// The merge relies on left-orthonormal cores with the norm in the last. A client's word for it is not enough.
+TensorTrain<double> left_orthonormal(std::vector<Tensor<double>> cores) {
+    bool holds = true;
+    for (std::size_t n = 0; holds && n + 1 < cores.size(); ++n) {
+        const Shape& shape = cores[n].shape();
+        holds = shape[0] * shape[1] >= shape[2] && is_identity(gram<double>(cores[n].view().unfold(2), Side::right));
+    }
+    std::vector<Orthogonality> kinds(cores.size(), Orthogonality::left);
+    kinds.back() = Orthogonality::none;
+    if (holds) return TensorTrain<double>(std::move(cores), std::move(kinds));
+    return left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
+}
+
+Join from_proto(const v1::Join& p, const std::string& who) { return {text(p.name(), who), text(p.version(), who)}; }
+
+Welcome from_proto(const v1::Welcome& p, const std::string& who) {
+    Welcome welcome;
+    Job& job = welcome.spec.job;
+    constexpr std::uint32_t most_passes = 50;
+    if (p.aggregate() > static_cast<std::uint32_t>(Aggregate::subspace) ||
+        p.sketch() > static_cast<std::uint32_t>(Sketch::gram) || p.passes() < 1 || p.passes() > most_passes) {
+        refuse(who, "a job of unknown kind", "one that this version computes");
+    }
+    job.aggregate = static_cast<Aggregate>(p.aggregate());
+    if (p.has_rank()) job.rank = std::max<Index>(1, to_index(p.rank(), who, "rank"));
+    if (p.has_eps()) job.eps = part(p.eps(), who, "eps");
+    job.eps1 = part(p.eps1(), who, "eps1");
+    job.eps2 = part(p.eps2(), who, "eps2");
+    job.refit = p.refit();
+    if (job.aggregate == Aggregate::average ? !job.rank.has_value() : !job.refit) {
+        refuse(who, "a job that makes no sense", "average with a rank, or a refit");
+    }
+    job.sketch = static_cast<Sketch>(p.sketch());
+    job.passes = static_cast<int>(p.passes());
+    constexpr Index most_oversampling = 10'000;
+    job.oversampling = std::min(most_oversampling, to_index(p.oversampling(), who, "oversampling"));
+    job.seed = p.seed();
+    welcome.spec.preparation = {p.scale_clients(), part(p.heldout(), who, "held-out part")};
+    welcome.place = to_index(p.place(), who, "place");
+    welcome.clients = to_index(p.clients(), who, "clients");
+    return welcome;
+}
+
+Hello from_proto(const v1::Hello& p, const std::string& who) {
+    Hello hello{modes_of(p.modes(), who), to_index(p.rows(), who, "patients"), squares(p.norm2(), who, "squared norm")};
+    if (hello.rows < 1) refuse(who, "no patients", "at least one");
+    checked_product(hello.rows, hello.features.size());
+    return hello;
+}
+
+StartNotice from_proto(const v1::Start& p, const std::string& who) {
+    return {{to_index(p.clients(), who, "clients"), to_index(p.rows(), who, "patients"),
+             squares(p.norm2(), who, "squared norm")},
+            p.received()};
+}
+
+SumRequest from_proto(const v1::SumRequest& p, PayloadReader& payload, const std::string& who) {
+    if (p.want() >= static_cast<std::uint32_t>(SubspaceIteration::Want::nothing)) {
+        refuse(who, "a request for an unknown sum", "one that this version computes");
+    }
+    SumRequest request{p.pass(), static_cast<SubspaceIteration::Want>(p.want()),
+                       Matrix<double>(static_cast<Index>(p.rows()), static_cast<Index>(p.cols()))};
+    payload.read(request.basis.data(), request.basis.size());
+    return request;
+}
+
+Upload from_proto(const v1::Upload& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
+    const auto block = [&] {
+        if (!promised.ranks.empty())
+            return FeatureBlock(left_orthonormal(payload.cores(promised.modes, promised.ranks)));
+        Matrix<double> rows(promised.rows, promised.modes.size());
+        payload.read(rows.data(), rows.size());
+        return FeatureBlock(std::move(rows), promised.modes);
+    };
+    return {ArrivalGate::arrived(block()), to_index(p.rows(), who, "patients"), squares(p.norm2(), who, "squared norm"),
+            squares(p.svd_tail2(), who, "squared tail"), squares(p.tt_tail2(), who, "squared tail")};
+}
+
+SumReply from_proto(const v1::SumReply& p, const Promise& promised, PayloadReader& payload) {
+    std::vector<double> sum(static_cast<std::size_t>(promised.numbers));
+    payload.read(sum.data(), promised.numbers);
+    return {p.pass(), ArrivalGate::arrived(std::move(sum))};
+}
+
+FeaturesMessage from_proto(const v1::Features& p, const Promise& promised, PayloadReader& payload,
+                           const std::string& who) {
+    auto cores = payload.cores(promised.modes, promised.ranks);
+    bool orthonormal = p.orthonormal();
+    for (std::size_t n = 0; orthonormal && n < cores.size(); ++n) {
+        orthonormal = is_identity(gram<double>(cores[n].view().unfold(1), Side::left));
+    }
+    if (orthonormal != p.orthonormal())
+        refuse(who, "features that are not orthonormal", "orthonormal ones as promised");
+    std::vector<Orthogonality> kinds(cores.size(), orthonormal ? Orthogonality::right : Orthogonality::none);
+    FeaturesMessage message{{TensorTrain<double>(std::move(cores), std::move(kinds)), {}, orthonormal}, {}};
+    message.features.sigma.resize(p.sigma_count());
+    payload.read(message.features.sigma.data(), static_cast<Index>(p.sigma_count()));
+    if (p.has_rel_error_bound()) message.rel_error_bound = squares(p.rel_error_bound(), who, "error bound");
+    return message;
+}
+
+Report from_proto(const v1::Report& p, const std::string& who) {
+    return {to_index(p.rank(), who, "rank"),
+            squares(p.error2(), who, "squared error"),
+            squares(p.norm2(), who, "squared norm"),
+            squares(p.heldout_error2(), who, "squared error"),
+            squares(p.heldout_norm2(), who, "squared norm"),
+            squares(p.seconds(), who, "seconds")};
+}
+
+std::vector<std::string> names(const google::protobuf::RepeatedPtrField<std::string>& values, const std::string& who) {
+    if (values.size() > most_names) refuse(who, std::to_string(values.size()) + " names", "fewer");
+    std::vector<std::string> result;
+    for (const auto& value : values) result.push_back(text(value, who));
+    return result;
+}
+
+Bye from_proto(const v1::Bye& p, const std::string& who) {
+    return {names(p.members(), who), names(p.missing(), who), p.rounds()};
+}
+
+MergeState from_proto(const v1::State& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
+    const Ledger ledger{to_index(p.clients(), who, "clients"),      to_index(p.rows(), who, "patients"),
+                        squares(p.norm2(), who, "squared norm"),    squares(p.svd_tail2(), who, "squared tail"),
+                        squares(p.tt_tail2(), who, "squared tail"), squares(p.used2(), who, "squared tail")};
+    // As from a state file: nothing is claimed of the cores.
+    return {FeatureBlock(TensorTrain<double>(payload.cores(promised.modes, promised.ranks))), ledger};
+}
+
+Body body_of(const v1::Head& head, const Promise& promised, std::span<const std::byte> bytes, const std::string& who) {
+    PayloadReader payload(bytes);
+    switch (promised.kind) {
+        case Kind::join:
+            return from_proto(head.join(), who);
+        case Kind::welcome:
+            return from_proto(head.welcome(), who);
+        case Kind::hello:
+            return from_proto(head.hello(), who);
+        case Kind::start:
+            return from_proto(head.start(), who);
+        case Kind::sum_request:
+            return from_proto(head.sum_request(), payload, who);
+        case Kind::upload:
+            return from_proto(head.upload(), promised, payload, who);
+        case Kind::sum_reply:
+            return from_proto(head.sum_reply(), promised, payload);
+        case Kind::features:
+            return from_proto(head.features(), promised, payload, who);
+        case Kind::report:
+            return from_proto(head.report(), who);
+        case Kind::bye:
+            return from_proto(head.bye(), who);
+        case Kind::refusal:
+            return Refusal{text(head.refusal().reason(), who)};
+        case Kind::state:
+            return from_proto(head.state(), promised, payload, who);
+    }
+    refuse(who, "a message of unknown kind", "one of protocol " + std::to_string(protocol_version));
+}
+
+}  // namespace
+
+void require_chunk_bytes(Index chunk_bytes, const std::string& who) {
+    if (chunk_bytes >= least_chunk_bytes && chunk_bytes <= most_chunk_bytes && chunk_bytes % 8 == 0) return;
+    refuse(who, "chunks of " + std::to_string(chunk_bytes) + " bytes",
+           "a multiple of 8 from " + std::to_string(least_chunk_bytes) + " to " + std::to_string(most_chunk_bytes));
+}
+
+std::vector<std::span<const double>> payload_of(const Message& message) {
+    std::vector<std::span<const double>> arrays;
+    const auto add = [&](const double* data, Index size) { arrays.emplace_back(data, static_cast<std::size_t>(size)); };
+    const auto add_train = [&](const TensorTrain<double>& train) {
+        for (Index n = 0; n < train.order(); ++n) add(train.core(n).data(), train.core(n).size());
+    };
+    const auto add_block = [&](const FeatureBlock& block) {
+        if (block.is_dense()) {
+            add(block.dense().data(), block.dense().size());
+        } else {
+            add_train(block.train());
+        }
+    };
+    if (const auto* upload = std::get_if<Upload>(&message.body)) add_block(upload->block.get());
+    if (const auto* state = std::get_if<MergeState>(&message.body)) add_block(state->block);
+    if (const auto* reply = std::get_if<SumReply>(&message.body)) arrays.emplace_back(reply->sum.get());
+    if (const auto* request = std::get_if<SumRequest>(&message.body); request != nullptr && travels(*request)) {
+        add(request->basis.data(), request->basis.size());
+    }
+    if (const auto* shared = std::get_if<FeaturesMessage>(&message.body)) {
+        add_train(shared->features.train);
+        arrays.emplace_back(shared->features.sigma);
+    }
+    return arrays;
+}
+
+std::string serialise_head(const Message& message, Index payload_bytes, Index chunk_bytes) {
+    v1::Head head;
+    head.set_protocol(message.route.protocol);
+    head.set_job(message.route.job.data(), message.route.job.size());
+    head.set_attempt(message.route.attempt);
+    head.set_step(message.route.step);
+    head.set_chunk_bytes(static_cast<std::uint32_t>(chunk_bytes));
+    head.set_payload_bytes(static_cast<std::uint64_t>(payload_bytes));
+    std::visit(BodyWriter{head}, message.body);
+    return head.SerializeAsString();
+}
+
+Head parse_head(std::string_view bytes, const std::string& who) {
+    const v1::Head proto = parse_proto(bytes, who);
+    Promise promised = promise(proto, who);
+    Head head{route_of(proto, who),
+              promised.kind,
+              to_index(proto.payload_bytes(), who, "payload"),
+              static_cast<Index>(proto.chunk_bytes()),
+              std::move(promised.modes),
+              std::move(promised.ranks),
+              promised.rows};
+    require_chunk_bytes(head.chunk_bytes, who);
+    const Index needed = checked_product(promised.numbers, sizeof(double));
+    if (head.payload_bytes != needed) {
+        refuse(who, "a payload of " + std::to_string(head.payload_bytes) + " bytes",
+               std::to_string(needed) + " for its shape");
+    }
+    return head;
+}
+
+Message assemble(std::string_view head, std::span<const std::byte> payload, const std::string& who) {
+    const v1::Head proto = parse_proto(head, who);
+    const Promise promised = promise(proto, who);
+    if (static_cast<Index>(payload.size()) != checked_product(promised.numbers, sizeof(double))) {
+        refuse(who, "a payload of " + std::to_string(payload.size()) + " bytes",
+               std::to_string(promised.numbers) + " numbers");
+    }
+    return {route_of(proto, who), body_of(proto, promised, payload, who)};
+}
+
+}  // namespace couplet::wire

@@ -1,0 +1,208 @@
+#include "convert.hpp"
+
+#include <limits>
+
+#include "federation.pb.h"
+#include "wire_test_support.hpp"
+
+namespace couplet::wire {
+namespace {
+
+const Route route{protocol_version, parse_job_id("00112233445566778899aabbccddeeff"), 2, 7};
+
+TEST(ConvertTest, ControlMessagesComeBack) {
+    EXPECT_EQ(round_trip(Join{"hospital-a", "0.1.0"}, route).name, "hospital-a");
+    EXPECT_EQ(round_trip(Refusal{"no"}).reason, "no");
+    const Bye bye = round_trip(Bye{{"a", "b"}, {"c"}, 2});
+    EXPECT_EQ(bye.members, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(bye.missing, (std::vector<std::string>{"c"}));
+    EXPECT_EQ(bye.rounds, 2);
+    const Hello hello = round_trip(Hello{{5, 4}, 9, 2.5}, route);
+    EXPECT_EQ(hello.features, (Shape{5, 4}));
+    EXPECT_EQ(hello.rows, 9);
+    EXPECT_EQ(hello.norm2, 2.5);
+    const StartNotice start = round_trip(StartNotice{{3, 70, 1.5}, true});
+    EXPECT_EQ(start.start.clients, 3);
+    EXPECT_EQ(start.start.rows, 70);
+    EXPECT_EQ(start.start.norm2, 1.5);
+    EXPECT_TRUE(start.received);
+    const Report report = round_trip(Report{4, 0.5, 2, 0.25, 1, 3.5});
+    EXPECT_EQ(report.rank, 4);
+    EXPECT_EQ(report.error2, 0.5);
+    EXPECT_EQ(report.heldout_norm2, 1);
+    EXPECT_EQ(report.seconds, 3.5);
+}
+
+TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
+    for (const JobOptions& options :
+         {JobOptions{}, JobOptions{.rank = 5, .seed = 9}, JobOptions{.aggregate = Aggregate::average, .rank = 3},
+          JobOptions{.aggregate = Aggregate::subspace, .rank = 4, .sketch = Sketch::random, .passes = 2}}) {
+        const Job job = resolve_job(options);
+        const Welcome back = round_trip(Welcome{{job, {true, 0.25}}, 2, 5});
+        const Job& same = back.spec.job;
+        EXPECT_EQ(same.aggregate, job.aggregate);
+        EXPECT_EQ(same.rank, job.rank);
+        EXPECT_EQ(same.eps, job.eps);
+        EXPECT_EQ(same.eps1, job.eps1);
+        EXPECT_EQ(same.eps2, job.eps2);
+        EXPECT_EQ(same.refit, job.refit);
+        EXPECT_EQ(same.sketch, job.sketch);
+        EXPECT_EQ(same.passes, job.passes);
+        EXPECT_EQ(same.oversampling, job.oversampling);
+        EXPECT_EQ(same.seed, job.seed);
+        EXPECT_EQ(back.spec.preparation, (Preparation{true, 0.25}));
+        EXPECT_EQ(back.place, 2);
+        EXPECT_EQ(back.clients, 5);
+    }
+}
+
+TEST(ConvertTest, NumbersComeBackBitForBit) {
+    const Upload train = some_upload();
+    ASSERT_FALSE(train.block->is_dense());
+    const Upload same = round_trip(some_upload(), route);
+    EXPECT_TRUE(same_bits(same.block->train(), train.block->train()));
+    for (Index n = 0; n < 3; ++n) {
+        EXPECT_EQ(same.block->train().orthogonality(n), train.block->train().orthogonality(n));
+    }
+    EXPECT_EQ(same.rows, train.rows);
+    EXPECT_EQ(same.norm2, train.norm2);
+    EXPECT_EQ(same.svd_tail2, train.svd_tail2);
+    EXPECT_EQ(same.tt_tail2, train.tt_tail2);
+
+    const auto x = random_tensor<double>({30, 20, 2}, 3);
+    const Upload dense = compress_client(x.view(), {0, 0, 30});
+    ASSERT_TRUE(dense.block->is_dense());
+    const Upload dense_back = round_trip(compress_client(x.view(), {0, 0, 30}));
+    ASSERT_TRUE(dense_back.block->is_dense());
+    for (Index i = 0; i < dense.block->dense().size(); ++i) {
+        ASSERT_EQ(dense.block->dense().data()[i], dense_back.block->dense().data()[i]);
+    }
+    const FeaturesMessage features = round_trip(some_features());
+    EXPECT_TRUE(same_bits(features.features, some_features().features));
+    EXPECT_EQ(features.rel_error_bound, 0.25);
+
+    const auto sum = sketch_sum(x.view(), {});
+    EXPECT_EQ(round_trip(SumReply{3, sum}).sum.get(), sum.get());
+    SumRequest request{1, SubspaceIteration::Want::projected, random_matrix<double>(7, 3, 2)};
+    const auto basis = Matrix<double>::copy(request.basis.view());
+    const SumRequest request_back = round_trip(std::move(request));
+    EXPECT_EQ(request_back.want, SubspaceIteration::Want::projected);
+    for (Index i = 0; i < basis.size(); ++i) ASSERT_EQ(request_back.basis.data()[i], basis.data()[i]);
+}
+
+TEST(ConvertTest, ASavedMergeComesBack) {
+    const MergeState state{FeatureBlock(block_train(some_upload().block.get())), {2, 18, 4, 0.5, 0.25, 0.125}};
+    const MergeState same = round_trip(MergeState{state.block.clone(), state.ledger});
+    EXPECT_TRUE(same_bits(same.block.train(), state.block.train()));
+    EXPECT_EQ(same.ledger.clients, 2);
+    EXPECT_EQ(same.ledger.used2, 0.125);
+}
+
+/// The merge trusts left-orthonormal cores: those that are not are made so, whatever the sender says.
+TEST(ConvertTest, CoresThatAreNotOrthonormalAreMadeSo) {
+    const Upload honest = some_upload();
+    Parts parts = encode({route, some_upload()});
+    auto numbers = parts.payload();
+    double first = 0;
+    std::memcpy(&first, numbers.data(), 8);
+    first *= 3;
+    std::memcpy(numbers.data(), &first, 8);
+    const Message message = assemble(parts.head, numbers, "client a");
+    const auto& train = std::get<Upload>(message.body).block->train();
+    for (Index n = 0; n + 1 < train.order(); ++n) {
+        const auto g = gram<double>(train.left_unfolding(n), Side::right);
+        for (Index i = 0; i < g.rows(); ++i) {
+            for (Index j = 0; j < g.cols(); ++j) EXPECT_NEAR(g(i, j), i == j ? 1 : 0, 1e-10);
+        }
+    }
+    EXPECT_EQ(train.shape(), honest.block->train().shape());
+}
+
+/// A head of somebody else's making.
+template <class F>
+std::string refused_head(F change) {
+    v1::Head head;
+    EXPECT_TRUE(head.ParseFromString(encode({route, some_upload()}).head));
+    change(head);
+    return refusal([&] { parse_head(head.SerializeAsString(), "client a"); });
+}
+
+TEST(ConvertTest, HeadsThatPromiseTheImpossibleAreRefused) {
+    const auto upload = [](v1::Head& head) { return head.mutable_upload(); };
+    EXPECT_EQ(refused_head([](v1::Head&) {}), "");
+    const std::vector<std::pair<std::string, std::function<void(v1::Head&)>>> cases{
+        {"protocol 99", [](v1::Head& h) { h.set_protocol(99); }},
+        {"no job", [](v1::Head& h) { h.set_job("short"); }},
+        {"unknown kind", [](v1::Head& h) { h.clear_body(); }},
+        {"chunks of 1000", [](v1::Head& h) { h.set_chunk_bytes(1000); }},
+        {"for its shape", [](v1::Head& h) { h.set_payload_bytes(h.payload_bytes() + 8); }},
+        {"no feature modes", [&](v1::Head& h) { upload(h)->clear_modes(); }},
+        {"of 0", [&](v1::Head& h) { upload(h)->set_modes(1, 0); }},
+        {"2^63", [&](v1::Head& h) { upload(h)->set_modes(1, std::numeric_limits<std::uint64_t>::max()); }},
+        {"elements",
+         [&](v1::Head& h) {
+             upload(h)->set_modes(1, 1ULL << 62);
+             upload(h)->set_modes(2, 1ULL << 62);
+         }},
+        {"ranks", [&](v1::Head& h) { upload(h)->set_ranks(1, 1ULL << 40); }},
+        {"ranks",
+         [&](v1::Head& h) {
+             upload(h)->set_ranks(0, 1ULL << 40);
+             upload(h)->set_block_rows(1ULL << 40);
+         }},
+        {"the last of them 1", [&](v1::Head& h) { upload(h)->set_ranks(3, 2); }},
+        {"5 ranks", [&](v1::Head& h) { upload(h)->add_ranks(1); }},
+        {"the first rank", [&](v1::Head& h) { upload(h)->set_block_rows(8); }},
+        {"64 modes",
+         [&](v1::Head& h) {
+             while (upload(h)->modes_size() < 64) upload(h)->add_modes(1);
+         }},
+    };
+    for (const auto& [expected, change] : cases) {
+        EXPECT_NE(refused_head(change).find(expected), std::string::npos) << expected << ": " << refused_head(change);
+        EXPECT_EQ(refused_head(change).find("client a"), 0U) << expected;
+    }
+    EXPECT_NE(refusal([] { parse_head("\xff\xff", "client a"); }).find("cannot be read"), std::string::npos);
+}
+
+TEST(ConvertTest, BodiesThatMakeNoSenseAreRefused) {
+    const auto refused = [](Message message, const std::function<void(v1::Head&)>& change) {
+        v1::Head head;
+        const Parts parts = encode(message);
+        EXPECT_TRUE(head.ParseFromString(parts.head));
+        change(head);
+        return refusal([&] { assemble(head.SerializeAsString(), parts.payload(), "client a"); });
+    };
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const Message hello{route, Hello{{5, 4}, 9, 2.5}};
+    EXPECT_NE(refused({route, Hello{{5, 4}, 9, 2.5}}, [&](auto& h) { h.mutable_hello()->set_norm2(nan); }), "");
+    EXPECT_NE(refused({route, Hello{{5, 4}, 9, 2.5}}, [&](auto& h) { h.mutable_hello()->set_norm2(-1); }), "");
+    EXPECT_NE(refused({route, Hello{{5, 4}, 9, 2.5}}, [](auto& h) { h.mutable_hello()->set_rows(0); }), "");
+    EXPECT_NE(refused({route, Report{}}, [&](auto& h) { h.mutable_report()->set_error2(nan); }), "");
+    EXPECT_NE(refused({route, some_upload()}, [&](auto& h) { h.mutable_upload()->set_tt_tail2(nan); }), "");
+    EXPECT_NE(refused({route, some_features()}, [&](auto& h) { h.mutable_features()->set_rel_error_bound(nan); }), "");
+    EXPECT_NE(refused({route, some_features()}, [](auto& h) { h.mutable_features()->set_sigma_count(2); }), "");
+    EXPECT_NE(refused({route, Join{std::string(5000, 'x'), ""}}, [](auto&) {}), "");
+    const Job job = resolve_job({.rank = 3});
+    const auto welcome = [&] { return Message{route, Welcome{{job, {}}, 0, 1}}; };
+    EXPECT_EQ(refused(welcome(), [](auto&) {}), "");
+    EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_aggregate(9); }), "");
+    EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_passes(0); }), "");
+    EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_eps1(1); }), "");
+    EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_heldout(2); }), "");
+    EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_refit(false); }), "");
+    const SumRequest request{1, SubspaceIteration::Want::sketch, random_matrix<double>(2, 2, 1)};
+    EXPECT_NE(refused({route, SumRequest{1, request.want, Matrix<double>::copy(request.basis.view())}},
+                      [](auto& h) { h.mutable_sum_request()->set_want(7); }),
+              "");
+    // Features whose cores are no longer orthonormal.
+    const Parts parts = encode({route, some_features()});
+    auto numbers = parts.payload();
+    std::fill(numbers.begin(), numbers.begin() + 64, std::byte{0});
+    EXPECT_NE(refusal([&] { assemble(parts.head, numbers, "coordinator"); }).find("orthonormal"), std::string::npos);
+    numbers.pop_back();
+    EXPECT_NE(refusal([&] { assemble(parts.head, numbers, "coordinator"); }).find("payload"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::wire

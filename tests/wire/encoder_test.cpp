@@ -1,0 +1,66 @@
+#include "couplet/wire/encoder.hpp"
+
+#include "wire_test_support.hpp"
+
+namespace couplet::wire {
+namespace {
+
+/// Three cores of sizes that no chunk divides.
+FeaturesMessage large_features() {
+    return {orthonormal_features(random_train<double>({331, 97, 40}, {50, 40, 30, 1}, 5)), std::nullopt};
+}
+
+TEST(EncoderTest, ChunksAreFullExceptTheLast) {
+    const Message message{{}, large_features()};
+    const Parts whole = encode(message, most_chunk_bytes);
+    for (const Index size : {least_chunk_bytes, default_chunk_bytes, most_chunk_bytes, least_chunk_bytes + 8}) {
+        const Parts parts = encode(message, size);
+        ASSERT_GT(parts.chunks.size(), 1U);
+        for (std::size_t i = 0; i + 1 < parts.chunks.size(); ++i) {
+            EXPECT_EQ(static_cast<Index>(parts.chunks[i].size()), size);
+        }
+        EXPECT_FALSE(parts.chunks.back().empty());
+        EXPECT_EQ(parts.payload(), whole.payload());
+        EXPECT_EQ(Encoder(message, size).payload_bytes(), static_cast<Index>(parts.payload().size()));
+    }
+}
+
+TEST(EncoderTest, AMessageWithoutNumbersHasNoChunks) {
+    const Parts parts = encode({{}, Join{"a", "1"}});
+    EXPECT_TRUE(parts.chunks.empty());
+    EXPECT_FALSE(parts.head.empty());
+}
+
+TEST(EncoderTest, RefusesChunksOutsideTheLimits) {
+    const Message message{{}, Join{}};
+    for (const Index size : {Index{0}, least_chunk_bytes - 8, most_chunk_bytes + 8, least_chunk_bytes + 4}) {
+        EXPECT_NE(refusal([&] { Encoder(message, size); }).find("multiple of 8"), std::string::npos) << size;
+    }
+}
+
+// A simulation counts bytes by the formulas of ctt.
+TEST(EncoderTest, SizesAreThoseThatSimulationsCount) {
+    const auto expect_size = [](auto body) {
+        const Index formula = serialised_bytes(body);
+        EXPECT_EQ(encoded_bytes({{}, std::move(body)}), formula);
+    };
+    expect_size(some_upload());
+    expect_size(compress_client(random_tensor<double>({3, 40}, 1).view(), {0, 0, 3}));
+    expect_size(compress_client(random_tensor<double>({30, 2000, 2}, 1).view(), {0, 0, 30}));
+    expect_size(some_features());
+    expect_size(large_features());
+    const auto x = random_tensor<double>({8, 300}, 4);
+    expect_size(SumReply{2, sketch_sum(x.view(), {})});
+    for (const Index pass : {0, 1}) {
+        expect_size(SumRequest{pass, SubspaceIteration::Want::sketch, random_matrix<double>(300, 12, 1)});
+    }
+    for (const double numbers : {1.0, 15.0, 16.0, 32768.0, 32769.0, 100000.0}) {
+        const auto count = static_cast<Index>(numbers);
+        const auto q = random_matrix<double>(1, count, 1);
+        const auto wide = sketch_sum(random_tensor<double>({2, 1}, 1).view(), q.view());
+        EXPECT_EQ(static_cast<double>(encoded_bytes({{}, SumReply{1, wide}})), serialised_bytes(numbers));
+    }
+}
+
+}  // namespace
+}  // namespace couplet::wire
