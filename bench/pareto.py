@@ -5,7 +5,7 @@ several round budgets and ctt at several ranks, and names the points that no poi
 need COUPLET_DATA; what is missing is said and left out.
 
 A point dominates another when it is at least as good in both coordinates and better in one. Bytes are exact; seconds are
-those of one process on this machine (median of three runs), where messages cost nothing.
+those of one process on this machine (median of several runs), where messages cost nothing.
 """
 import argparse
 import glob
@@ -36,8 +36,8 @@ def couplet(binary, arguments):
     return json.loads(done.stdout)
 
 
-def point(binary, name, files, arguments):
-    runs = [couplet(binary, ["simulate", *files, *arguments]) for _ in range(3)]
+def point(options, name, files, arguments):
+    runs = [couplet(options.couplet, ["simulate", *files, *arguments]) for _ in range(options.repeat)]
     return {"name": name, "rse": runs[0]["rse"], "bytes": runs[0]["bytes_up"] + runs[0]["bytes_down"],
             "seconds": statistics.median(run["seconds"]["total"] for run in runs), "rounds": runs[0]["rounds"],
             "tuning": runs[0].get("tuning")}
@@ -66,13 +66,13 @@ def run_case(options, name, recipe, folder):
     files = sorted(glob.glob(f"{folder}/client_*.npy"))
     tuned = couplet(options.couplet, ["tune", *files, "--rank", str(RANK), "--rounds", str(options.rounds),
                                       "--cache", options.cache])
-    ours = [point(options.couplet, "ctt " + " ".join(a).replace("--", ""), files, a) for a in OURS]
-    points = [point(options.couplet, m, files, ["--method", m, "--rank", str(RANK)])
+    ours = [point(options, "ctt " + " ".join(a).replace("--", ""), files, a) for a in OURS]
+    points = [point(options, m, files, ["--method", m, "--rank", str(RANK)])
               for m in ("centralized", "local", "fedsvd")]
     budgets = sorted({max(1, options.rounds // part) for part in (10, 3, 1)})
     for result in tuned["results"]:
         method = result["method"]
-        points += [point(options.couplet, f"{method}, {rounds} rounds", files,
+        points += [point(options, f"{method}, {rounds} rounds", files,
                          ["--method", method, "--rank", str(RANK), "--tuned", "--cache", options.cache, "--rounds",
                           str(rounds), "--tolerance", "0"]) for rounds in budgets]
     print(f"\n### {name}\n\n| method | RSE | bytes | seconds | rounds | beaten by ctt: bytes | seconds |")
@@ -92,6 +92,7 @@ def main():
     parser.add_argument("--couplet", default="build/bin/couplet", help="the command line to measure")
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument("--rounds", type=int, default=50, help="exchanges of a trial and of the longest run")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of a point, for the median of its seconds")
     parser.add_argument("--cache", default="build/bench/results/tuning.json", help="where the tunings are kept")
     parser.add_argument("--output", default="build/bench/results/pareto.json", help="where every point goes")
     options = parser.parse_args()

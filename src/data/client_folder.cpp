@@ -24,7 +24,7 @@ Json read_manifest(const fs::path& folder) {
     const fs::path path = folder / "manifest.json";
     std::ifstream stream(path);
     if (!stream) throw InputError({path.string(), "no such file", "the manifest of a folder of clients", remedy});
-    const Json manifest = Json::parse(stream, nullptr, false);
+    Json manifest = Json::parse(stream, nullptr, false);
     const bool ours = manifest.is_object() && manifest.contains("clients") && manifest["clients"].is_array() &&
                       !manifest["clients"].empty();
     if (!ours) throw InputError({path.string(), "no list of clients", "the manifest of a folder of clients", remedy});

@@ -87,10 +87,9 @@ extern const Experiment classification_experiment{
     .title = "Classification",
     .about =
         "People with no diabetes, prediabetes or diabetes: the m indices of largest variance over all feature modes "
-        "are kept, "
-        "and the five nearest training people vote. Cores are learned on the training people only; ten random splits, "
-        "seven to "
-        "three, are the repeats. Beside it the personal cores, with nearest neighbours and logistic regression.",
+        "are kept, and the five nearest training people vote. Cores are learned on the training people only; the "
+        "repeats are ten random splits, seven to three (three splits in a quick run). Beside it the personal cores, "
+        "with nearest neighbours and logistic regression.",
     .paper = "Figure: training and test accuracy",
     .data = {DataId::diabetes},
     .run = run};

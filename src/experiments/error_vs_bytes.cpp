@@ -95,9 +95,9 @@ extern const Experiment error_vs_bytes_experiment{
     .name = "error_vs_bytes",
     .title = "Error against bytes",
     .about =
-        "What a byte buys. Lines of Couplet and of the printed method run over ranks up to that of the other "
-        "experiments, those "
-        "of other methods over their rounds at that rank. Down and to the left is better.",
+        "What a byte buys, with four clients. Lines of Couplet and of the printed method (L = 3 among peers) run over "
+        "ranks up to that of the other experiments, those of other methods over their rounds at that rank. Down and to "
+        "the left is better.",
     .paper = "",
     .data = {DataId::synthetic3, DataId::diabetes, DataId::ecg},
     .run = run};

@@ -120,8 +120,8 @@ extern const Experiment heterogeneous_experiment{
     .title = "Clients that are not alike",
     .about =
         "Four clients of synthetic data that differ in size, in units, in the features they know, and in sign. "
-        "Averages need "
-        "clients that agree; a stack of rows does not. Methods of other papers run with their default parameters.",
+        "Averages need clients that agree; a stack of rows does not. Printed peers iterate L = 3 times; methods of "
+        "other papers run with their default parameters.",
     .paper = "",
     .data = {DataId::synthetic3},
     .run = run};

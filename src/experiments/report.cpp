@@ -17,7 +17,7 @@ namespace couplet {
 namespace {
 
 /// Two digits say how uncertain a mean is.
-std::string deviation(double sd) { return sd >= 1e-4 && sd < 1000 ? fmt::format("{:.2g}", sd) : short_number(sd); }
+std::string deviation(double sd) { return sd >= 1e-4 && sd < 100 ? fmt::format("{:.2g}", sd) : short_number(sd); }
 
 std::string number_cell(const Row& row) {
     if (row.y.mean > 0 && row.y.mean < rounding_rse) return "&lt; 1e-12";

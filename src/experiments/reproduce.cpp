@@ -155,6 +155,7 @@ class Reproduction {
     ExperimentResult compute(const Experiment& one) {
         const auto start = std::chrono::steady_clock::now();
         ExperimentResult result = one.run(lab_);
+        report(options_.settings.progress, one.name, 1, 1);  // also where parts were left out
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         write_text(file(one, ".csv"), to_csv(result));
         const Json json{{"format", format_name}, {"parameters", wanted_}, {"result", to_json(result)}};

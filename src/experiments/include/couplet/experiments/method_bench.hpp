@@ -33,9 +33,9 @@ class MethodBench {
     static std::vector<Method> methods(Index order);
 
     /// Runs a method at the data's rank on K clients. With full effort its parameters are the best of its grid on the
-    /// same kind of data over four clients, drawn with `tuning_seed`: from the cache, or found now and kept there. Of a
-    /// quick run only the cache is asked. Rounds are limited to 75, the most that the paper lets a method take, or
-    /// fewer with less effort.
+    /// first 400 people of the same kind of data over four clients, drawn with `tuning_seed`: from the cache, or found
+    /// now and kept there. Of a quick run only the cache is asked. Rounds are limited to 75, the most that the paper
+    /// lets a method take, or fewer with less effort.
     const MethodRun& run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
                          std::uint64_t tuning_seed, DataLibrary& library, double heldout = 0);
     /// Runs a method with the same limits, and its default parameters, on clients that are no data set.

@@ -1,0 +1,50 @@
+#include "couplet/experiments/method_bench.hpp"
+
+#include "couplet/baselines/tune.hpp"
+#include "experiment_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+using testing::LabTest;
+
+class MethodBenchTest : public LabTest {};
+
+TEST_F(MethodBenchTest, DpfactIsForOrderThree) {
+    const auto three = MethodBench::methods(3);
+    const auto four = MethodBench::methods(4);
+    EXPECT_EQ(three.size(), 6U);
+    EXPECT_EQ(four.size(), 5U);
+    for (const Method method : three) EXPECT_TRUE(is_cp(method));
+}
+
+TEST_F(MethodBenchTest, RunsAreRemembered) {
+    DataLibrary library({}, Effort::tiny);
+    MethodBench bench({}, Effort::tiny);
+    const auto data = library.open(DataId::synthetic3, 1);
+    const MethodRun& one = bench.run(Method::trip, *data, 1, 2, 1, library);
+    EXPECT_EQ(&bench.run(Method::trip, *data, 1, 2, 1, library), &one);
+    EXPECT_NE(&bench.run(Method::trip, *data, 1, 3, 1, library), &one);
+    EXPECT_LT(one.rse, 1);
+    EXPECT_GT(one.bytes, 0);
+    EXPECT_LE(one.rounds, 5 + 1);
+    EXPECT_FALSE(one.trace.empty());
+    EXPECT_GT(bench.run(Method::trip, *data, 1, 2, 1, library, 0.2).rse_heldout, 0);
+    EXPECT_LT(bench.run_plain(Method::dpsgd, data->split(2), 4, 1).rse, 1);
+    EXPECT_LT(bench.run(Method::fedsvd, *data, 1, 2, 1, library).rse, 1);
+}
+
+TEST_F(MethodBenchTest, AQuickRunTakesWhatWasTuned) {
+    DataLibrary library({}, Effort::quick);
+    const auto data = library.open(DataId::synthetic3, 1);
+    MethodBench plain({}, Effort::quick);
+    const double before = plain.run(Method::dpsgd, *data, 1, 4, 1, library).rse;
+    const auto cache = folder_ / "tuning.json";
+    const TuningKey key{Method::dpsgd, data->rank, Loss::square, fingerprint(data->split(4))};
+    save_tuning(cache, key, resolve_tuning(Method::dpsgd, {.step = 0.01}, data->rank), 0.5, 3);
+    MethodBench tuned(cache, Effort::quick);
+    EXPECT_NE(tuned.run(Method::dpsgd, *data, 1, 4, 1, library).rse, before);
+}
+
+}  // namespace
+}  // namespace couplet

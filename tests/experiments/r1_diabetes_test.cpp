@@ -1,0 +1,31 @@
+#include "experiment_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+class R1DiabetesTest : public testing::LabTest {};
+
+TEST_F(R1DiabetesTest, OursIsNeverWorseAndPeersSendTheFormula) {
+    put_all();
+    const auto result = run("r1_diabetes");
+    for (const double rank : {3.0, 6.0}) {
+        const Row* ours = find_row(result, "rse", "ctt-star", "", rank);
+        const Row* printed = find_row(result, "rse", "printed-star", "", rank);
+        const Row* numbers = find_row(result, "numbers", "printed-dec", "L = 2", rank);
+        ASSERT_TRUE(ours && printed && numbers);
+        EXPECT_LE(ours->y.mean, printed->y.mean);
+        EXPECT_EQ(numbers->y.mean, 2 * rank * 20 * 24);
+    }
+}
+
+TEST_F(R1DiabetesTest, WithoutItsDataItSaysWhatIsMissing) {
+    Lab lab(tiny());
+    const std::vector<std::string> names{"r1_diabetes"};
+    const ExperimentResult result = find_experiments(names).front()->run(lab);
+    EXPECT_TRUE(result.rows.empty());
+    ASSERT_EQ(result.absent.size(), 1U);
+    EXPECT_NE(result.absent.front().find("Kaggle"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet

@@ -1,0 +1,132 @@
+#include "couplet/experiments/reproduce.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "experiment_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+using testing::LabTest;
+using testing::refusal;
+
+class ReproduceTest : public LabTest {
+  protected:
+    ReproduceOptions options(const std::vector<std::string>& names) {
+        ReproduceOptions how{.experiments = find_experiments(names), .folder = out_, .settings = tiny()};
+        how.on_result = [this](const ExperimentResult& result, bool reused) {
+            heard_.push_back(result.name + (reused ? " reused" : ""));
+        };
+        return how;
+    }
+    std::string get(const std::string& name) const {
+        std::ifstream stream(out_ / name);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+    void put_out(const std::string& name, const std::string& text) const {
+        std::filesystem::create_directories(out_);
+        std::ofstream(out_ / name) << text;
+    }
+
+    std::filesystem::path out_ = folder_ / "new" / "report";
+    std::vector<std::string> heard_;
+};
+
+TEST_F(ReproduceTest, WritesNumbersAndPage) {
+    const auto outcome = reproduce(options({"eps1"}));
+    ASSERT_EQ(outcome.results.size(), 1U);
+    EXPECT_TRUE(outcome.reused.empty());
+    const auto json = nlohmann::json::parse(get("eps1.json"));
+    EXPECT_EQ(json["parameters"]["seed"], 3);
+    EXPECT_EQ(json["parameters"]["effort"], "tiny");
+    EXPECT_EQ(json["result"]["rows"].size(), outcome.results[0].rows.size());
+    EXPECT_EQ(get("eps1.csv").substr(0, 13), "figure,method");
+    EXPECT_NE(get("report.html").find("id=\"eps1\""), std::string::npos);
+}
+
+TEST_F(ReproduceTest, FinishedExperimentsAreReusedAndStayInThePage) {
+    reproduce(options({"eps1"}));
+    const std::string before = get("eps1.json");
+    const auto again = reproduce(options({"eps1", "heterogeneous"}));
+    EXPECT_EQ(again.reused, std::vector<std::string>{"eps1"});
+    EXPECT_EQ(get("eps1.json"), before);
+    reproduce(options({"heterogeneous"}));
+    EXPECT_NE(get("report.html").find("id=\"eps1\""), std::string::npos);
+    auto forced = options({"eps1"});
+    forced.force = true;
+    EXPECT_TRUE(reproduce(forced).reused.empty());
+    EXPECT_EQ(heard_,
+              (std::vector<std::string>{"eps1", "eps1 reused", "heterogeneous", "heterogeneous reused", "eps1"}));
+}
+
+TEST_F(ReproduceTest, TheSameSeedGivesTheSameErrors) {
+    const auto rse = [](const ReproduceOutcome& outcome) { return rows_of(outcome.results.front(), "rse"); };
+    const auto once = rse(reproduce(options({"heterogeneous"})));
+    auto forced = options({"heterogeneous"});
+    forced.force = true;
+    EXPECT_EQ(rse(reproduce(forced)), once);
+}
+
+TEST_F(ReproduceTest, OtherParametersAreRefusedUnlessForced) {
+    reproduce(options({"eps1"}));
+    auto other = options({"eps1"});
+    other.settings.seed = 4;
+    const std::string error = refusal([&] { reproduce(other); });
+    EXPECT_NE(error.find("eps1.json"), std::string::npos) << error;
+    EXPECT_NE(error.find("\"seed\":3"), std::string::npos) << error;
+    EXPECT_NE(error.find("--force"), std::string::npos) << error;
+    other.force = true;
+    EXPECT_EQ(refusal([&] { reproduce(other); }), "");
+}
+
+TEST_F(ReproduceTest, DataThatArrivesIsUsed) {
+    const auto without = reproduce(options({"variances", "eps1"}));
+    EXPECT_EQ(without.results.back().absent.size(), 1U);
+    EXPECT_NE(get("report.html").find("Missing data. Diabetes"), std::string::npos);
+    put_all();
+    const auto with = reproduce(options({"variances", "eps1"}));
+    EXPECT_EQ(with.reused, std::vector<std::string>{"eps1"});
+    EXPECT_TRUE(with.results.back().absent.empty());
+    EXPECT_FALSE(with.results.back().rows.empty());
+}
+
+TEST_F(ReproduceTest, ForeignFilesAreLeftAlone) {
+    put_out("notes.txt", "mine");
+    put_out("eps1.json", "{\"mine\": 1}");
+    EXPECT_NE(refusal([&] { reproduce(options({"eps1"})); }).find("eps1.json"), std::string::npos);
+    EXPECT_EQ(get("eps1.json"), "{\"mine\": 1}");
+    // Of another experiment it does not matter.
+    EXPECT_EQ(refusal([&] { reproduce(options({"heterogeneous"})); }), "");
+    put_out("eps1.json", "");
+    EXPECT_NE(refusal([&] { reproduce(options({"eps1"})); }).find("another making"), std::string::npos);
+    std::filesystem::remove(out_ / "eps1.json");
+    put_out("eps1.csv", "a,b\n");
+    EXPECT_NE(refusal([&] { reproduce(options({"eps1"})); }).find("eps1.csv"), std::string::npos);
+    std::filesystem::remove(out_ / "eps1.csv");
+    put_out("report.html", "<html>mine</html>");
+    EXPECT_NE(refusal([&] { reproduce(options({"eps1"})); }).find("report.html"), std::string::npos);
+    EXPECT_EQ(get("report.html"), "<html>mine</html>");
+    auto forced = options({"eps1"});
+    forced.force = true;
+    reproduce(forced);
+    EXPECT_EQ(get("notes.txt"), "mine");
+    EXPECT_NE(get("report.html").find("couplet reproduce"), std::string::npos);
+}
+
+TEST_F(ReproduceTest, WhatIsWrongIsSaidBeforeAnythingIsComputed) {
+    put("ecg.csv", "1,2,3\n");
+    const std::string damaged = refusal([&] { reproduce(options({"eps1", "scalability"})); });
+    EXPECT_NE(damaged.find("ecg.csv"), std::string::npos) << damaged;
+    EXPECT_NE(damaged.find("Kaggle"), std::string::npos) << damaged;
+    EXPECT_TRUE(heard_.empty());
+    put_out("x", "");
+    auto file = options({"eps1"});
+    file.folder = out_ / "x";
+    EXPECT_NE(refusal([&] { reproduce(file); }).find("a folder"), std::string::npos);
+    auto none = options({"eps1"});
+    none.settings.repeats = 0;
+    EXPECT_NE(refusal([&] { reproduce(none); }).find("--repeats"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet

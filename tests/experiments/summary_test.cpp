@@ -1,0 +1,56 @@
+#include "couplet/experiments/summary.hpp"
+
+namespace couplet {
+namespace {
+
+Row dot(const char* figure, const char* method, const char* data, double value) {
+    return {.figure = figure, .method = method, .category = data, .y = {value, 0, 1}};
+}
+
+ExperimentResult comparison(double ours, double trip) {
+    return {.name = "comparison",
+            .rows = {dot("rse", "ctt-star", "A", ours), dot("rse", "centralized", "A", 0.1),
+                     dot("rse", "printed-star", "A", 0.6), dot("rse", "trip", "A", trip), dot("rse", "dpsgd", "A", 0.9),
+                     dot("rse", "fedsvd", "A", 0.1), dot("bytes", "ctt-star", "A", 1000),
+                     dot("bytes", "printed-star", "A", 500), dot("bytes", "trip", "A", 4000)}};
+}
+
+std::string all(const ReportSummary& summary) {
+    std::string text;
+    for (const std::string& sentence : summary.sentences) text += sentence + "\n";
+    return text;
+}
+
+TEST(SummaryTest, RatiosAreThoseOfTheRows) {
+    const auto summary = summarise_results({comparison(0.12, 0.3)});
+    ASSERT_EQ(summary.lines.size(), 1U);
+    EXPECT_EQ(summary.lines[0].other_method, "trip");  // the best of the others; data that travels does not count
+    const std::string text = all(summary);
+    EXPECT_NE(text.find("is 5 times smaller than that of the printed method, with 2 times its bytes"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("It is 1.2 times"), std::string::npos) << text;
+    EXPECT_NE(text.find("(TRIP) has 2.5 times Couplet's squared error after 4 times its bytes"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("more accurate than Couplet"), std::string::npos) << text;
+}
+
+TEST(SummaryTest, AMethodThatWinsIsNamed) {
+    const std::string text = all(summarise_results({comparison(0.12, 0.05)}));
+    EXPECT_NE(text.find("On A TRIP is more accurate than Couplet: 0.05 against 0.12"), std::string::npos) << text;
+}
+
+TEST(SummaryTest, ExactFitsHaveNoRatio) {
+    const std::string text = all(summarise_results({comparison(1e-29, 0.3)}));
+    EXPECT_NE(text.find("Couplet is exact to rounding; the printed method leaves 0.6 and TRIP 0.3"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("e2"), std::string::npos) << text;
+}
+
+TEST(SummaryTest, WithoutTheComparisonThereIsNone) {
+    EXPECT_TRUE(summarise_results({{.name = "eps1"}}).lines.empty());
+    EXPECT_TRUE(summarise_results({{.name = "comparison"}}).sentences.empty());
+}
+
+}  // namespace
+}  // namespace couplet

@@ -1,0 +1,117 @@
+"""Opens report.html in a real browser: every figure is drawn, nothing is logged, nothing sticks out on a phone."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("COUPLET_BUILD_DIR", ROOT / "build" / "release"))
+EXPERIMENTS = ["eps1", "r1_synthetic", "heterogeneous", "analysis"]
+
+# Runs inside the page and tells the frame around it what the browser made of it.
+PROBE = """<script>
+addEventListener('load', () => {
+  const figures = [...document.querySelectorAll('figure')].map(figure => {
+    const svg = figure.querySelector(':scope > svg');
+    const box = svg ? svg.getBoundingClientRect() : {width: 0, height: 0};
+    const drawn = svg ? svg.getBBox() : {width: 0, height: 0};
+    return {title: figure.querySelector('h3').textContent, width: box.width, height: box.height,
+            drawn: drawn.width, marks: svg ? svg.querySelectorAll('.mark').length : 0,
+            colour: svg && svg.querySelector('.mark') ? getComputedStyle(svg.querySelector('.mark')).stroke : '',
+            label: svg ? svg.getAttribute('aria-label') : '', rows: figure.querySelectorAll('tbody tr').length};
+  });
+  const text = document.querySelector('svg .tick').getBoundingClientRect().height;
+  parent.postMessage(JSON.stringify({figures, text, width: document.documentElement.scrollWidth, window: innerWidth,
+                                     background: getComputedStyle(document.body).backgroundColor}), '*');
+});
+</script></body>"""
+FRAME = """<!DOCTYPE html><body style="margin:0"><iframe src="probe.html" style="border:0;width:%dpx;height:900px"></iframe>
+<pre id="answer"></pre><script>
+addEventListener('message', event => { document.getElementById('answer').textContent = event.data; });
+</script></body>"""
+
+
+def browser() -> str:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium: scripts/install-deps installs it")
+    return path
+
+
+def run_browser(page: pathlib.Path, *flags: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+         "--log-level=0", "--virtual-time-budget=5000", f"--user-data-dir={page.parent / 'profile'}", *flags, page.as_uri()],
+        text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("report")
+    subprocess.run([BUILD / "bin" / "couplet", "reproduce", "quick", *EXPERIMENTS, "-o", folder / "out", "--repeats", "2",
+                    "--cache", folder / "tuning.json", "--quiet"],
+                   check=True, stdout=subprocess.DEVNULL, timeout=600)
+    return folder / "out" / "report.html"
+
+
+def probe(report: pathlib.Path, width: int, folder: pathlib.Path, *flags: str) -> dict:
+    page = report.read_text()
+    assert page.count("</body>") == 1
+    (folder / "probe.html").write_text(page.replace("</body>", PROBE))
+    frame = folder / "frame.html"
+    frame.write_text(FRAME % width)
+    done = run_browser(frame, "--dump-dom", "--window-size=1400,1000", *flags)
+    match = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert match and match.group(1), f"the page did not answer\n{done.stderr[-2000:]}"
+    return json.loads(match.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_figure_is_drawn(report, tmp_path, width):
+    page = report.read_text()
+    seen = probe(report, width, tmp_path)
+    assert len(seen["figures"]) == page.count("<figure>") >= 15
+    for figure in seen["figures"]:
+        assert figure["width"] > 250 and figure["height"] > 80, figure
+        assert figure["drawn"] > 200 and figure["marks"] >= 4 and figure["rows"] >= 2, figure
+        assert figure["label"], figure
+        assert figure["colour"] not in ("", "none", "rgb(0, 0, 0)"), figure
+    assert seen["width"] <= seen["window"], "the page scrolls sideways"
+    assert seen["text"] >= 9, "the numbers at the axes are too small to read"
+
+
+def test_a_dark_screen_gets_a_dark_page(report, tmp_path):
+    light = probe(report, 800, tmp_path, "--blink-settings=preferredColorScheme=1")
+    dark = probe(report, 800, tmp_path, "--blink-settings=preferredColorScheme=0")
+    brightness = lambda seen: sum(map(int, re.findall(r"\d+", seen["background"])[:3]))
+    assert brightness(light) > 700
+    assert brightness(dark) < 200
+
+
+def test_nothing_is_logged_and_nothing_is_fetched(report):
+    done = run_browser(report, "--dump-dom")
+    assert done.returncode == 0
+    assert "Who wins" in done.stdout
+    assert "CONSOLE" not in done.stderr, done.stderr
+    page = report.read_text()
+    assert not re.search(r'(?:src|href)="(?!#|data:|[a-z0-9_]+\.(?:csv|json)")', page)
+    assert "<script" not in page and "url(" not in page
+
+
+def test_every_link_leads_somewhere(report):
+    page = report.read_text()
+    for link in re.findall(r'href="([^"]+)"', page):
+        if link.startswith("#"):
+            assert f'id="{link[1:]}"' in page, link
+        elif not link.startswith("data:"):
+            assert (report.parent / link).exists(), link
+
+
+def test_it_prints(report, tmp_path):
+    pdf = tmp_path / "report.pdf"
+    run_browser(report, f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
+    assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 20_000
