@@ -26,7 +26,6 @@ OURS = [["--rank", "5"], ["--rank", "10"], ["--rank", "20"], ["--rank", "40"],
         ["--rank", "5", "--eps1", "0.1", "--eps2", "0.1"], ["--rank", "10", "--eps1", "0.1", "--eps2", "0.1"],
         ["--rank", "20", "--eps1", "0.1", "--eps2", "0.1"], ["--rank", "40", "--eps1", "0.1", "--eps2", "0.1"],
         ["--eps", "0.5"], ["--eps", "0.7"]]
-CP = ["trip", "fedgtf-ef", "fedgtf-ef-pc", "dpfact", "dpsgd", "cidertf"]
 
 
 def couplet(binary, arguments):

@@ -112,6 +112,23 @@ void CpRun::train(const std::function<void(Index)>& round) {
         }
     }
     report(run_.options_.progress, "rounds", options_.rounds, options_.rounds);
+    if (network_of(method_) == Network::decentralized) agree();
+}
+
+void CpRun::agree() {
+    spread_ = disagreement();
+    constexpr double rounding = 1e-12;
+    if (spread_ <= rounding) return;
+    for (Index message = 0; message < 2 * (clients() - 1); ++message) traffic_.up(shared_numbers());
+    Factors mean = clone(clients_.front().factors);
+    for (std::size_t n = 1; n < mean.size(); ++n) {
+        for (Index k = 1; k < clients(); ++k) add_scaled(mean[n], 1, client(k).factors[n]);
+        for (Index i = 0; i < mean[n].size(); ++i) mean[n].data()[i] /= static_cast<double>(clients());
+    }
+    for (CpClient& c : clients_) {
+        for (std::size_t n = 1; n < mean.size(); ++n) c.factors[n] = Matrix<double>::copy(mean[n].view());
+    }
+    evaluate(rounds_);
 }
 
 bool CpRun::evaluate(Index round) {
@@ -210,7 +227,7 @@ MethodResult CpRun::finish() {
         traffic_.store(result, clients());
     } else {
         traffic_.store_links(result, 2 * static_cast<Index>(graph_.edges().size()));
-        result.consensus = ConsensusReport{second_modulus(weights_.view()), rounds_, disagreement()};
+        result.consensus = ConsensusReport{second_modulus(weights_.view()), rounds_, spread_};
     }
     result_.simulation = run_.finish();
     result_.tuning = tuning_;

@@ -71,6 +71,9 @@ class CpRun {
     void count_evaluation();
     void check_finite(double objective, Index round) const;
     void fit_clients();
+    /// Peers that still differ take the mean of their shared factors, summed up a tree and sent down it: counted. One
+    /// more point of the trace. Otherwise each would report with features of its own, and not federating would win.
+    void agree();
     /// How far apart the peers' shared factors are: the root of sum_k ||A_k - mean||^2 / sum_k ||A_k||^2.
     double disagreement() const;
 
@@ -84,6 +87,7 @@ class CpRun {
     Matrix<double> weights_;
     Traffic traffic_;
     double norm2_ = 0;
+    double spread_ = 0;  ///< disagreement() after the last round
     double best_objective_ = 0;
     Index stale_ = 0;  ///< evaluations without progress
     Index rounds_ = 0;

@@ -30,7 +30,7 @@ Tuning default_tuning(Method method, Index rank) {
         case Method::dpsgd:
             return {.step = 1, .decay = 0, .fibers = fibers, .tau = 1};
         case Method::cidertf:
-            return {.step = 1, .decay = 0.01, .fibers = fibers, .tau = 8, .threshold = 1e-6, .gossip = 0.5};
+            return {.step = 1, .decay = 0.01, .fibers = fibers, .tau = 8, .threshold = 1e-6, .gossip = 1};
         default:
             return {};
     }
@@ -77,7 +77,7 @@ constexpr Grid dpfact_grid = two_samples(
 constexpr Grid dpsgd_grid = two_samples(
     [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 1 : 4}; });
 constexpr Grid cidertf_grid = two_samples(
-    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 8 : 16}; });
+    [](int choice) { return Tuning{.step = steps[static_cast<std::size_t>(choice % 3)], .tau = choice < 3 ? 4 : 12}; });
 
 std::string number_text(double value) {
     std::string text = std::to_string(value);

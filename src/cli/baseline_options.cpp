@@ -92,7 +92,7 @@ void add_tuning_options(CLI::App& app, Tuning& tuning) {
              tuning.noise);
     add_real(app, "threshold", "cidertf: relative squared change of a factor that is worth a message", "1e-06",
              tuning.threshold);
-    add_real(app, "gossip", "cidertf: step towards the neighbours", "0.5", tuning.gossip);
+    add_real(app, "gossip", "cidertf: step towards the neighbours", "1", tuning.gossip);
 }
 
 void add_cache_options(CLI::App& app, BaselineFlags& flags) {

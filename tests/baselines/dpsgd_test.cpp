@@ -40,7 +40,8 @@ TEST(Dpsgd, PeersOfASparseGraphStayApart) {
     const auto result = run_method(Method::dpsgd, MemorySource(cp_clients(5, {6, 5, 4}, 2)), std::move(options), exact);
     EXPECT_GT(result.simulation.consensus->error, 1e-6);
     EXPECT_LT(result.simulation.consensus->error, 1);
-    EXPECT_EQ(result.simulation.numbers_total, 6 * 2 * 4 * (5 + 4) * 2);  // rounds, directions, links, numbers
+    EXPECT_EQ(result.simulation.numbers_total,
+              (6 + 1) * 2 * 4 * (5 + 4) * 2);  // rounds and the mean, directions, links, numbers
 }
 
 TEST(Dpsgd, SendsTheSharedFactorsOverEveryLinkInEveryRound) {

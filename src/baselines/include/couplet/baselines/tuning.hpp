@@ -27,8 +27,8 @@ struct Tuning {
     std::optional<Index> fibers = {};
     /// Local steps between two exchanges, >= 1. All but trip and fedgtf-ef.
     std::optional<Index> tau = {};
-    /// trip: penalty relative to the mean eigenvalue of the clients' Khatri-Rao Gram matrices, > 0. dpfact: part of the way
-    /// that the server moves to the clients' mean in a round, 0 < rho <= 1; a client is pulled back by rho / K.
+    /// trip: penalty relative to the mean eigenvalue of the clients' Khatri-Rao Gram matrices, > 0. dpfact: part of the
+    /// way that the server moves to the clients' mean in a round, 0 < rho <= 1; a client is pulled back by rho / K.
     std::optional<double> rho = {};
     /// fedgtf-ef, fedgtf-ef-pc: a step also shrinks the factor by step x prox, a ridge. dpfact: a step shrinks the
     /// columns of A_1 by step x prox of the largest one's norm (l2,1). 0 <= prox < 1.
