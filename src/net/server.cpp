@@ -14,6 +14,7 @@
 #include "doorman.hpp"
 #include "exchange.hpp"
 #include "federation.grpc.pb.h"
+#include "grpc_log.hpp"
 #include "watchdog.hpp"
 
 namespace couplet::net {
@@ -264,12 +265,15 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
 }  // namespace
 
 struct Server::Parts {
+    GrpcLog handshakes;
     FederationService service;
     std::unique_ptr<grpc::Server> server;
 };
 
 Server::Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, Log& log)
-    : parts_(new Parts{{kit, credentials.has_value(), room, log}, nullptr}) {
+    : parts_(new Parts{GrpcLog([&room](const std::string& why) { room.refused("", "a connection: " + why); }),
+                       {kit, credentials.has_value(), room, log},
+                       nullptr}) {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     set_limits(builder, kit.roster.size());
