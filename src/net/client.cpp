@@ -47,17 +47,20 @@ class Work {
     const wire::JobId& job() const { return job_; }
     wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
 
-    /// The answer to a question, from before if it was asked before.
+    /// The answer to a question, from before if it was asked before; null when none is wanted.
     const wire::Message* answer(const wire::Message& question) {
-        if (answer_ && answer_->route == question.route) return &*answer_;
+        const auto* notice = std::get_if<wire::StartNotice>(&question.body);
+        const bool known = answer_ && answer_->route == question.route;
+        if (notice != nullptr && notice->received) {
+            // Only the printed method needs here what it computed at the start.
+            if (!known && spec_.job.aggregate == Aggregate::average) compute(*notice);
+            return nullptr;
+        }
+        if (known) return &*answer_;
         const Stopwatch watch(seconds_);
         std::optional<FromClient> reply;
-        if (const auto* notice = std::get_if<wire::StartNotice>(&question.body)) {
-            // Only the printed method needs what it computed here again.
-            if (notice->received && spec_.job.aggregate != Aggregate::average) return nullptr;
-            if (!notice->received || !computed_) reply = star_->receive(notice->start);
-            computed_ = true;
-            if (notice->received) return nullptr;
+        if (notice != nullptr) {
+            reply = star_->receive(notice->start);
         } else {
             reply = star_->receive(complete(std::get<SumRequest>(question.body)));
         }
@@ -121,6 +124,10 @@ class Work {
         result_.bytes_down += static_cast<double>(serialised_bytes(request));
         return {request.pass, request.want, std::move(basis)};
     }
+    void compute(const wire::StartNotice& notice) {
+        const Stopwatch watch(seconds_);
+        star_->receive(notice.start);
+    }
     void count(double numbers, Index bytes) {
         result_.numbers_up += numbers;
         result_.bytes_up += static_cast<double>(bytes);
@@ -132,7 +139,6 @@ class Work {
     PreparedClient data_;
     std::optional<StarClient> star_;
     Hello hello_;
-    bool computed_ = false;
     std::optional<wire::Message> answer_;
     wire::Report report_;
     ClientResult result_;
