@@ -14,7 +14,7 @@ namespace couplet {
 
 /// What one peer tells another: a consensus state; a basis or the result, flooded or sent down a tree; totals or a
 /// merge on the way up a tree.
-using PeerBody = std::variant<std::vector<double>, Matrix<double>, FeaturesMessage, Start, MergeState>;
+using PeerBody = std::variant<Released<std::vector<double>>, Matrix<double>, FeaturesMessage, Start, MergeState>;
 
 /// `step` counts the sub-protocols of a job, the same at every peer. The body is shared, not copied, between the
 /// neighbours it goes to.
