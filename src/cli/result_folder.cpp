@@ -49,6 +49,16 @@ void save_personal(const fs::path& path, const Matrix<double>& personal, const M
     save_model(path, model, overwrite);
 }
 
+void save_features(const fs::path& path, const Features& features, const Labels& labels, nlohmann::json metadata,
+                   bool overwrite) {
+    auto model = to_model(features.train.clone(), 2);
+    model.labels = labels;
+    model.metadata = std::move(metadata);
+    model.metadata["orthonormal"] = features.orthonormal;
+    model.metadata["sigma"] = features.sigma;
+    save_model(path, model, overwrite);
+}
+
 ResultFolder::ResultFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {
     std::error_code failed;
     fs::create_directories(folder_, failed);
@@ -78,16 +88,11 @@ void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const M
 }
 
 void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata) {
-    auto model = to_model(features.train.clone(), 2);
-    model.labels = labels;
-    model.metadata = std::move(metadata);
-    model.metadata["orthonormal"] = features.orthonormal;
-    model.metadata["sigma"] = features.sigma;
     for (const fs::path& file : files_of_ours(folder_)) {
         const std::string name = file.filename().string();
         if (name != features_name && !written_.contains(name)) fs::remove(file);
     }
-    save_model(folder_ / features_name, model, overwrite_);
+    save_features(folder_ / features_name, features, labels, std::move(metadata), overwrite_);
     finished_ = true;
 }
 

@@ -38,4 +38,8 @@ class ResultFolder {
 void save_personal(const std::filesystem::path& path, const Matrix<double>& personal, const ModeLabels& labels,
                    const nlohmann::json& metadata, bool overwrite);
 
+/// Writes the shared cores as a features model.
+void save_features(const std::filesystem::path& path, const Features& features, const Labels& labels,
+                   nlohmann::json metadata, bool overwrite);
+
 }  // namespace couplet::cli

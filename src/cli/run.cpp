@@ -98,7 +98,8 @@ int run(int argc, const char* const* argv) {
     } catch (const InputError& error) {
         return complain(line.name(), line.message(error), bad_input);
     } catch (const Error& error) {
-        return complain(line.name(), line.message(error), failed);
+        const int status = complain(line.name(), line.message(error), failed);
+        return caught_signal() != 0 ? 128 + caught_signal() : status;
     } catch (const std::bad_alloc&) {
         return complain(line.name(),
                         "memory: the system gave no more; expected enough for the tensor and its workspace. "

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -15,15 +16,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Folders {
+/// What the waiting thread does on a signal.
+struct Shared {
     std::mutex mutex;
-    std::vector<fs::path> paths;
+    std::vector<fs::path> folders;
+    std::function<void()> stop;
+    std::atomic<int> caught{0};
 };
 
 /// Never destroyed: the waiting thread may need it while the process ends.
-Folders& folders() {
-    static auto* const shared = new Folders;
-    return *shared;
+Shared& shared() {
+    static auto* const only = new Shared;
+    return *only;
 }
 
 bool is_ignored(int signal) {
@@ -33,12 +37,19 @@ bool is_ignored(int signal) {
 
 /// A thread that waits may lock, allocate and read folders, which a signal handler may not.
 [[noreturn]] void wait_for(sigset_t signals) {
-    int signal = 0;
-    while (::sigwait(&signals, &signal) != 0) continue;
-    Folders& known = folders();
-    const std::lock_guard lock(known.mutex);
-    for (const fs::path& folder : known.paths) remove_temporaries(folder, ::getpid());
-    ::_exit(128 + signal);
+    for (;;) {
+        int signal = 0;
+        while (::sigwait(&signals, &signal) != 0) continue;
+        Shared& known = shared();
+        const std::lock_guard lock(known.mutex);
+        if (known.stop && known.caught == 0) {
+            known.caught = signal;
+            known.stop();
+            continue;
+        }
+        for (const fs::path& folder : known.folders) remove_temporaries(folder, ::getpid());
+        ::_exit(128 + signal);
+    }
 }
 
 }  // namespace
@@ -50,16 +61,28 @@ void watch_signals() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         if (!is_ignored(signal)) ::sigaddset(&signals, signal);
     }
-    folders();
+    shared();
     // Every later thread inherits the mask, so only the waiting one takes these signals.
     ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::thread(wait_for, signals).detach();
 }
 
+StopOnSignal::StopOnSignal(std::function<void()> stop) {
+    const std::lock_guard lock(shared().mutex);
+    shared().stop = std::move(stop);
+}
+
+StopOnSignal::~StopOnSignal() {
+    const std::lock_guard lock(shared().mutex);
+    shared().stop = nullptr;
+}
+
+int caught_signal() noexcept { return shared().caught; }
+
 void clean_on_interrupt(const fs::path& folder) {
-    Folders& known = folders();
+    Shared& known = shared();
     const std::lock_guard lock(known.mutex);
-    known.paths.push_back(folder.empty() ? fs::path(".") : folder);
+    known.folders.push_back(folder.empty() ? fs::path(".") : folder);
 }
 
 void remove_temporaries(const fs::path& folder, pid_t process) noexcept {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <functional>
 
 namespace couplet::cli {
 
@@ -10,6 +11,19 @@ namespace couplet::cli {
 /// clean_on_interrupt() and end it with 128 + the signal; those ignored at the start (nohup) stay ignored. A closed
 /// pipe becomes a write error instead of a signal. Call before any thread starts.
 void watch_signals();
+
+/// While it lives, the first of these signals calls `stop`, from another thread, instead of ending the process; the
+/// next one ends it as ever. One at a time.
+class StopOnSignal {
+  public:
+    explicit StopOnSignal(std::function<void()> stop);
+    ~StopOnSignal();
+    StopOnSignal(const StopOnSignal&) = delete;
+    StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
+
+/// The signal that has called a StopOnSignal; 0 when none did.
+int caught_signal() noexcept;
 
 /// The folder of an output: temporary names appear there.
 void clean_on_interrupt(const std::filesystem::path& folder);

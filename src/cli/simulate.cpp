@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
-#include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/sim/reference.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "federation.hpp"
 #include "format.hpp"
+#include "job_options.hpp"
 #include "phase_lines.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
@@ -31,22 +31,10 @@ namespace {
 struct Options {
     FederationInput input;
     std::string method = "ctt";
-    JobOptions job;
-    std::string scale_clients = "none";
-    double heldout = 0;
-    std::string save_state;
-    std::string resume;
+    JobFlags flags;
     bool dry_run = false;
     std::string output;
 };
-
-void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
-                  const std::string& only) {
-    for (const char* option : options) {
-        if (app.count(option) == 0) continue;
-        throw InputError({option, "given with " + with, only, "Leave it out."});
-    }
-}
 
 /// An option that would do nothing is refused: the user meant something by it.
 void check_combination(const CLI::App& app, const Options& options) {
@@ -62,7 +50,7 @@ void check_combination(const CLI::App& app, const Options& options) {
         }
         return;
     }
-    const Job job = resolve_job(options.job);
+    const Job job = resolve_job(options.flags.job);
     if (job.network == Network::star) {
         refuse_given(app, {"--graph", "--weights", "--consensus", "--iterations"}, "--network star",
                      "it with --network decentralized only");
@@ -70,10 +58,7 @@ void check_combination(const CLI::App& app, const Options& options) {
         refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
                      "it with --aggregate subspace or average: stack merges along a tree of the graph");
     }
-    if (job.aggregate != Aggregate::subspace) {
-        refuse_given(app, {"--sketch", "--passes"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
-                     "it with --aggregate subspace only");
-    }
+    refuse_idle_flags(app, job);
     if (options.dry_run) {
         refuse_given(app, {"--output", "--save-state", "--heldout"}, "--dry-run", "nothing to fit or to write");
     }
@@ -85,29 +70,30 @@ Index training_rows(Index rows, double heldout) {
 }
 
 void warn_of_caps(const Federation& federation, const Options& options, const Session& session) {
-    if (options.method != "ctt" || !options.job.rank || resolve_job(options.job).aggregate == Aggregate::average)
+    if (options.method != "ctt" || !options.flags.job.rank ||
+        resolve_job(options.flags.job).aggregate == Aggregate::average)
         return;
     constexpr std::size_t most_named = 8;
     std::vector<std::string> capped;
     std::size_t count = 0;
     for (Index k = 0; k < federation.clients(); ++k) {
-        const Index rows = training_rows(federation.rows[static_cast<std::size_t>(k)], options.heldout);
+        const Index rows = training_rows(federation.rows[static_cast<std::size_t>(k)], options.flags.heldout);
         const Index cap = std::min(rows, federation.features.size());
-        if (cap >= *options.job.rank) continue;
+        if (cap >= *options.flags.job.rank) continue;
         if (++count <= most_named) capped.push_back(fmt::format("{} ({})", federation.name(k), cap));
     }
     if (count == 0) return;
     const std::string more = count > most_named ? fmt::format(" and {} more", count - most_named) : "";
     session.note(fmt::format("warning: --rank {} is more than {} of {} clients can give: {}{}; theirs is capped",
-                             *options.job.rank, count, federation.clients(), fmt::join(capped, ", "), more));
+                             *options.flags.job.rank, count, federation.clients(), fmt::join(capped, ", "), more));
 }
 
 void claim_outputs(const Options& options, const Session& session) {
-    session.claim_output(options.save_state, options.input.files);
-    if (options.save_state.empty() || options.output.empty()) return;
+    session.claim_output(options.flags.save_state, options.input.files);
+    if (options.flags.save_state.empty() || options.output.empty()) return;
     const auto features = std::filesystem::path(options.output) / "features.npz";
-    if (std::filesystem::path(options.save_state).lexically_normal() != features.lexically_normal()) return;
-    throw InputError({"--save-state", shown(options.save_state), "another name than that of the features",
+    if (std::filesystem::path(options.flags.save_state).lexically_normal() != features.lexically_normal()) return;
+    throw InputError({"--save-state", shown(options.flags.save_state), "another name than that of the features",
                       "For example: --save-state state.npz"});
 }
 
@@ -140,13 +126,13 @@ void require_fit(const MergeState& state, const Federation& federation, const st
 }
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
-    options.job.seed = session.seed();
+    options.flags.job.seed = session.seed();
     check_combination(app, options);
     claim_outputs(options, session);
-    SimulationOptions how{.job = options.job,
-                          .scale_clients = options.scale_clients == "norm",
-                          .heldout = options.heldout,
-                          .save_state = !options.save_state.empty(),
+    SimulationOptions how{.job = options.flags.job,
+                          .scale_clients = options.flags.preparation().scale_clients,
+                          .heldout = options.flags.heldout,
+                          .save_state = !options.flags.save_state.empty(),
                           .dry_run = options.dry_run,
                           .progress = phase_lines(session)};
     SimulationReport report{.federation = open_federation(options.input, session),
@@ -154,13 +140,13 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                             .method = options.method,
                             .dry_run = options.dry_run,
                             .output = options.output,
-                            .state = options.save_state,
+                            .state = options.flags.save_state,
                             .seed = session.seed()};
     const Federation& federation = report.federation;
-    if (!options.resume.empty()) {
-        how.resume = load_state(options.resume);
+    if (!options.flags.resume.empty()) {
+        how.resume = load_state(options.flags.resume);
         report.resumed_clients = how.resume->ledger.clients;
-        require_fit(*how.resume, federation, options.resume);
+        require_fit(*how.resume, federation, options.flags.resume);
     }
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
@@ -175,26 +161,9 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     }
     report.result = compute(federation, options, std::move(how));
     const Json json = simulation_json(report);
-    if (report.result.state) save_state(options.save_state, *report.result.state, session.force());
+    if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
     if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
     session.print(json, simulation_text(report));
-}
-
-double parse_fraction(const std::string& option, const std::string& text) {
-    double value = 0;
-    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
-        throw InputError({option, shown(text), "a number from 0 up to, but not including, 1",
-                          "It is a part of every client's patients: 0.2 is one in five."});
-    }
-    return value;
-}
-
-/// An option whose text goes through `take`.
-void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
-              const std::string& description, std::function<void(const std::string&)> take) {
-    app.add_option_function<std::string>(name, std::move(take), description)
-        ->type_name(type)
-        ->default_str(shown_default);
 }
 
 void add_input_options(CLI::App& app, const std::shared_ptr<Options>& options) {
@@ -214,51 +183,18 @@ void add_input_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     });
 }
 
-void add_job_options(CLI::App& app, const std::shared_ptr<Options>& options) {
-    JobOptions& job = options->job;
+void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+    JobOptions& job = options->flags.job;
     add_choice(app, "--method", {"ctt", "centralized", "local"}, options->method,
                "ctt: the federation; centralized: all rows on one pile, what it is measured against; local: every "
                "client alone with features of its own");
-    const auto word = [&](const std::string& name, const std::vector<std::string>& words, const std::string& standard,
-                          const std::string& description, std::function<void(const std::string&)> take) {
-        add_text(
-            app, name, fmt::format("{}", fmt::join(words, "|")), standard, description,
-            [name, words, take = std::move(take)](const std::string& text) { take(parse_choice(name, words, text)); });
-    };
-    word("--network", {"star", "decentralized"}, "star",
-         "A coordinator in the middle, or clients that talk to neighbours",
-         [&job](const auto& text) { job.network = parse_network(text); });
-    word("--aggregate", {"stack", "average", "subspace"}, "stack in a star, subspace decentralized",
-         "How features become common. stack: best common row space of what clients send, certified; average: the "
-         "printed method, element-wise mean; subspace: only sums travel",
-         [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
-    add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
-        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
-    });
-    const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
-                         std::optional<double>& value) {
-        add_text(app, name, "E", standard, description,
-                 [name, &value](const auto& text) { value = parse_eps(name, text); });
-    };
-    eps("--eps", "0.1 when no rank and no other error is given", "One certified relative error of everything (stack)",
-        job.eps);
-    eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack, average)", job.eps1);
-    eps("--eps2", "0.01; 0.05 with average", "Relative error of the shared cores", job.eps2);
-    app.add_flag_callback(
-        "--refit", [&job] { job.refit = true; },
-        "Every client fits its personal core to the shared features (default, except with average)");
-    app.add_flag_callback(
-        "--no-refit", [&job] { job.refit = false; }, "Keep the personal cores from before the exchange (average only)");
-    word("--sketch", {"auto", "random", "gram"}, "auto",
-         "subspace: clients send products with a random block, or their Gram matrix; auto takes the smaller",
-         [&job](const auto& text) { job.sketch = parse_sketch(text); });
-    add_text(app, "--passes", "N", "3", "subspace: passes over the data with a random block", [&job](const auto& text) {
-        job.passes = static_cast<int>(parse_count({"--passes", "N", 1, 50, "Three are usually enough."}, text));
-    });
+    add_word(app, "--network", {"star", "decentralized"}, "star",
+             "A coordinator in the middle, or clients that talk to neighbours",
+             [&job](const auto& text) { job.network = parse_network(text); });
 }
 
 void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options) {
-    JobOptions& job = options->job;
+    JobOptions& job = options->flags.job;
     add_text(app, "--graph", "GRAPH", "complete",
              "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S), paper8, or "
              "file:PATH with two node numbers a line",
@@ -279,17 +215,10 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_input_options(app, options);
-    add_job_options(app, options);
+    add_method_options(app, options);
+    add_job_flags(app, options->flags);
     add_network_options(app, options);
-    add_choice(app, "--scale-clients", {"none", "norm"}, options->scale_clients,
-               "norm: every client counts alike, whatever the size of its numbers");
-    add_text(app, "--heldout", "FRACTION", "0",
-             "Part of each client's patients kept out of the job, then embedded with the frozen features",
-             [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
-    add_text(app, "--save-state", "FILE.npz", "", "Keep the merge, so that more clients can join later (star, stack)",
-             [options](const auto& text) { options->save_state = text; });
-    add_text(app, "--resume", "FILE.npz", "", "Let these clients join a merge that --save-state kept",
-             [options](const auto& text) { options->resume = text; });
+    add_data_flags(app, options->flags);
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
         ->type_name("DIR");

@@ -30,6 +30,7 @@ struct Verb {
 inline constexpr std::string_view tensors_group = "Tensors";
 inline constexpr std::string_view arithmetic_group = "Tensor-train arithmetic";
 inline constexpr std::string_view federation_group = "Federation";
+inline constexpr std::string_view network_group = "Federation over a network";
 inline constexpr std::string_view shell_group = "Shell";
 
 /// All verbs in the order of the help; those of one group are neighbours.

@@ -15,6 +15,10 @@
     VERB(data)                      \
     VERB(simulate)                  \
     VERB(project)                   \
+    VERB(provision)                 \
+    VERB(coordinator)               \
+    VERB(client)                    \
+    VERB(status)                    \
     VERB(completion)
 
 namespace couplet::cli {

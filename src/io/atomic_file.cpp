@@ -54,21 +54,22 @@ void sync_path(const fs::path& path, int flags, const fs::path& named) {
     if (code != 0 && code != EINVAL) fail_writing(named, code);
 }
 
-/// Creates a file with a name of its own in `folder`; permissions follow the umask as for any new file.
-int create_temporary(const fs::path& folder, fs::path& name) {
+/// Creates a file with a name of its own in `folder`.
+int create_temporary(const fs::path& folder, unsigned permissions, fs::path& name) {
     static std::atomic<unsigned> counter{0};
     for (;;) {
         name = folder / (".couplet-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
-        const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
         if (descriptor >= 0 || errno != EEXIST) return descriptor;
     }
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path, bool overwrite) : path_(std::move(path)), overwrite_(overwrite) {
+AtomicFile::AtomicFile(fs::path path, bool overwrite, unsigned permissions)
+    : path_(std::move(path)), overwrite_(overwrite) {
     require_output(path_, overwrite);
-    descriptor_ = create_temporary(folder_of(path_), temporary_);
+    descriptor_ = create_temporary(folder_of(path_), permissions, temporary_);
     if (descriptor_ < 0) fail_writing(path_, errno);
 }
 

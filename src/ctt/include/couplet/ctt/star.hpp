@@ -69,6 +69,8 @@ class StarCoordinator {
     bool finished() const noexcept { return finished_; }
     /// Rounds of communication so far: one for every wave of messages up or features down (hello and start excluded).
     Index rounds() const noexcept { return rounds_; }
+    /// Numbers in the sum that the last request asks for; 0 when there was none.
+    Index sum_length() const noexcept { return subspace_ && request_sent_ ? subspace_->sum_length() : 0; }
     /// Starts from a saved merge (stack only); call before the first upload.
     void resume(MergeState state);
     /// The merge so far, for --save-state (stack only).

@@ -13,7 +13,8 @@ class AtomicFile {
   public:
     /// Throws InputError when the folder is missing or not writable, when something other than a regular file
     /// is in the way, or when the file exists and `overwrite` is false.
-    AtomicFile(std::filesystem::path path, bool overwrite);
+    /// `permissions` are cut by the umask as for any new file; 0600 keeps a secret.
+    AtomicFile(std::filesystem::path path, bool overwrite, unsigned permissions = 0666);
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;

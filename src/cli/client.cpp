@@ -1,0 +1,94 @@
+#include "couplet/net/client.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "duration.hpp"
+#include "federation.hpp"
+#include "network_report.hpp"
+#include "result_folder.hpp"
+#include "signals.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string kit;
+    std::string data;
+    Duration deadline = std::chrono::minutes(10);
+    bool insecure = false;
+    std::string output;
+};
+
+void keep(const net::ClientResult& result, const JobOutput& output, const Federation& federation) {
+    const nlohmann::json metadata{{"job", result.job}, {"version", version()}};
+    save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), metadata, true);
+    nlohmann::json shared = metadata;
+    shared["seed"] = result.spec.job.seed;
+    if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
+    save_features(output.file("features.npz"), result.features, federation.feature_labels, std::move(shared), true);
+}
+
+void execute(const Options& options, const Session& session) {
+    const net::Kit kit = net::load_kit(options.kit);
+    const Federation federation = open_federation({.files = {options.data}}, session);
+    const std::string folder = options.output.empty() ? options.kit : options.output;
+    const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
+    net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    net::ClientOptions how{.deadline = options.deadline,
+                           .insecure = options.insecure,
+                           .on_join = [&](const std::string& job) { output.require_free(job); },
+                           .deliver = [&](const net::ClientResult& result) { keep(result, output, federation); }};
+    net::Client client(kit, federation.source->client(0), std::move(how), log);
+    const StopOnSignal guard([&client] { client.stop(); });
+    try {
+        const net::ClientResult result = client.run();
+        session.print(client_json(result, folder), client_text(result, folder));
+    } catch (const InputError& error) {
+        throw federation.named(error);
+    }
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("--kit", options->kit, "Folder that couplet provision made for this client")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--data", options->data, "This client's tensor: .npy, .csv, .csv.gz or .tns; it stays here")
+        ->type_name("FILE")
+        ->required();
+    add_deadline(app, "10m", options->deadline,
+                 "How long the coordinator may stay out of reach: 60s, 10m, 2h, none. Until then it is tried again");
+    app.add_flag("--insecure", options->insecure, "No TLS; only with a coordinator on this machine");
+    app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
+        ->type_name("DIR");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb client_verb{
+    .name = "client",
+    .group = network_group,
+    .summary = "take part in a coordinator's job with own data",
+    .description =
+        "Connects to the coordinator of the kit, sends the compressed features of its patients (or sums over all of "
+        "them, "
+        "as the job says) and fits its patients to the shared features it gets back. Data and personal core stay here. "
+        "When the connection breaks or the coordinator restarts, it connects again and goes on.",
+    .output =
+        "Who is in the result, RSE of this client's patients, what was sent and received.\n"
+        "--json: rse, rse_heldout, rel_error_bound (of all together), ranks, personal_ranks, numbers_up_per_client, "
+        "numbers_down_per_client, bytes_up, bytes_down (its own), seconds {clients_max, total}, rounds, method, "
+        "network, "
+        "aggregate, seed, version, job, clients, members, missing, output.\n"
+        "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this client's tensor.",
+    .examples =
+        "couplet client --kit kits/a --data a.npy\n"
+        "couplet client --kit kits/a --data a.npy -o result --deadline 2h",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,134 @@
+#include "couplet/net/coordinator.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/sim/state_file.hpp"
+#include "duration.hpp"
+#include "job_options.hpp"
+#include "network_report.hpp"
+#include "result_folder.hpp"
+#include "signals.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string kit;
+    JobFlags flags;
+    std::optional<Index> min_clients;
+    Duration deadline = std::chrono::seconds(60);
+    std::string late = "refuse";
+    bool insecure = false;
+    std::string output;
+};
+
+Job checked_job(const CLI::App& app, const Options& options) {
+    const Job job = resolve_job(options.flags.job);
+    refuse_idle_flags(app, job);
+    if (job.aggregate != Aggregate::stack) {
+        refuse_given(app, {"--save-state", "--resume"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
+                     "it with --aggregate stack only");
+        if (options.late == "merge") {
+            throw InputError({"--late", fmt::format("merge with --aggregate {}", to_string(job.aggregate)),
+                              "merge with --aggregate stack only", "Leave it out."});
+        }
+    }
+    if (options.flags.heldout > 0 && !job.refit) {
+        throw InputError({"--heldout", "held-out patients without a refit", "--refit",
+                          "Without it there is no personal core for new patients."});
+    }
+    return job;
+}
+
+void execute(const CLI::App& app, Options& options, const Session& session) {
+    options.flags.job.seed = session.seed();
+    const Job job = checked_job(app, options);
+    const net::Kit kit = net::load_kit(options.kit);
+    if (kit.identity.role != net::Role::coordinator) {
+        throw InputError({options.kit, fmt::format("the kit of a {}", net::to_string(kit.identity.role)),
+                          "that of a coordinator", ""});
+    }
+    session.claim_output(options.flags.save_state, {});
+    const std::string folder = options.output.empty() ? options.kit : options.output;
+    const JobOutput output(folder, {"features.npz"}, session.force());
+    clean_on_interrupt(kit.file("job"));
+    net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    net::CoordinatorOptions how{.spec = {job, options.flags.preparation()},
+                                .min_clients = options.min_clients,
+                                .deadline = options.deadline,
+                                .late_merge = options.late == "merge",
+                                .insecure = options.insecure};
+    if (!options.flags.resume.empty()) how.resume = load_state(options.flags.resume);
+    how.on_features = [&](const FeaturesMessage& message, const std::string& id) {
+        nlohmann::json metadata{{"job", id}, {"seed", job.seed}, {"version", version()}};
+        if (message.rel_error_bound) metadata["rel_error_bound"] = *message.rel_error_bound;
+        save_features(output.file("features.npz"), message.features, {}, std::move(metadata), true);
+    };
+    if (!options.flags.save_state.empty()) {
+        how.on_state = [&](const MergeState& state) { save_state(options.flags.save_state, state, true); };
+    }
+    net::Coordinator coordinator(kit, std::move(how), log);
+    output.require_free(coordinator.status().job);
+    const StopOnSignal guard([&coordinator] { coordinator.stop(); });
+    const net::CoordinatorResult result = coordinator.run();
+    session.print(coordinator_json(result, folder), coordinator_text(result, folder));
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("--kit", options->kit, "Folder that couplet provision made for the coordinator")
+        ->type_name("DIR")
+        ->required();
+    add_job_flags(app, options->flags);
+    add_data_flags(app, options->flags);
+    add_text(app, "--min-clients", "N", "everybody on the roster", "Clients without whom the job fails",
+             [options](const std::string& text) {
+                 options->min_clients =
+                     parse_count({"--min-clients", "N", 1, 1'000'000, "It is a number of clients."}, text);
+             });
+    add_deadline(
+        app, "60s", options->deadline,
+        "How long to wait, each time, for clients: 60s, 10m, 2h, none. Then the job goes on with those who are "
+        "there, or fails when they are too few");
+    add_choice(app, "--late", {"refuse", "merge"}, options->late,
+               "Clients that come after the deadline; merge: one merge each when the job is done, also in a later run "
+               "with the same kit (stack)");
+    app.add_flag("--insecure", options->insecure, "No TLS; only on this machine, for trying things out");
+    app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)")->type_name("DIR");
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb coordinator_verb{
+    .name = "coordinator",
+    .group = network_group,
+    .summary = "run a job for the clients of a kit",
+    .description =
+        "Waits for the clients on the kit's roster, merges what they send and gives everybody the shared features; "
+        "ends "
+        "when all have them. Both sides prove who they are with the certificates of their kits (mutual TLS). The "
+        "result "
+        "is that of couplet simulate with the same flags, seed and order of clients, bit for bit.\n\n"
+        "What clients send is kept in the folder job of the kit until it is merged: killed at any moment and started "
+        "again with the same flags, the job continues. A client that is lost on the way is left out when enough others "
+        "remain (--min-clients). While it runs, couplet status and a page on this machine show how it stands.",
+    .output =
+        "A line per client with its rank and RSE, who is in the result, and what was sent.\n"
+        "--json: the fields of couplet simulate --json that a coordinator knows, and job, members, late, missing "
+        "(names), "
+        "output. No rse when a client did not report its own.\n"
+        "-o: features.npz. Also in the kit: log.jsonl, and job with what a restart needs.",
+    .examples =
+        "couplet coordinator --kit kits/coordinator --rank 20\n"
+        "couplet coordinator --kit kits/coordinator --eps 0.1 --min-clients 3 --deadline 10m\n"
+        "couplet coordinator --kit kits/coordinator --rank 20 --late merge",
+    .setup = setup};
+
+}  // namespace couplet::cli

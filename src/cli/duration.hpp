@@ -1,0 +1,21 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace couplet::cli {
+
+using Duration = std::optional<std::chrono::milliseconds>;  ///< nothing: for ever
+
+/// "60s", "500ms", "1.5m", "2h", or "none". Throws InputError that names `option`.
+Duration parse_duration(const std::string& option, const std::string& text);
+
+/// --deadline TIME; `value` holds the default.
+void add_deadline(CLI::App& app, const std::string& shown_default, Duration& value, const std::string& description);
+
+}  // namespace couplet::cli

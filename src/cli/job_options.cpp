@@ -1,0 +1,94 @@
+#include "job_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/number.hpp"
+#include "couplet/io/text.hpp"
+
+namespace couplet::cli {
+
+double parse_fraction(const std::string& option, const std::string& text) {
+    double value = 0;
+    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
+        throw InputError({option, shown(text), "a number from 0 up to, but not including, 1",
+                          "It is a part of every client's patients: 0.2 is one in five."});
+    }
+    return value;
+}
+
+void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
+                  const std::string& only) {
+    for (const char* option : options) {
+        if (app.count(option) == 0) continue;
+        throw InputError({option, "given with " + with, only, "Leave it out."});
+    }
+}
+
+void refuse_idle_flags(const CLI::App& app, const Job& job) {
+    if (job.aggregate == Aggregate::subspace) return;
+    refuse_given(app, {"--sketch", "--passes"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
+                 "it with --aggregate subspace only");
+}
+
+void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
+              const std::string& description, TakeText take) {
+    app.add_option_function<std::string>(name, std::move(take), description)
+        ->type_name(type)
+        ->default_str(shown_default);
+}
+
+void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+              const std::string& shown_default, const std::string& description, TakeText take) {
+    add_text(app, name, fmt::format("{}", fmt::join(words, "|")), shown_default, description,
+             [name, words, take = std::move(take)](const std::string& text) { take(parse_choice(name, words, text)); });
+}
+
+void add_job_flags(CLI::App& app, JobFlags& flags) {
+    JobOptions& job = flags.job;
+    add_word(app, "--aggregate", {"stack", "average", "subspace"}, "stack in a star, subspace decentralized",
+             "How features become common. stack: best common row space of what clients send, certified; average: the "
+             "printed method, element-wise mean; subspace: only sums travel",
+             [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
+    add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
+        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+    });
+    const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
+                         std::optional<double>& value) {
+        add_text(app, name, "E", standard, description,
+                 [name, &value](const auto& text) { value = parse_eps(name, text); });
+    };
+    eps("--eps", "0.1 when no rank and no other error is given", "One certified relative error of everything (stack)",
+        job.eps);
+    eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack, average)", job.eps1);
+    eps("--eps2", "0.01; 0.05 with average", "Relative error of the shared cores", job.eps2);
+    app.add_flag_callback(
+        "--refit", [&job] { job.refit = true; },
+        "Every client fits its personal core to the shared features (default, except with average)");
+    app.add_flag_callback(
+        "--no-refit", [&job] { job.refit = false; }, "Keep the personal cores from before the exchange (average only)");
+    add_word(app, "--sketch", {"auto", "random", "gram"}, "auto",
+             "subspace: clients send products with a random block, or their Gram matrix; auto takes the smaller",
+             [&job](const auto& text) { job.sketch = parse_sketch(text); });
+    add_text(app, "--passes", "N", "3", "subspace: passes over the data with a random block", [&job](const auto& text) {
+        job.passes = static_cast<int>(parse_count({"--passes", "N", 1, 50, "Three are usually enough."}, text));
+    });
+}
+
+void add_data_flags(CLI::App& app, JobFlags& flags) {
+    add_choice(app, "--scale-clients", {"none", "norm"}, flags.scale_clients,
+               "norm: every client counts alike, whatever the size of its numbers");
+    add_text(app, "--heldout", "FRACTION", "0",
+             "Part of each client's patients kept out of the job, then embedded with the frozen features",
+             [&flags](const auto& text) { flags.heldout = parse_fraction("--heldout", text); });
+    add_text(app, "--save-state", "FILE.npz", "", "Keep the merge, so that more clients can join later (star, stack)",
+             [&flags](const auto& text) { flags.save_state = text; });
+    add_text(app, "--resume", "FILE.npz", "", "Let these clients join a merge that --save-state kept",
+             [&flags](const auto& text) { flags.resume = text; });
+}
+
+}  // namespace couplet::cli

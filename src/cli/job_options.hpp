@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "couplet/ctt/job.hpp"
+#include "couplet/ctt/prepare.hpp"
+#include "options.hpp"
+
+namespace couplet::cli {
+
+/// What a job computes, as simulate and coordinator take it.
+struct JobFlags {
+    JobOptions job;
+    std::string scale_clients = "none";
+    double heldout = 0;
+    std::string save_state;
+    std::string resume;
+
+    Preparation preparation() const { return {scale_clients == "norm", heldout}; }
+};
+
+/// --aggregate to --passes. `flags` must outlive the parsing.
+void add_job_flags(CLI::App& app, JobFlags& flags);
+/// --scale-clients, --heldout, --save-state, --resume.
+void add_data_flags(CLI::App& app, JobFlags& flags);
+
+using TakeText = std::function<void(const std::string&)>;
+/// An option whose text goes through `take`.
+void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
+              const std::string& description, TakeText take);
+/// The same for one of a few words.
+void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+              const std::string& shown_default, const std::string& description, TakeText take);
+
+/// Throws InputError for the first of `options` that was given.
+void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
+                  const std::string& only);
+/// Refuses flags of another aggregate, which would do nothing.
+void refuse_idle_flags(const CLI::App& app, const Job& job);
+
+double parse_fraction(const std::string& option, const std::string& text);
+
+}  // namespace couplet::cli

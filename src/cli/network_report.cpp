@@ -1,0 +1,196 @@
+#include "network_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/model.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+#include "signals.hpp"
+
+namespace couplet::cli {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+/// Counts are whole wherever they are no mean.
+Json number(double value) {
+    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+std::string size_text(double bytes) { return bytes_text(static_cast<Index>(std::llround(bytes))); }
+std::string numbers_text(double count) { return count_text(static_cast<Index>(std::llround(count))); }
+
+void add_job(Json& json, const wire::JobSpec& spec, const std::string& job, Index rounds) {
+    json["rounds"] = rounds;
+    json["method"] = "ctt";
+    json["network"] = to_string(spec.job.network);
+    json["aggregate"] = to_string(spec.job.aggregate);
+    json["seed"] = spec.job.seed;
+    json["version"] = version();
+    json["job"] = job;
+}
+
+void add_rse(Rows& rows, double rse) {
+    rows.emplace_back("RSE", fmt::format("{} (relative error {})", number_text(rse), number_text(std::sqrt(rse))));
+}
+
+std::string who_text(const std::vector<std::string>& members, const std::vector<std::string>& missing) {
+    const std::string all =
+        fmt::format("{} of {}: {}", members.size(), members.size() + missing.size(), joined(members));
+    return missing.empty() ? all : fmt::format("{}; without {}", all, joined(missing));
+}
+
+}  // namespace
+
+Json coordinator_json(const net::CoordinatorResult& r, const std::string& output) {
+    Json json;
+    if (r.rse) json["rse"] = *r.rse;
+    if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
+    if (r.rse) json["rse_per_client"] = r.rse_per_client;
+    if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
+    json["ranks"] = r.ranks;
+    json["personal_ranks"] = r.personal_ranks;
+    json["numbers_up_per_client"] = number(r.numbers_up_per_client);
+    json["numbers_down_per_client"] = number(r.numbers_down_per_client);
+    json["numbers_total"] = number(r.numbers_total);
+    json["bytes_up"] = number(r.bytes_up);
+    json["bytes_down"] = number(r.bytes_down);
+    json["seconds"] = {{"clients_max", r.seconds_clients_max},
+                       {"clients_sum", r.seconds_clients_sum},
+                       {"server", r.seconds_server},
+                       {"total", r.seconds_total}};
+    add_job(json, r.spec, r.job, r.rounds);
+    json["clients"] = r.members.size() + r.late.size();
+    if (r.resumed_clients > 0) json["resumed_clients"] = r.resumed_clients;
+    json["members"] = r.members;
+    json["late"] = r.late;
+    json["missing"] = r.missing;
+    json["output"] = output;
+    return json;
+}
+
+Json client_json(const net::ClientResult& r, const std::string& output) {
+    Json json{{"rse", r.rse}};
+    if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
+    if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
+    json["ranks"] = r.features.train.ranks();
+    json["personal_ranks"] = {r.personal_rank};
+    json["numbers_up_per_client"] = number(r.numbers_up);
+    json["numbers_down_per_client"] = number(r.numbers_down);
+    json["bytes_up"] = number(r.bytes_up);
+    json["bytes_down"] = number(r.bytes_down);
+    json["seconds"] = {{"clients_max", r.seconds_client}, {"total", r.seconds_total}};
+    add_job(json, r.spec, r.job, r.rounds);
+    json["clients"] = r.members.size();
+    json["members"] = r.members;
+    json["missing"] = r.missing;
+    json["output"] = output;
+    return json;
+}
+
+std::string coordinator_text(const net::CoordinatorResult& r, const std::string& output) {
+    std::vector<std::string> in = r.members;
+    in.insert(in.end(), r.late.begin(), r.late.end());
+    std::string text;
+    if (r.rse) {
+        std::vector<std::vector<std::string>> lines{{"client", "rank", "RSE"}};
+        for (std::size_t k = 0; k < in.size(); ++k) {
+            lines.push_back({in[k], count_text(r.personal_ranks[k]), number_text(r.rse_per_client[k])});
+        }
+        text = table(lines) + "\n";
+    }
+    Rows rows{{"job", r.job},
+              {"in the result", who_text(in, r.missing)},
+              {"method", fmt::format("star, {}", to_string(r.spec.job.aggregate))},
+              {"ranks", ranks_text(r.ranks)}};
+    if (!r.late.empty()) rows.emplace_back("merged late", joined(r.late));
+    if (r.rse) add_rse(rows, *r.rse);
+    if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
+    if (r.rel_error_bound) {
+        rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
+    }
+    rows.emplace_back("rounds", count_text(r.rounds));
+    rows.emplace_back("sent", fmt::format("{} up, {} down, {} numbers in all", size_text(r.bytes_up),
+                                          size_text(r.bytes_down), numbers_text(r.numbers_total)));
+    rows.emplace_back("time", fmt::format("{}; slowest client {}, server {}", seconds_text(r.seconds_total),
+                                          seconds_text(r.seconds_clients_max), seconds_text(r.seconds_server)));
+    rows.emplace_back("written", output + "/features.npz");
+    return text + fields(rows);
+}
+
+std::string client_text(const net::ClientResult& r, const std::string& output) {
+    Rows rows{{"job", r.job},
+              {"in the result", who_text(r.members, r.missing)},
+              {"method", fmt::format("star, {}", to_string(r.spec.job.aggregate))},
+              {"ranks", ranks_text(r.features.train.ranks())}};
+    add_rse(rows, r.rse);
+    if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
+    if (r.rel_error_bound) {
+        rows.emplace_back("certified",
+                          fmt::format("relative error at most {}, of all together", number_text(*r.rel_error_bound)));
+    }
+    rows.emplace_back(
+        "sent", fmt::format("{} numbers ({}), received {} ({})", numbers_text(r.numbers_up), size_text(r.bytes_up),
+                            numbers_text(r.numbers_down), size_text(r.bytes_down)));
+    rows.emplace_back("time", fmt::format("{}, of which computing {}", seconds_text(r.seconds_total),
+                                          seconds_text(r.seconds_client)));
+    rows.emplace_back("written", fmt::format("{}/features.npz, personal.npz", output));
+    return fields(rows);
+}
+
+std::string status_text(const net::StatusReport& s) {
+    std::vector<std::vector<std::string>> lines{{"client", "state", "patients", "up", "down", "RSE"}};
+    for (const auto& client : s.clients) {
+        lines.push_back({client.name, client.state, client.rows ? count_text(*client.rows) : "",
+                         size_text(client.bytes_up), size_text(client.bytes_down),
+                         client.rse ? number_text(*client.rse) : ""});
+    }
+    Rows rows{{"job", s.job},
+              {"phase", fmt::format("{}, attempt {}, round {}", s.phase, s.attempt, s.round)},
+              {"aggregate", s.aggregate}};
+    if (const std::string waiting = net::waiting_text(s); !waiting.empty())
+        rows.emplace_back("waiting", waiting.substr(8));
+    rows.emplace_back("refused", count_text(s.refused));
+    rows.emplace_back("up", seconds_text(s.uptime));
+    return table(lines) + "\n" + fields(rows);
+}
+
+JobOutput::JobOutput(std::filesystem::path folder, std::vector<std::string> files, bool force)
+    : folder_(std::move(folder)), files_(std::move(files)), force_(force) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder_, failed);
+    if (!std::filesystem::is_directory(folder_)) {
+        throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
+                          "a folder, or a place to make one", "Choose another output folder."});
+    }
+    clean_on_interrupt(folder_);
+}
+
+void JobOutput::require_free(const std::string& job) const {
+    for (const std::string& name : files_) {
+        const auto path = file(name);
+        if (force_ || !std::filesystem::exists(path)) continue;
+        std::string of;
+        try {
+            of = to_double(load_model(path)).metadata.value("job", "");
+        } catch (const Error&) {
+            // Whatever it is, it is not ours to replace.
+        } catch (const nlohmann::json::exception&) {
+            // The same.
+        }
+        if (of == job) continue;
+        throw InputError({path.string(), "a file that exists already, of another job", "a folder without results",
+                          "Choose another folder with -o, or use --force to replace it."});
+    }
+}
+
+}  // namespace couplet::cli

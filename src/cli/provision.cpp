@@ -1,0 +1,128 @@
+#include "couplet/net/provision.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "couplet/core/error.hpp"
+#include "job_options.hpp"
+#include "layout.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string network = "star";
+    std::string coordinator;
+    std::vector<std::string> clients;
+    std::string add;
+    std::string rotate;
+    std::string revoke;
+    Index days = 825;
+    std::string output;
+};
+
+void refuse_with(const CLI::App& app, const std::string& action) {
+    refuse_given(app, {"--network", "--coordinator", "--clients"}, action, "it when a federation is made");
+}
+
+std::string made_text(const Options& options) {
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"authority", options.output + "/ca: keep it offline; it can sign new parties"},
+        {"coordinator", fmt::format("{}/coordinator, for {}", options.output, options.coordinator)}};
+    for (const std::string& name : options.clients) rows.emplace_back(name, options.output + "/" + name);
+    return fields(rows);
+}
+
+void execute(const CLI::App& app, const Options& options, const Session& session) {
+    const int days = static_cast<int>(options.days);
+    Json json{{"kits", options.output}, {"version", version()}};
+    const auto one = [&](const std::string& action, const std::string& name, const std::string& text) {
+        refuse_with(app, action);
+        json[action.substr(2)] = name;
+        session.print(json, text);
+    };
+    const int actions =
+        (options.add.empty() ? 0 : 1) + (options.rotate.empty() ? 0 : 1) + (options.revoke.empty() ? 0 : 1);
+    if (actions > 1) {
+        throw InputError({"--add", "several of --add, --rotate and --revoke", "one of them", "Run it once for each."});
+    }
+    if (!options.add.empty()) {
+        net::provision_client(options.output, options.add, days);
+        return one("--add", options.add,
+                   fmt::format("{0} is on the roster; its kit is {1}/{0}.\nCopy {1}/coordinator/kit.toml to the "
+                               "coordinator.\n",
+                               options.add, options.output));
+    }
+    if (!options.rotate.empty()) {
+        net::rotate(options.output, options.rotate, days);
+        return one("--rotate", options.rotate,
+                   fmt::format("{0} has a new key and certificate in {1}/{0}; the old one is revoked.\nCopy "
+                               "{1}/coordinator/revoked.txt to the coordinator.\n",
+                               options.rotate, options.output));
+    }
+    if (!options.revoke.empty()) {
+        net::revoke(options.output, options.revoke);
+        return one("--revoke", options.revoke,
+                   fmt::format("{} is revoked.\nCopy {}/coordinator/revoked.txt to the coordinator; no restart is "
+                               "needed.\n",
+                               options.revoke, options.output));
+    }
+    if (options.coordinator.empty()) {
+        throw InputError({"--coordinator", "missing", "HOST:PORT where clients reach the coordinator",
+                          "For example: couplet provision --coordinator host.example:7443 --clients a,b -o kits"});
+    }
+    net::provision_star(options.output, {options.coordinator, options.clients, days}, session.force());
+    json["network"] = options.network;
+    json["coordinator"] = options.coordinator;
+    json["clients"] = options.clients;
+    session.print(json, made_text(options));
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_choice(app, "--network", {"star"}, options->network, "A coordinator in the middle");
+    app.add_option("--coordinator", options->coordinator, "Where clients reach the coordinator")
+        ->type_name("HOST:PORT");
+    app.add_option("--clients", options->clients, "Names of the clients, in the order in which they are merged")
+        ->type_name("a,b,c")
+        ->delimiter(',');
+    app.add_option("--add", options->add, "One more client for a federation made before")->type_name("NAME");
+    app.add_option("--rotate", options->rotate, "New key and certificate for a party; the old one is revoked")
+        ->type_name("NAME");
+    app.add_option("--revoke", options->revoke, "Let a client in no more")->type_name("NAME");
+    add_count(app, {"--days", "N", 1, 36500, "Certificates are renewed with --rotate."}, options->days,
+              "Days that certificates of parties are valid");
+    app.add_option("-o,--output", options->output, "Folder of the kits")->type_name("KITS")->required();
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb provision_verb{
+    .name = "provision",
+    .group = network_group,
+    .summary = "make certificates and a kit for every party",
+    .description =
+        "Makes an authority and one folder per party: a private key (readable by its owner only), a certificate that "
+        "says who it is and what it may be, the authority's certificate, and kit.toml. Move each folder to its "
+        "machine. "
+        "A client's certificate is no good for a coordinator or for another client.\n\n"
+        "The folder ca signs new parties: keep it offline. With --add, --rotate or --revoke it changes a federation "
+        "made "
+        "before.",
+    .output =
+        "A line per party with its folder.\n"
+        "--json: kits, version; network, coordinator, clients; or add, rotate, revoke with the name.",
+    .examples =
+        "couplet provision --coordinator localhost:7443 --clients a,b,c -o kits\n"
+        "couplet provision --add d -o kits\n"
+        "couplet provision --rotate a -o kits\n"
+        "couplet provision --revoke b -o kits",
+    .setup = setup};
+
+}  // namespace couplet::cli

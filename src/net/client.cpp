@@ -1,0 +1,298 @@
+#include "couplet/net/client.hpp"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "connection.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/ctt/message_bytes.hpp"
+#include "couplet/net/backoff.hpp"
+#include "crash_point.hpp"
+#include "stopwatch.hpp"
+
+namespace couplet::net {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds first_wait{100};
+constexpr std::chrono::milliseconds longest_wait{5000};
+constexpr std::chrono::milliseconds connect_patience{5000};
+constexpr const char* coordinator = "coordinator";
+// Features can be as large as the data; the coordinator is trusted that far.
+constexpr wire::Limits limits{.max_payload_bytes = Index{1} << 40};
+
+/// The coordinator's last word against us.
+struct TurnedAway {
+    std::string reason;
+};
+
+/// A client's work on one job, across connections.
+class Work {
+  public:
+    Work(const wire::Message& welcome, std::shared_ptr<const Tensor<double>> x)
+        : job_(welcome.route.job), spec_(std::get<wire::Welcome>(welcome.body).spec) {
+        const Stopwatch watch(seconds_);
+        data_ = prepare_client(std::move(x), spec_.preparation, spec_.job.seed,
+                               std::get<wire::Welcome>(welcome.body).place);
+        star_.emplace(spec_.job, data_.training->view());
+        hello_ = star_->hello();
+    }
+
+    const wire::JobId& job() const { return job_; }
+    wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
+
+    /// The answer to a question, from before if it was asked before.
+    const wire::Message* answer(const wire::Message& question) {
+        if (answer_ && answer_->route == question.route) return &*answer_;
+        const Stopwatch watch(seconds_);
+        std::optional<FromClient> reply;
+        if (const auto* notice = std::get_if<wire::StartNotice>(&question.body)) {
+            // Only the printed method needs what it computed here again.
+            if (notice->received && spec_.job.aggregate != Aggregate::average) return nullptr;
+            if (!notice->received || !computed_) reply = star_->receive(notice->start);
+            computed_ = true;
+            if (notice->received) return nullptr;
+        } else {
+            reply = star_->receive(complete(std::get<SumRequest>(question.body)));
+        }
+        if (!reply) return nullptr;
+        if (auto* upload = std::get_if<Upload>(&*reply)) {
+            count(static_cast<double>(upload->block->numbers()), serialised_bytes(*upload));
+            answer_.emplace(wire::Message{question.route, std::move(*upload)});
+        } else {
+            auto& sum = std::get<SumReply>(*reply);
+            count(static_cast<double>(sum.sum->size()), serialised_bytes(sum));
+            answer_.emplace(wire::Message{question.route, std::move(sum)});
+        }
+        return &*answer_;
+    }
+
+    void fit(FeaturesMessage message) {
+        if (result_.personal_rank > 0) return;  // told again
+        const Stopwatch watch(seconds_);
+        result_.numbers_down += static_cast<double>(message.features.train.parameters());
+        result_.bytes_down += static_cast<double>(serialised_bytes(message));
+        result_.rel_error_bound = message.rel_error_bound;
+        result_.features = message.features.clone();
+        star_->receive(ToClient(std::move(message)));
+        const PersonalFit& fit = star_->result();
+        const HeldOutError heldout = heldout_error(data_, result_.features);
+        result_.personal = scaled_back(fit.personal, data_.scale);
+        result_.personal_rank = answer_ && std::holds_alternative<Upload>(answer_->body)
+                                    ? std::get<Upload>(answer_->body).block->rows()
+                                    : fit.personal.cols();
+        result_.rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
+        if (spec_.preparation.heldout > 0) {
+            result_.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
+        }
+        report_ = {result_.personal_rank, fit.error2, fit.norm2, heldout.error2, heldout.norm2, 0};
+    }
+
+    wire::Message report() {
+        report_.seconds = seconds_;
+        return {{wire::protocol_version, job_, 0, 0}, report_};
+    }
+    ClientResult& result() {
+        result_.job = wire::to_hex(job_);
+        result_.spec = spec_;
+        result_.seconds_client = seconds_;
+        return result_;
+    }
+
+  private:
+    /// The first basis comes from the seed and does not travel.
+    SumRequest complete(const SumRequest& request) {
+        auto basis = Matrix<double>::copy(request.basis.view());
+        if (request.pass == 0 && request.want == SubspaceIteration::Want::sketch) {
+            const SubspaceIteration first(spec_.job, hello_.features);
+            basis = Matrix<double>::copy(first.basis().view());
+        }
+        if (request.want != SubspaceIteration::Want::gram && basis.rows() != hello_.features.size()) {
+            throw InputError({coordinator, fmt::format("a basis of {} rows", basis.rows()),
+                              std::to_string(hello_.features.size()), ""});
+        }
+        result_.numbers_down += request.pass == 0 ? 0 : static_cast<double>(request.basis.size());
+        result_.bytes_down += static_cast<double>(serialised_bytes(request));
+        return {request.pass, request.want, std::move(basis)};
+    }
+    void count(double numbers, Index bytes) {
+        result_.numbers_up += numbers;
+        result_.bytes_up += static_cast<double>(bytes);
+    }
+
+    wire::JobId job_;
+    wire::JobSpec spec_;
+    double seconds_ = 0;
+    PreparedClient data_;
+    std::optional<StarClient> star_;
+    Hello hello_;
+    bool computed_ = false;
+    std::optional<wire::Message> answer_;
+    wire::Report report_;
+    ClientResult result_;
+};
+
+}  // namespace
+
+struct Client::Parts {
+    Target target;
+    std::shared_ptr<const Tensor<double>> x;
+    ClientOptions options;
+    Log& log;
+    std::mutex mutex = {};
+    std::condition_variable changed = {};
+    bool stopping = false;
+    Connection* open = nullptr;  ///< what stop() cancels
+    std::optional<Work> work = {};
+    Clock::time_point begun = Clock::now();
+
+    /// Makes a connection known to stop() while it lives.
+    class Visible {
+      public:
+        Visible(Parts& parts, Connection& connection) : parts_(parts) {
+            const std::lock_guard lock(parts_.mutex);
+            parts_.open = &connection;
+            if (parts_.stopping) connection.cancel();
+        }
+        ~Visible() {
+            const std::lock_guard lock(parts_.mutex);
+            parts_.open = nullptr;
+        }
+        Visible(const Visible&) = delete;
+        Visible& operator=(const Visible&) = delete;
+
+      private:
+        Parts& parts_;
+    };
+
+    void require_going() {
+        const std::lock_guard lock(mutex);
+        if (!stopping) return;
+        throw RunError(
+            {"client", "stopped before the job was done", "time to finish it", "Start it again to continue."});
+    }
+    /// False when stopped meanwhile.
+    void pause(std::chrono::milliseconds time) {
+        std::unique_lock lock(mutex);
+        changed.wait_for(lock, time, [&] { return stopping; });
+    }
+
+    wire::Message receive(Connection& connection) {
+        wire::Message message = receive_message(connection, coordinator, limits).message;
+        if (const auto* refusal = std::get_if<wire::Refusal>(&message.body)) throw TurnedAway{refusal->reason};
+        return message;
+    }
+    [[noreturn]] static void unexpected(const wire::Message& message) {
+        throw InputError({coordinator, fmt::format("{}", wire::to_string(message.kind())), "another message now", ""});
+    }
+
+    /// One connection from join to bye. True when the job is done. Throws Disconnected.
+    bool attend(Connection& connection) {
+        crash_point("connected");
+        send_message(connection, {{}, wire::Join{target.self.name, version()}});
+        const wire::Message welcome = receive(connection);
+        if (!std::holds_alternative<wire::Welcome>(welcome.body)) unexpected(welcome);
+        if (!work || work->job() != welcome.route.job) {
+            if (options.on_join) options.on_join(wire::to_hex(welcome.route.job));
+            log.info("joined", fmt::format("joined job {}", wire::to_hex(welcome.route.job)));
+            work.emplace(welcome, x);
+        }
+        crash_point("hello-computed");
+        send_message(connection, work->hello());
+        crash_point("hello-sent");
+        for (;;) {
+            wire::Message message = receive(connection);
+            if (message.route.job != work->job()) unexpected(message);
+            if (auto* features = std::get_if<FeaturesMessage>(&message.body)) {
+                return conclude(connection, std::move(*features));
+            }
+            if (message.kind() != wire::Kind::start && message.kind() != wire::Kind::sum_request) unexpected(message);
+            crash_point("question-received");
+            const wire::Message* answer = work->answer(message);
+            crash_point("answer-computed");
+            if (answer == nullptr) continue;
+            send_message(connection, *answer);
+            crash_point("answer-sent");
+            log.info("sent", fmt::format("sent {}", wire::to_string(answer->kind())));
+        }
+    }
+
+    bool conclude(Connection& connection, FeaturesMessage features) {
+        crash_point("features-received");
+        work->fit(std::move(features));
+        ClientResult& result = work->result();
+        result.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
+        if (options.deliver) options.deliver(result);
+        crash_point("result-written");
+        send_message(connection, work->report());
+        crash_point("report-sent");
+        const wire::Message bye = receive(connection);
+        if (!std::holds_alternative<wire::Bye>(bye.body)) unexpected(bye);
+        const auto& last = std::get<wire::Bye>(bye.body);
+        result.members = last.members;
+        result.missing = last.missing;
+        result.rounds = last.rounds;
+        return true;
+    }
+
+    ClientResult run() {
+        Backoff backoff(first_wait, longest_wait, static_cast<std::uint64_t>(begun.time_since_epoch().count()));
+        auto last_contact = Clock::now();
+        for (std::string said;;) {
+            require_going();
+            Connection connection(target, options.capture);
+            const Visible visible(*this, connection);
+            std::string reason;
+            try {
+                if (connection.open(connect_patience)) {
+                    backoff.reset();
+                    last_contact = Clock::now();
+                    said.clear();
+                    if (attend(connection)) return std::move(work->result());
+                }
+                reason = connection.reason();
+            } catch (const Disconnected&) {
+                reason = connection.reason();
+                last_contact = Clock::now();
+            } catch (const TurnedAway& refusal) {
+                throw RunError({fmt::format("{} at {}", coordinator, target.address), "refused: " + refusal.reason,
+                                "to be let in", ""});
+            }
+            require_going();
+            if (options.deadline && Clock::now() - last_contact >= *options.deadline) {
+                throw RunError({fmt::format("{} at {}", coordinator, target.address), reason,
+                                "a coordinator that can be reached", "Is it running, and is its port open?"});
+            }
+            const auto wait = backoff.next();
+            // Once per reason: a client may wait for days.
+            if (reason != said)
+                log.info("waiting", fmt::format("no coordinator at {}: {}; trying again", target.address, reason));
+            said = reason;
+            pause(wait);
+        }
+    }
+};
+
+Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOptions options, Log& log)
+    : parts_(new Parts{make_target(kit, Role::client, options.insecure), std::move(x), std::move(options), log}) {
+    if (!parts_->target.credentials) {
+        log.warn("insecure", "no TLS: everybody on this machine can read and change what is sent");
+    }
+}
+
+Client::~Client() = default;
+
+ClientResult Client::run() { return parts_->run(); }
+
+void Client::stop() {
+    const std::lock_guard lock(parts_->mutex);
+    parts_->stopping = true;
+    if (parts_->open != nullptr) parts_->open->cancel();
+    parts_->changed.notify_all();
+}
+
+}  // namespace couplet::net

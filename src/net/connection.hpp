@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "couplet/net/client.hpp"
+#include "exchange.hpp"
+
+namespace couplet::net {
+
+/// Where and as whom to connect.
+struct Target {
+    std::string address;  ///< HOST:PORT
+    Identity self;
+    std::optional<Credentials> credentials;  ///< nothing: no TLS
+};
+/// Reads the kit's certificates; without TLS the coordinator must be on this machine.
+Target make_target(const Kit& kit, Role role, bool insecure);
+
+/// One stream to the coordinator. Nothing is sent before its certificate was looked at.
+class Connection final : public FrameStream {
+  public:
+    using Capture = std::function<void(std::span<const char>)>;
+    Connection(const Target& target, Capture capture);
+    ~Connection() override;
+
+    /// False when there is no connection; reason() says why. Throws RunError when whoever answers is no coordinator.
+    bool open(std::chrono::milliseconds patience);
+    bool write(const v1::Frame& frame) override;
+    bool read(v1::Frame& frame) override;
+    /// Why it ended; call after a read or write has failed.
+    std::string reason();
+    /// Makes reads and writes fail; from any thread.
+    void cancel();
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace couplet::net

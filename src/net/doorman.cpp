@@ -1,0 +1,48 @@
+#include "doorman.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "couplet/core/error.hpp"
+#include "couplet/net/kit.hpp"
+
+namespace couplet::net {
+namespace {
+
+// A client opens one stream and asks for the status now and then; a restart loop does so a few times a second.
+constexpr double calls_per_second = 20;
+constexpr double burst = 100;
+
+}  // namespace
+
+void Doorman::let_in(const CertificateInfo& caller, Role role) const {
+    const std::string who = fmt::format("{} {}", to_string(caller.identity.role), caller.identity.name);
+    if (caller.identity.federation != self_.federation) {
+        throw InputError({who, "a certificate of another federation", "one of this federation", ""});
+    }
+    if (caller.identity.role != role) {
+        throw InputError({who, fmt::format("a certificate for the role {}", to_string(caller.identity.role)),
+                          fmt::format("one for the role {}", to_string(role)), ""});
+    }
+    const auto revoked = load_revoked(revoked_);
+    if (std::find(revoked.begin(), revoked.end(), caller.serial) == revoked.end()) return;
+    throw InputError({who, "a certificate that was revoked", "a valid one",
+                      fmt::format("Run: couplet provision --rotate {} -o KITS", caller.identity.name)});
+}
+
+void Doorman::limit_rate(const std::string& name, Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    const auto [at, is_new] = buckets_.try_emplace(name, Bucket{burst, now});
+    Bucket& bucket = at->second;
+    const double seconds = std::chrono::duration<double>(now - bucket.filled).count();
+    bucket.tokens = std::min(burst, bucket.tokens + seconds * calls_per_second);
+    bucket.filled = now;
+    if (bucket.tokens < 1) {
+        throw InputError({name, "more calls than anybody needs",
+                          fmt::format("at most {} a second for long", calls_per_second), "Wait a little."});
+    }
+    bucket.tokens -= 1;
+}
+
+}  // namespace couplet::net

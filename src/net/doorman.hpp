@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "couplet/net/certificates.hpp"
+
+namespace couplet::net {
+
+/// Decides who may speak: a party of this federation, in its role, whose certificate is not revoked, and not too often.
+class Doorman {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// `revoked` is read again for every caller, so that a revocation needs no restart.
+    Doorman(Identity self, std::filesystem::path revoked) : self_(std::move(self)), revoked_(std::move(revoked)) {}
+
+    /// Throws InputError unless `caller` may come in as `role` at this time.
+    void let_in(const CertificateInfo& caller, Role role) const;
+    /// Throws InputError for a caller that opens calls faster than anybody needs.
+    void limit_rate(const std::string& name, Clock::time_point now);
+
+  private:
+    struct Bucket {
+        double tokens = 0;
+        Clock::time_point filled;
+    };
+    Identity self_;
+    std::filesystem::path revoked_;
+    std::mutex mutex_;
+    std::map<std::string, Bucket> buckets_;
+};
+
+}  // namespace couplet::net

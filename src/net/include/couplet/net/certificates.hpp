@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace couplet::net {
+
+/// What a party may be. Its certificate says so, and nothing else does.
+enum class Role { coordinator, client, peer };
+std::string_view to_string(Role role) noexcept;
+std::optional<Role> parse_role(std::string_view text) noexcept;
+
+/// Who a party is.
+struct Identity {
+    std::string federation;  ///< random, so that kits of two federations never fit each other
+    Role role = Role::client;
+    std::string name;
+    friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+/// couplet://FEDERATION/client/hospital-a, the subject alternative name of its certificate.
+std::string to_uri(const Identity& identity);
+std::optional<Identity> parse_uri(std::string_view uri);
+
+/// Names of parties: lower-case letters, digits, '.', '_' and '-', at most 63, the first no sign. Throws InputError
+/// that names `where`.
+void require_party_name(const std::string& name, const std::string& where);
+
+/// Every coordinator's certificate carries this host name, and clients expect it whatever the address: who may be
+/// coordinator is decided by the federation's authority, not by DNS.
+inline constexpr const char* coordinator_host = "coordinator.couplet";
+
+/// A P-256 key and its certificate, as PEM text.
+struct KeyPair {
+    std::string key;
+    std::string certificate;
+};
+
+/// Days from now; a start in the future or an end in the past is possible.
+struct Validity {
+    int from = 0;
+    int until = 825;
+};
+
+/// A self-signed authority that can sign parties, and nothing below them.
+KeyPair make_authority(const std::string& federation, Validity validity = {.from = 0, .until = 3650});
+
+/// A certificate for one party with a new key: a client's can only open connections, a coordinator's only accept them.
+KeyPair issue_certificate(const KeyPair& authority, const Identity& identity, Validity validity = {});
+
+struct CertificateInfo {
+    Identity identity;
+    std::string serial;           ///< hexadecimal
+    std::int64_t not_before = 0;  ///< seconds since 1970
+    std::int64_t not_after = 0;
+};
+
+/// Reads the certificate of a party. Throws InputError that names `where` unless it is one.
+CertificateInfo read_certificate(const std::string& pem, const std::string& where);
+
+/// Throws InputError that names `where` unless key and certificate belong together, the authority signed it, and it is
+/// valid at `now` (seconds since 1970).
+void check_key_pair(const KeyPair& pair, const std::string& authority, std::int64_t now, const std::string& where);
+
+/// 16 random bytes as hexadecimal digits.
+std::string random_hex();
+
+}  // namespace couplet::net

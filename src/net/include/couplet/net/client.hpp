@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "couplet/net/kit.hpp"
+#include "couplet/net/log.hpp"
+#include "couplet/net/status.hpp"
+#include "couplet/wire/message.hpp"
+
+namespace couplet::net {
+
+/// What a client has at the end of a job. The personal core is in the units of its data and never left the process.
+struct ClientResult {
+    std::string job;
+    wire::JobSpec spec;
+    Features features;
+    Matrix<double> personal;
+    std::optional<double> rel_error_bound;
+    double rse = 0;
+    std::optional<double> rse_heldout;
+    Index personal_rank = 0;
+    std::vector<std::string> members;  ///< who is in the result
+    std::vector<std::string> missing;
+    Index rounds = 0;
+    double numbers_up = 0;
+    double numbers_down = 0;
+    double bytes_up = 0;
+    double bytes_down = 0;
+    double seconds_client = 0;
+    double seconds_total = 0;
+};
+
+struct ClientOptions {
+    /// How long the coordinator may stay out of reach before the client gives up; nothing: for ever.
+    std::optional<std::chrono::milliseconds> deadline = {};
+    bool insecure = false;  ///< no TLS, loopback only
+    /// Called with the job before anything is computed for it; may throw InputError to leave.
+    std::function<void(const std::string& job)> on_join = {};
+    /// Keeps the result. Called before the coordinator is told that the client is done, and perhaps again after a
+    /// connection broke: must be able to replace what it wrote for the same job.
+    std::function<void(const ClientResult& result)> deliver = {};
+    /// Sees every byte that is handed to the connection, as serialised; for tests.
+    std::function<void(std::span<const char> bytes)> capture = {};
+};
+
+/// Takes part in a job of the kit's coordinator. Connects with backoff, and again whenever the connection breaks; what
+/// was answered before is sent again, not computed again.
+class Client {
+  public:
+    /// Throws InputError for a kit that cannot be used. The tensor is this client's data.
+    Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOptions options, Log& log);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    /// Until the job is done. Throws RunError when refused, when the coordinator stays away, and when stopped.
+    ClientResult run();
+    /// Ends run() soon; from any thread.
+    void stop();
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+/// How the coordinator of the kit's federation stands; the kit may be a client's or its own. Throws RunError when it
+/// cannot be reached within `patience`.
+StatusReport fetch_status(const Kit& kit, bool insecure, std::chrono::milliseconds patience);
+
+}  // namespace couplet::net

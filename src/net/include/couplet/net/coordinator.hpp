@@ -1,0 +1,80 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "couplet/net/kit.hpp"
+#include "couplet/net/log.hpp"
+#include "couplet/net/status.hpp"
+#include "couplet/wire/message.hpp"
+
+namespace couplet::net {
+
+/// The fields of `simulate --json` that a coordinator knows, and who is in the result.
+struct CoordinatorResult {
+    std::string job;
+    std::vector<std::string> members;  ///< in the order of the fields below
+    std::vector<std::string> late;     ///< merged afterwards
+    std::vector<std::string> missing;
+    std::optional<double> rse;  ///< once all members have reported
+    std::optional<double> rse_heldout;
+    std::vector<double> rse_per_client;
+    std::optional<double> rel_error_bound;
+    std::vector<Index> ranks;
+    std::vector<Index> personal_ranks;
+    Index rounds = 0;
+    Index resumed_clients = 0;
+    double numbers_up_per_client = 0;
+    double numbers_down_per_client = 0;
+    double numbers_total = 0;
+    double bytes_up = 0;
+    double bytes_down = 0;
+    double seconds_clients_max = 0;
+    double seconds_clients_sum = 0;
+    double seconds_server = 0;
+    double seconds_total = 0;
+    wire::JobSpec spec;
+};
+
+struct CoordinatorOptions {
+    wire::JobSpec spec;
+    std::optional<Index> min_clients = {};                   ///< nothing: everybody on the roster
+    std::optional<std::chrono::milliseconds> deadline = {};  ///< for every wait; nothing: for ever
+    bool late_merge = false;                                 ///< clients that come later are merged (stack only)
+    bool insecure = false;                                   ///< no TLS, loopback only
+    std::optional<MergeState> resume = {};
+    /// The shared result, before any client gets it; called again with the same features when a restart delivers them.
+    std::function<void(const FeaturesMessage& features, const std::string& job)> on_features = {};
+    /// The merge, for clients that join later (stack).
+    std::function<void(const MergeState& state)> on_state = {};
+};
+
+/// Runs a job for the clients of a kit. Everything that cannot be computed again is in KIT/job before anybody builds on
+/// it: killed at any moment and started again with the same options, the job continues and gives the same bits.
+class Coordinator {
+  public:
+    /// Opens the ports and the job: the one in the kit if it is not closed, otherwise a new one; with late_merge, a
+    /// closed one that lacks clients. Throws InputError for options that do not fit the job in the kit.
+    Coordinator(const Kit& kit, CoordinatorOptions options, Log& log);
+    ~Coordinator();
+    Coordinator(const Coordinator&) = delete;
+    Coordinator& operator=(const Coordinator&) = delete;
+
+    /// Port of the status page; 0 when there is none.
+    int http_port() const noexcept;
+    /// Until the job is done. Throws RunError when too few clients came, and when stopped.
+    CoordinatorResult run();
+    /// Ends run() soon; from any thread.
+    void stop();
+    StatusReport status() const;
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace couplet::net

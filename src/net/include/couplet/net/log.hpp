@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace couplet::net {
+
+/// What happened, for people and for programs: a line for whoever watches, an object a line in a file that rotates, and
+/// the last lines in memory. May be used by several threads.
+class Log {
+  public:
+    using Fields = nlohmann::ordered_json;
+
+    /// `file` may be empty: no file. `lines` may be empty; it is called by one thread at a time.
+    Log(std::filesystem::path file, std::function<void(std::string_view)> lines);
+    ~Log();
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
+
+    /// `event` is a word for programs, `text` a sentence for people.
+    void info(std::string_view event, std::string_view text, const Fields& fields = {});
+    void warn(std::string_view event, std::string_view text, const Fields& fields = {});
+    /// The last hundred lines, "12:34:56 text".
+    std::vector<std::string> tail() const;
+
+  private:
+    void write(bool warning, std::string_view event, std::string_view text, const Fields& fields);
+    struct Sinks;
+    std::unique_ptr<Sinks> sinks_;
+};
+
+}  // namespace couplet::net

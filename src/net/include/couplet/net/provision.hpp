@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "couplet/net/kit.hpp"
+
+namespace couplet::net {
+
+/// A federation in a star to be made.
+struct StarPlan {
+    std::string coordinator;           ///< HOST:PORT as clients reach it
+    std::vector<std::string> clients;  ///< in the order in which they are merged
+    int days = 825;                    ///< validity of the parties' certificates
+};
+
+/// Makes `kits`/ca (the authority, to be kept offline), `kits`/coordinator and a folder for every client. Throws
+/// InputError for names that cannot be used, and when `kits` holds a federation already and `overwrite` is false.
+void provision_star(const std::filesystem::path& kits, const StarPlan& plan, bool overwrite);
+
+/// One more client on the roster of a federation made before, merged after the others. Copy `kits`/coordinator/kit.toml
+/// to the coordinator's machine.
+void provision_client(const std::filesystem::path& kits, const std::string& name, int days);
+
+/// A new key and certificate for one party; the old certificate is revoked.
+void rotate(const std::filesystem::path& kits, const std::string& name, int days);
+
+/// Puts the party's certificate on the coordinator's list (revoked.txt), which is read at every connection.
+void revoke(const std::filesystem::path& kits, const std::string& name);
+
+}  // namespace couplet::net

@@ -1,0 +1,168 @@
+#include "job_file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet::net {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 4> phase_names{"joining", "running", "delivering", "closed"};
+
+std::string_view sketch_name(Sketch sketch) {
+    return sketch == Sketch::automatic ? "auto" : sketch == Sketch::random ? "random" : "gram";
+}
+
+Json spec_json(const wire::JobSpec& spec) {
+    const Job& job = spec.job;
+    Json json{{"aggregate", to_string(job.aggregate)}};
+    if (job.rank) json["rank"] = *job.rank;
+    if (job.eps) json["eps"] = *job.eps;
+    json["eps1"] = job.eps1;
+    json["eps2"] = job.eps2;
+    json["refit"] = job.refit;
+    json["sketch"] = sketch_name(job.sketch);
+    json["passes"] = job.passes;
+    json["oversampling"] = job.oversampling;
+    json["seed"] = job.seed;
+    json["scale_clients"] = spec.preparation.scale_clients;
+    json["heldout"] = spec.preparation.heldout;
+    return json;
+}
+
+wire::JobSpec parse_spec(const Json& json) {
+    wire::JobSpec spec;
+    Job& job = spec.job;
+    job.aggregate = parse_aggregate(json.at("aggregate").get<std::string>());
+    if (json.contains("rank")) job.rank = json.at("rank").get<Index>();
+    if (json.contains("eps")) job.eps = json.at("eps").get<double>();
+    job.eps1 = json.at("eps1");
+    job.eps2 = json.at("eps2");
+    job.refit = json.at("refit");
+    job.sketch = parse_sketch(json.at("sketch").get<std::string>());
+    job.passes = json.at("passes");
+    job.oversampling = json.at("oversampling");
+    job.seed = json.at("seed");
+    spec.preparation.scale_clients = json.at("scale_clients");
+    spec.preparation.heldout = json.at("heldout");
+    return spec;
+}
+
+Json report_json(Index place, const wire::Report& report) {
+    return {{"place", place},
+            {"rank", report.rank},
+            {"error2", report.error2},
+            {"norm2", report.norm2},
+            {"heldout_error2", report.heldout_error2},
+            {"heldout_norm2", report.heldout_norm2},
+            {"seconds", report.seconds}};
+}
+
+wire::Report parse_report(const Json& json) {
+    return {json.at("rank"),           json.at("error2"),        json.at("norm2"),
+            json.at("heldout_error2"), json.at("heldout_norm2"), json.at("seconds")};
+}
+
+Phase parse_phase(const std::string& name) {
+    for (std::size_t i = 0; i < phase_names.size(); ++i) {
+        if (phase_names[i] == name) return static_cast<Phase>(i);
+    }
+    throw InputError({"phase", name, "joining, running, delivering or closed", ""});
+}
+
+void require_places(const std::vector<Index>& places, std::size_t roster) {
+    for (const Index place : places) {
+        if (place >= 0 && place < static_cast<Index>(roster)) continue;
+        throw InputError({"place", std::to_string(place), "one on the roster", ""});
+    }
+}
+
+JobFile from_json(const Json& json) {
+    JobFile job;
+    job.id = wire::parse_job_id(json.at("job").get<std::string>());
+    job.spec = parse_spec(json.at("spec"));
+    job.roster = json.at("roster");
+    job.phase = parse_phase(json.at("phase"));
+    job.attempt = json.at("attempt");
+    job.members = json.at("members").get<std::vector<Index>>();
+    job.late = json.at("late").get<std::vector<Index>>();
+    job.personal_ranks = json.at("personal_ranks").get<std::vector<Index>>();
+    job.result = json.at("result");
+    job.state = json.at("state");
+    require_places(job.members, job.roster.size());
+    require_places(job.late, job.roster.size());
+    for (const auto& report : json.at("reports")) {
+        const Index place = report.at("place");
+        require_places({place}, job.roster.size());
+        job.reports[place] = parse_report(report);
+    }
+    job.rounds = json.at("rounds");
+    job.resumed_clients = json.at("resumed_clients");
+    const Json& traffic = json.at("traffic");
+    job.traffic = {traffic.at("numbers_up"), traffic.at("numbers_down"), traffic.at("bytes_up"),
+                   traffic.at("bytes_down")};
+    return job;
+}
+
+}  // namespace
+
+std::string_view to_string(Phase phase) noexcept { return phase_names[static_cast<std::size_t>(phase)]; }
+
+std::string job_file_text(const JobFile& job) {
+    Json reports = Json::array();
+    for (const auto& [place, report] : job.reports) reports.push_back(report_json(place, report));
+    const Traffic& t = job.traffic;
+    const Json json{{"job", wire::to_hex(job.id)},
+                    {"spec", spec_json(job.spec)},
+                    {"roster", job.roster},
+                    {"phase", to_string(job.phase)},
+                    {"attempt", job.attempt},
+                    {"members", job.members},
+                    {"late", job.late},
+                    {"personal_ranks", job.personal_ranks},
+                    {"result", job.result},
+                    {"state", job.state},
+                    {"reports", reports},
+                    {"rounds", job.rounds},
+                    {"resumed_clients", job.resumed_clients},
+                    {"traffic",
+                     {{"numbers_up", t.numbers_up},
+                      {"numbers_down", t.numbers_down},
+                      {"bytes_up", t.bytes_up},
+                      {"bytes_down", t.bytes_down}}}};
+    return json.dump(1) + "\n";
+}
+
+JobFile parse_job_file(const std::string& text, const std::string& where) {
+    const std::string remedy = "Remove the folder it is in to begin a new job.";
+    try {
+        return from_json(Json::parse(text));
+    } catch (const Json::exception& error) {
+        throw InputError({where, error.what(), "the job that a coordinator wrote", remedy});
+    } catch (const InputError& error) {
+        throw InputError({where, error.parts().where + " " + error.parts().found, error.parts().expected, remedy});
+    }
+}
+
+std::string difference(const wire::JobSpec& a, const wire::JobSpec& b) {
+    const Json left = spec_json(a);
+    const Json right = spec_json(b);
+    std::string text;
+    const auto compare = [&](const std::string& key) {
+        const std::string x = left.contains(key) ? left[key].dump() : "none";
+        const std::string y = right.contains(key) ? right[key].dump() : "none";
+        if (x != y) text += fmt::format("{}{} {} instead of {}", text.empty() ? "" : ", ", key, y, x);
+    };
+    for (const auto& [key, value] : left.items()) compare(key);
+    for (const auto& [key, value] : right.items()) {
+        if (!left.contains(key)) compare(key);
+    }
+    return text;
+}
+
+}  // namespace couplet::net

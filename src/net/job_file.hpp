@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "couplet/wire/message.hpp"
+
+namespace couplet::net {
+
+/// How far a job is. A restart continues in the phase that was last written.
+enum class Phase {
+    joining,     ///< clients come
+    running,     ///< members are fixed; their answers are spooled
+    delivering,  ///< the features exist
+    closed,      ///< everybody who was there has them
+};
+std::string_view to_string(Phase phase) noexcept;
+
+/// What went over the network, as simulate counts it.
+struct Traffic {
+    double numbers_up = 0;
+    double numbers_down = 0;  ///< of all clients
+    double bytes_up = 0;
+    double bytes_down = 0;
+};
+
+/// Everything of a job that must survive a crash and cannot be computed again from the spool.
+struct JobFile {
+    wire::JobId id = {};
+    wire::JobSpec spec;
+    std::vector<std::string> roster;
+    Phase phase = Phase::joining;
+    std::uint32_t attempt = 0;
+    std::vector<Index> members;         ///< places on the roster: of this attempt, or those in the result
+    std::vector<Index> late;            ///< merged into the result afterwards, in that order
+    std::uint32_t result = 0;           ///< the attempt whose features are the members'
+    std::uint32_t state = 0;            ///< the attempt whose merge takes one more client; 0: none
+    std::vector<Index> personal_ranks;  ///< of the uploads, of members and then of those merged late
+    std::map<Index, wire::Report> reports;
+    Index rounds = 0;
+    Index resumed_clients = 0;  ///< merged before this job
+    Traffic traffic;
+};
+
+/// Throws InputError, naming `where`, for text that is no such file.
+JobFile parse_job_file(const std::string& text, const std::string& where);
+std::string job_file_text(const JobFile& job);
+
+/// A few words that tell two jobs' flags apart; empty when they are the same.
+std::string difference(const wire::JobSpec& a, const wire::JobSpec& b);
+
+}  // namespace couplet::net

@@ -1,0 +1,150 @@
+#include "couplet/net/provision.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/text.hpp"
+
+namespace couplet::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* coordinator_name = "coordinator";
+constexpr const char* authority_name = "ca";
+
+void make_folder(const fs::path& folder) {
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    if (!fs::is_directory(folder)) {
+        throw InputError({folder.string(), failed ? failed.message() : "not a folder", "a place to make a folder", ""});
+    }
+    ::chmod(folder.c_str(), 0700);
+}
+
+void require_client_name(const std::string& name) {
+    require_party_name(name, "--clients");
+    if (name == coordinator_name || name == authority_name) {
+        throw InputError({"--clients", shown(name), "a name that is not used for another folder", ""});
+    }
+}
+
+KeyPair load_authority(const fs::path& kits) {
+    const fs::path folder = kits / authority_name;
+    if (!fs::exists(folder / "ca.key")) {
+        throw InputError({kits.string(), "no such file ca/ca.key in it", "the folder that couplet provision made",
+                          "The authority's key is needed; bring it where this runs."});
+    }
+    return {read_text(folder / "ca.key"), read_text(folder / "ca.pem")};
+}
+
+void write_identity(const fs::path& folder, const KeyPair& authority, const Identity& identity, int days) {
+    const KeyPair pair = issue_certificate(authority, identity, {.from = 0, .until = days});
+    write_text(folder / "key.pem", pair.key, 0600);
+    write_text(folder / "cert.pem", pair.certificate);
+    write_text(folder / "ca.pem", authority.certificate);
+}
+
+void make_kit(const fs::path& kits, const Kit& kit, const KeyPair& authority, int days) {
+    const fs::path folder = kits / kit.identity.name;
+    make_folder(folder);
+    write_identity(folder, authority, kit.identity, days);
+    write_text(folder / "kit.toml", kit_text(kit));
+}
+
+/// Where the coordinator listens: on loopback when clients reach it there, otherwise on every address.
+std::string listen_address(const Address& address) {
+    if (!is_loopback(address.host)) return fmt::format("0.0.0.0:{}", address.port);
+    return fmt::format("{}:{}", address.host == "::1" ? "[::1]" : "127.0.0.1", address.port);
+}
+
+Kit load_party(const fs::path& kits, const std::string& name) {
+    require_party_name(name, "name");
+    if (!fs::exists(kits / name / "kit.toml")) {
+        throw InputError({name, fmt::format("no such file {}", (kits / name / "kit.toml").string()),
+                          "a party of this federation", ""});
+    }
+    return load_kit(kits / name);
+}
+
+void put_on_list(const fs::path& kits, const std::string& name) {
+    const std::string serial = read_certificate(read_text(kits / name / "cert.pem"), name).serial;
+    const fs::path list = kits / coordinator_name / "revoked.txt";
+    const auto known = load_revoked(list);
+    if (std::find(known.begin(), known.end(), serial) != known.end()) return;
+    const std::string before = fs::exists(list) ? read_text(list) : "# Certificates that are no longer let in.\n";
+    write_text(list, before + serial + " " + name + "\n");
+}
+
+}  // namespace
+
+void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) {
+    const Address address = parse_address(plan.coordinator, "--coordinator");
+    if (plan.clients.empty()) throw InputError({"--clients", "nobody", "at least one name", ""});
+    std::set<std::string> seen;
+    for (const std::string& name : plan.clients) {
+        require_client_name(name);
+        if (!seen.insert(name).second) throw InputError({"--clients", shown(name) + " twice", "every name once", ""});
+    }
+    if (fs::exists(kits / authority_name) && !overwrite) {
+        throw InputError({kits.string(), "a federation that exists already", "a new folder",
+                          "Use --force to replace it: no kit made before will be let in any more."});
+    }
+    const std::string federation = random_hex();
+    const KeyPair authority = make_authority(federation);
+    make_folder(kits);
+    make_folder(kits / authority_name);
+    write_text(kits / authority_name / "ca.key", authority.key, 0600);
+    write_text(kits / authority_name / "ca.pem", authority.certificate);
+    Kit kit{.folder = {},
+            .identity = {federation, Role::coordinator, coordinator_name},
+            .coordinator = plan.coordinator,
+            .listen = listen_address(address),
+            .http_port = address.port < 65535 ? address.port + 1 : 0,
+            .roster = plan.clients,
+            .limits = {}};
+    make_kit(kits, kit, authority, plan.days);
+    std::error_code ignored;
+    fs::remove(kits / coordinator_name / "revoked.txt", ignored);
+    for (const std::string& name : plan.clients) {
+        kit.identity = {federation, Role::client, name};
+        make_kit(kits, kit, authority, plan.days);
+    }
+}
+
+void provision_client(const fs::path& kits, const std::string& name, int days) {
+    require_client_name(name);
+    const KeyPair authority = load_authority(kits);
+    Kit lead = load_party(kits, coordinator_name);
+    if (std::find(lead.roster.begin(), lead.roster.end(), name) != lead.roster.end()) {
+        throw InputError({"--add", shown(name), "a name that is not on the roster yet",
+                          fmt::format("To renew its certificate: couplet provision --rotate {}", name)});
+    }
+    Kit kit = lead;
+    kit.identity = {lead.identity.federation, Role::client, name};
+    make_kit(kits, kit, authority, days);
+    lead.roster.push_back(name);
+    write_text(kits / coordinator_name / "kit.toml", kit_text(lead));
+}
+
+void rotate(const fs::path& kits, const std::string& name, int days) {
+    const KeyPair authority = load_authority(kits);
+    const Kit kit = load_party(kits, name);
+    put_on_list(kits, name);
+    write_identity(kits / name, authority, kit.identity, days);
+}
+
+void revoke(const fs::path& kits, const std::string& name) {
+    if (name == coordinator_name) {
+        throw InputError({"--revoke", shown(name), "a client",
+                          "Replace the coordinator's certificate with --rotate, or make a new federation."});
+    }
+    load_party(kits, name);
+    put_on_list(kits, name);
+}
+
+}  // namespace couplet::net

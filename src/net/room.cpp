@@ -1,0 +1,487 @@
+#include "room.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/text.hpp"
+#include "couplet/net/kit.hpp"
+#include "crash_point.hpp"
+#include "spool.hpp"
+
+namespace couplet::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds tick{100};
+constexpr std::chrono::seconds between_lines{10};
+
+bool contains(const std::vector<Index>& places, Index place) {
+    return std::find(places.begin(), places.end(), place) != places.end();
+}
+
+std::string hello_name(Index place) { return fmt::format("hello-{}.msg", place); }
+
+}  // namespace
+
+Room::Room(JobFile job, Options options, Log& log)
+    : job_(std::move(job)),
+      options_(std::move(options)),
+      log_(log),
+      seats_(job_.roster.size()),
+      hellos_(job_.roster.size()) {
+    fs::create_directories(options_.folder);
+    load_spool();
+    write_job();
+}
+
+fs::path Room::reply_file(const wire::Route& route, Index place) const {
+    return file(fmt::format("reply-{}-{}-{}.msg", route.attempt, route.step, place));
+}
+
+void Room::load_spool() {
+    for (std::size_t k = 0; k < hellos_.size(); ++k) {
+        const fs::path path = file(hello_name(static_cast<Index>(k)));
+        if (!fs::exists(path)) continue;
+        hellos_[k] = std::get<Hello>(load_message(path, who(static_cast<Index>(k))).body);
+    }
+    for (const auto& entry : fs::directory_iterator(options_.folder)) {
+        const std::string name = entry.path().filename().string();
+        // A crash may leave what was being written.
+        if (name.starts_with(".couplet-")) fs::remove(entry.path());
+        unsigned attempt = 0;
+        unsigned step = 0;
+        long place = 0;
+        if (std::sscanf(name.c_str(), "reply-%u-%u-%ld.msg", &attempt, &step, &place) == 3) {
+            replies_.emplace(attempt, step, place);
+        }
+    }
+}
+
+void Room::write_job() const { write_text(file("job.json"), job_file_text(job_), 0600); }
+
+void Room::update(const std::function<void(JobFile&)>& change) {
+    const std::lock_guard lock(mutex_);
+    change(job_);
+    write_job();
+    changed_.notify_all();
+}
+
+bool Room::takes_part(Index place) const {
+    return job_.phase == Phase::joining || contains(job_.members, place) || contains(job_.late, place) ||
+           (late_ && contains(late_->members, place));
+}
+
+bool Room::may_come_late() const { return options_.late_merge && job_.spec.job.aggregate == Aggregate::stack; }
+
+Room::Ticket Room::enter(const std::string& name, const wire::Join& join) {
+    const std::lock_guard lock(mutex_);
+    if (join.name != name) {
+        throw InputError({"client " + name, fmt::format("it calls itself {}", shown(join.name)),
+                          "the name in its certificate", "Use the kit as couplet provision made it."});
+    }
+    const auto at = std::find(job_.roster.begin(), job_.roster.end(), name);
+    if (at == job_.roster.end()) {
+        throw InputError({"client " + name, "not on the roster", "a client of this job",
+                          fmt::format("Run: couplet provision --add {} -o KITS", name)});
+    }
+    const Index place = at - job_.roster.begin();
+    if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
+    if (!takes_part(place) && !may_come_late()) {
+        throw InputError({"client " + name, "the job goes on without it", "a client that came before the deadline",
+                          "Ask for a coordinator with --late merge, or for the next job."});
+    }
+    Seat& seat = seats_[static_cast<std::size_t>(place)];
+    seat.connected = true;
+    seat.last_refusal.clear();
+    ++seat.generation;
+    changed_.notify_all();
+    return {place, seat.generation};
+}
+
+wire::Message Room::message(const Round* round, wire::Body body) const {
+    const wire::Route route{wire::protocol_version, job_.id, round == nullptr ? 0 : round->attempt,
+                            round == nullptr ? 0 : round->steps};
+    return {route, std::move(body)};
+}
+
+wire::Message Room::welcome(Ticket ticket) const {
+    const std::lock_guard lock(mutex_);
+    return message(nullptr, wire::Welcome{job_.spec, ticket.place, static_cast<Index>(job_.roster.size())});
+}
+
+void Room::require_fitting_hello(Index place, const Hello& hello) const {
+    const auto& before = hellos_[static_cast<std::size_t>(place)];
+    if (before && (before->features != hello.features || before->rows != hello.rows || before->norm2 != hello.norm2)) {
+        throw InputError({who(place), fmt::format("{} patients with norm {}", hello.rows, hello.norm2),
+                          fmt::format("{} with norm {} as when it joined this job", before->rows, before->norm2),
+                          "Give it the same data, or begin a new job."});
+    }
+    for (std::size_t k = 0; k < hellos_.size(); ++k) {
+        if (!hellos_[k] || hellos_[k]->features == hello.features) continue;
+        throw InputError({who(place), "feature modes " + hello.features.to_string(),
+                          fmt::format("{} as client {} has", hellos_[k]->features.to_string(), job_.roster[k]),
+                          "Feature modes must be the same everywhere; only the first may differ."});
+    }
+    const Job& job = job_.spec.job;
+    if (job.aggregate == Aggregate::average && job.rank && *job.rank > rank_cap(hello)) {
+        throw InputError({who(place), fmt::format("data of rank at most {}", rank_cap(hello)),
+                          fmt::format("a rank of {}, which the job takes from everybody", *job.rank), ""});
+    }
+}
+
+void Room::greet(Ticket ticket, const wire::Message& greeting) {
+    const std::lock_guard lock(mutex_);
+    if (greeting.route.job != job_.id) {
+        throw InputError({who(ticket.place), "a message of job " + wire::to_hex(greeting.route.job),
+                          "job " + wire::to_hex(job_.id), ""});
+    }
+    const Hello& hello = std::get<Hello>(greeting.body);
+    require_fitting_hello(ticket.place, hello);
+    auto& mine = hellos_[static_cast<std::size_t>(ticket.place)];
+    if (!mine) {
+        save_message(file(hello_name(ticket.place)), greeting);
+        crash_point("hello-spooled");
+        mine = hello;
+        log_.info("joined", fmt::format("{} joined with {} patients", who(ticket.place), hello.rows),
+                  {{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}, {"rows", hello.rows}});
+    }
+    changed_.notify_all();
+}
+
+Room::Round* Room::round_of(Index place) {
+    if (late_ && contains(late_->members, place)) return &*late_;
+    if (main_ && contains(main_->members, place)) return &*main_;
+    return nullptr;
+}
+
+Room::Next Room::next_now(Ticket ticket, const wire::Route& cursor) {
+    const Seat& seat = seats_[static_cast<std::size_t>(ticket.place)];
+    if (stopping_) return {What::over, nullptr, false, "the coordinator is stopping"};
+    if (seat.generation != ticket.generation) return {What::over, nullptr, false, "a newer connection took over"};
+    if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
+    if (!takes_part(ticket.place) && !may_come_late()) {
+        throw InputError({who(ticket.place), "the job went on without it", "an answer before the deadline",
+                          "Ask for a coordinator with --late merge, or for the next job."});
+    }
+    Round* round = round_of(ticket.place);
+    if (round == nullptr || !round->start) return {};
+    const auto answered = [&](const Question& question) {
+        return replies_.contains({round->attempt, question.message->route.step, ticket.place});
+    };
+    const wire::Route& start = round->start->message->route;
+    if (cursor.attempt != round->attempt || cursor.step < start.step) {
+        wire::StartNotice notice = std::get<wire::StartNotice>(round->start->message->body);
+        notice.received = !round->start->wants_reply || answered(*round->start);
+        return {What::message, std::make_shared<const wire::Message>(wire::Message{start, notice}),
+                round->start->wants_reply && !notice.received, ""};
+    }
+    const Question& current = *round->current;
+    if (current.message->route.step <= cursor.step || (current.wants_reply && answered(current))) return {};
+    return {What::message, current.message, current.wants_reply, ""};
+}
+
+Room::Next Room::next(Ticket ticket, const wire::Route& cursor, std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    const auto until = Clock::now() + patience;
+    for (;;) {
+        Next found = next_now(ticket, cursor);
+        if (found.what != What::nothing || changed_.wait_until(lock, until) == std::cv_status::timeout) return found;
+    }
+}
+
+void Room::require_fitting_upload(Index place, const wire::Head& head) const {
+    const auto& hello = hellos_[static_cast<std::size_t>(place)];
+    if (!hello || head.modes != hello->features) {
+        throw InputError({who(place), "feature modes " + head.modes.to_string(),
+                          hello ? hello->features.to_string() + " as it said" : "a greeting first", ""});
+    }
+    const Job& job = job_.spec.job;
+    const Index cap = std::min(rank_cap(*hello), job.rank.value_or(head.rows));
+    if (head.rows > cap || (job.aggregate == Aggregate::average && head.rows != cap)) {
+        throw InputError({who(place), fmt::format("rank {}", head.rows),
+                          fmt::format("{}{}", job.aggregate == Aggregate::average ? "" : "at most ", cap), ""});
+    }
+}
+
+std::optional<fs::path> Room::accept(Ticket ticket, const wire::Head& head) {
+    const std::lock_guard lock(mutex_);
+    if (head.route.job != job_.id) {
+        throw InputError({who(ticket.place), "a message of job " + wire::to_hex(head.route.job),
+                          "job " + wire::to_hex(job_.id), ""});
+    }
+    const Round* round = round_of(ticket.place);
+    if (round == nullptr || head.route.attempt < round->attempt) return std::nullopt;  // it was left out meanwhile
+    const bool first = round->start && round->start->message->route.step == head.route.step;
+    const auto& question = first ? round->start : round->current;
+    if (!question || !question->wants_reply || question->message->route != head.route) {
+        if (question && head.route.attempt == round->attempt && head.route.step < round->steps) return std::nullopt;
+        throw InputError({who(ticket.place),
+                          fmt::format("an answer to question {} of attempt {}", head.route.step, head.route.attempt),
+                          fmt::format("question {} of attempt {}", round->steps, round->attempt), ""});
+    }
+    const wire::Kind wanted = first ? wire::Kind::upload : wire::Kind::sum_reply;
+    if (head.kind != wanted) {
+        throw InputError({who(ticket.place), fmt::format("{}", wire::to_string(head.kind)),
+                          fmt::format("{}", wire::to_string(wanted)), ""});
+    }
+    if (first) require_fitting_upload(ticket.place, head);
+    if (!first && head.payload_bytes != 8 * question->numbers) {
+        throw InputError({who(ticket.place), fmt::format("{} numbers", head.payload_bytes / 8),
+                          fmt::format("{}", question->numbers), ""});
+    }
+    if (replies_.contains({head.route.attempt, head.route.step, ticket.place})) return std::nullopt;
+    return reply_file(head.route, ticket.place);
+}
+
+void Room::arrived(Ticket ticket, const wire::Route& route) {
+    const std::lock_guard lock(mutex_);
+    replies_.emplace(route.attempt, route.step, ticket.place);
+    changed_.notify_all();
+}
+
+void Room::report(Ticket ticket, const wire::Message& said) {
+    const std::lock_guard lock(mutex_);
+    const auto& report = std::get<wire::Report>(said.body);
+    if (said.route.job != job_.id) {
+        throw InputError(
+            {who(ticket.place), "a report on job " + wire::to_hex(said.route.job), "job " + wire::to_hex(job_.id), ""});
+    }
+    if (job_.reports.contains(ticket.place)) return;
+    job_.reports[ticket.place] = report;
+    write_job();
+    crash_point("report-saved");
+    log_.info("done", fmt::format("{} has its result", who(ticket.place)),
+              {{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}});
+    changed_.notify_all();
+}
+
+wire::Message Room::bye(Ticket) const {
+    const std::lock_guard lock(mutex_);
+    wire::Bye bye;
+    bye.rounds = job_.rounds;
+    for (std::size_t k = 0; k < job_.roster.size(); ++k) {
+        const auto place = static_cast<Index>(k);
+        const bool in = contains(job_.members, place) || contains(job_.late, place);
+        (in ? bye.members : bye.missing).push_back(job_.roster[k]);
+    }
+    return message(nullptr, std::move(bye));
+}
+
+void Room::leave(Ticket ticket) noexcept {
+    const std::lock_guard lock(mutex_);
+    Seat& seat = seats_[static_cast<std::size_t>(ticket.place)];
+    if (seat.generation == ticket.generation) seat.connected = false;
+    changed_.notify_all();
+}
+
+void Room::count(Ticket ticket, double bytes_up, double bytes_down) {
+    const std::lock_guard lock(mutex_);
+    Seat& seat = seats_[static_cast<std::size_t>(ticket.place)];
+    seat.bytes_up += bytes_up;
+    seat.bytes_down += bytes_down;
+}
+
+void Room::refused(const std::string& name, const std::string& reason) {
+    {
+        const std::lock_guard lock(mutex_);
+        ++refusals_;
+        const auto at = std::find(job_.roster.begin(), job_.roster.end(), name);
+        if (at != job_.roster.end()) seats_[static_cast<std::size_t>(at - job_.roster.begin())].last_refusal = reason;
+    }
+    log_.warn("refused", "refused: " + reason, {{"client", name}});
+}
+
+bool Room::wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,
+                Deadline deadline) {
+    auto next_line = Clock::now();
+    std::vector<Index> said;
+    deadline_ = deadline;
+    for (;;) {
+        if (stopping_) throw Stopped{};
+        waiting_ = missing();
+        if (waiting_.empty()) return true;
+        const auto now = Clock::now();
+        if (deadline && now >= *deadline) {
+            waiting_.clear();
+            return false;
+        }
+        if (waiting_ != said || now >= next_line) {
+            said = waiting_;
+            next_line = now + between_lines;
+            lock.unlock();
+            log_.info("waiting", waiting_text(status()));
+            lock.lock();
+            continue;
+        }
+        auto until = std::min(next_line, now + tick);
+        if (deadline) until = std::min(until, *deadline);
+        changed_.wait_until(lock, until);
+    }
+}
+
+std::vector<Index> Room::gather(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    const auto places = [&](auto is_wanted) {
+        std::vector<Index> result;
+        for (std::size_t k = 0; k < hellos_.size(); ++k) {
+            if (is_wanted(k)) result.push_back(static_cast<Index>(k));
+        }
+        return result;
+    };
+    if (wait(
+            lock, [&] { return places([&](std::size_t k) { return !hellos_[k]; }); }, deadline)) {
+        return places([](std::size_t) { return true; });
+    }
+    return places([&](std::size_t k) { return hellos_[k] && seats_[k].connected; });
+}
+
+void Room::begin(std::uint32_t attempt, std::vector<Index> members, bool late) {
+    const std::lock_guard lock(mutex_);
+    (late ? late_ : main_) = Round{attempt, std::move(members), {}, {}, 0};
+    late_now_ = late;
+}
+
+void Room::publish(wire::Body body, bool wants_reply, Index numbers) {
+    const std::lock_guard lock(mutex_);
+    Round& round = late_now_ ? *late_ : *main_;
+    ++round.steps;
+    const bool first = std::holds_alternative<wire::StartNotice>(body);
+    const Question question{std::make_shared<const wire::Message>(message(&round, std::move(body))), wants_reply,
+                            numbers};
+    if (first) round.start = question;
+    round.current = question;
+    changed_.notify_all();
+}
+
+bool Room::await_reply(Index place, Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    const Round& round = late_now_ ? *late_ : *main_;
+    const auto missing = [&] {
+        std::vector<Index> places;
+        for (const Index member : round.members) {
+            if (!replies_.contains({round.attempt, round.steps, member})) places.push_back(member);
+        }
+        // The others are only named: this one is waited for.
+        if (!contains(places, place)) places.clear();
+        return places;
+    };
+    return wait(lock, missing, deadline);
+}
+
+std::vector<Index> Room::replied() const {
+    const std::lock_guard lock(mutex_);
+    const Round& round = late_now_ ? *late_ : *main_;
+    std::vector<Index> places;
+    for (const Index member : round.members) {
+        if (replies_.contains({round.attempt, round.steps, member})) places.push_back(member);
+    }
+    return places;
+}
+
+wire::Message Room::take_reply(Index place) const {
+    wire::Route route;
+    {
+        const std::lock_guard lock(mutex_);
+        route = (late_now_ ? late_ : main_)->current->message->route;
+    }
+    return load_message(reply_file(route, place), who(place));
+}
+
+bool Room::await_reports(const std::vector<Index>& places, Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    const auto missing = [&] {
+        std::vector<Index> result;
+        for (const Index place : places) {
+            if (!job_.reports.contains(place)) result.push_back(place);
+        }
+        return result;
+    };
+    return wait(lock, missing, deadline);
+}
+
+std::vector<Index> Room::absent() const {
+    std::vector<Index> places;
+    for (std::size_t k = 0; k < job_.roster.size(); ++k) {
+        const auto place = static_cast<Index>(k);
+        if (!contains(job_.members, place) && !contains(job_.late, place)) places.push_back(place);
+    }
+    return places;
+}
+
+std::optional<Index> Room::await_latecomer(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    std::optional<Index> found;
+    const auto missing = [&] {
+        std::vector<Index> places = absent();
+        for (const Index place : places) {
+            const auto at = static_cast<std::size_t>(place);
+            if (!hellos_[at] || !seats_[at].connected) continue;
+            found = place;
+            return std::vector<Index>{};
+        }
+        return places;
+    };
+    if (!may_come_late()) return std::nullopt;
+    wait(lock, missing, deadline);
+    return found;
+}
+
+void Room::fail(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    failure_ = reason;
+    changed_.notify_all();
+}
+
+void Room::stop() {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+}
+
+std::string Room::state_text(Index place) const {
+    const auto at = static_cast<std::size_t>(place);
+    if (job_.reports.contains(place)) return "done";
+    if (!takes_part(place)) return seats_[at].connected ? "late" : "not in";
+    if (!seats_[at].connected) return hellos_[at] ? "disconnected" : "absent";
+    const Round* round = late_ && contains(late_->members, place)   ? &*late_
+                         : main_ && contains(main_->members, place) ? &*main_
+                                                                    : nullptr;
+    if (round == nullptr || !round->current) return hellos_[at] ? "joined" : "connected";
+    if (!round->current->wants_reply) return job_.phase == Phase::running ? "joined" : "fitting";
+    return replies_.contains({round->attempt, round->steps, place}) ? "answered" : "computing";
+}
+
+StatusReport Room::status() const {
+    const std::lock_guard lock(mutex_);
+    StatusReport status;
+    status.job = wire::to_hex(job_.id);
+    status.phase = to_string(job_.phase);
+    status.aggregate = to_string(job_.spec.job.aggregate);
+    status.attempt = job_.attempt;
+    const auto& round = late_now_ ? late_ : main_;
+    status.round = round ? round->steps : 0;
+    for (const Index place : waiting_) status.waiting.push_back(job_.roster[static_cast<std::size_t>(place)]);
+    if (deadline_ && !waiting_.empty()) {
+        status.seconds_left = std::max(0.0, std::chrono::duration<double>(*deadline_ - Clock::now()).count());
+    }
+    for (std::size_t k = 0; k < job_.roster.size(); ++k) {
+        const auto place = static_cast<Index>(k);
+        ClientStatus client{job_.roster[k],        state_text(place), {}, seats_[k].bytes_up, seats_[k].bytes_down, {},
+                            seats_[k].last_refusal};
+        if (hellos_[k]) client.rows = hellos_[k]->rows;
+        if (const auto report = job_.reports.find(place); report != job_.reports.end()) {
+            client.rse = report->second.norm2 > 0 ? report->second.error2 / report->second.norm2 : 0;
+        }
+        status.clients.push_back(std::move(client));
+    }
+    status.refused = refusals_;
+    status.uptime = std::chrono::duration<double>(Clock::now() - begun_).count();
+    status.version = version();
+    return status;
+}
+
+}  // namespace couplet::net

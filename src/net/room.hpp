@@ -1,0 +1,161 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "couplet/net/log.hpp"
+#include "couplet/net/status.hpp"
+#include "job_file.hpp"
+
+namespace couplet::net {
+
+/// Thrown out of every wait when the coordinator is told to stop.
+struct Stopped {};
+
+/// Where the clients' streams and the thread that runs the job meet. Owns the job's folder: what a client has said is
+/// on disk before anybody builds on it, so that a restart finds it. Knows no socket.
+///
+/// Methods for streams throw InputError when the client must be turned away; what() is what it is told.
+class Room {
+  public:
+    using Clock = std::chrono::steady_clock;
+    using Deadline = std::optional<Clock::time_point>;
+
+    struct Options {
+        std::filesystem::path folder;  ///< of the job; made if not there
+        bool late_merge = false;       ///< clients that come after the members are fixed may wait to be merged
+    };
+    /// Writes `job`, or continues it with what is spooled in the folder.
+    Room(JobFile job, Options options, Log& log);
+
+    // ---- for streams
+
+    /// A client's stream. A later one of the same client takes its place.
+    struct Ticket {
+        Index place = 0;
+        std::uint64_t generation = 0;
+    };
+    /// `name` is from the certificate.
+    Ticket enter(const std::string& name, const wire::Join& join);
+    wire::Message welcome(Ticket ticket) const;
+    void greet(Ticket ticket, const wire::Message& message);
+
+    enum class What { message, nothing, over };
+    struct Next {
+        What what = What::nothing;
+        std::shared_ptr<const wire::Message> message;
+        bool wants_reply = false;
+        std::string reason;  ///< why it is over
+    };
+    /// The next message for this client, whose last one was `cursor`; waits for it up to `patience`.
+    Next next(Ticket ticket, const wire::Route& cursor, std::chrono::milliseconds patience);
+    /// Where to keep the answer that begins with this head; nothing when it is known already or no longer wanted.
+    std::optional<std::filesystem::path> accept(Ticket ticket, const wire::Head& head);
+    /// The answer lies there.
+    void arrived(Ticket ticket, const wire::Route& route);
+    void report(Ticket ticket, const wire::Message& message);
+    wire::Message bye(Ticket ticket) const;
+    void leave(Ticket ticket) noexcept;
+    void count(Ticket ticket, double bytes_up, double bytes_down);
+    /// Books a refusal of somebody; `name` may be empty.
+    void refused(const std::string& name, const std::string& reason);
+
+    // ---- for the thread that runs the job
+
+    const JobFile& job() const noexcept { return job_; }
+    std::string who(Index place) const { return "client " + job_.roster[static_cast<std::size_t>(place)]; }
+    std::filesystem::path file(const std::string& name) const { return options_.folder / name; }
+    /// Changes the job and writes it; what `change` does is durable when this returns.
+    void update(const std::function<void(JobFile&)>& change);
+
+    /// Waits until everybody on the roster has said hello, or the deadline. Returns who is there.
+    std::vector<Index> gather(Deadline deadline);
+    const Hello& hello(Index place) const { return *hellos_[static_cast<std::size_t>(place)]; }
+    /// Fixes who takes part from here on; nobody's question is left over.
+    void begin(std::uint32_t attempt, std::vector<Index> members, bool late);
+    /// Asks the members of the current attempt. `wants_reply` is for start and sums; `numbers` of a sum.
+    void publish(wire::Body body, bool wants_reply, Index numbers = 0);
+    /// Whether the answer to the last question is here from this member; waits up to the deadline.
+    bool await_reply(Index place, Deadline deadline);
+    /// Members whose answer to the last question is here.
+    std::vector<Index> replied() const;
+    wire::Message take_reply(Index place) const;
+    /// Waits until these have reported, or the deadline.
+    bool await_reports(const std::vector<Index>& places, Deadline deadline);
+    /// Waits for a client that is not in the result; nothing at the deadline, or when there is none to wait for.
+    std::optional<Index> await_latecomer(Deadline deadline);
+    /// Those on the roster who are neither in the result nor merged late.
+    std::vector<Index> absent() const;
+    /// Turns everybody away from here on.
+    void fail(const std::string& reason);
+
+    void stop();
+    StatusReport status() const;
+
+  private:
+    struct Seat {
+        std::uint64_t generation = 0;
+        bool connected = false;
+        double bytes_up = 0;
+        double bytes_down = 0;
+        std::string last_refusal;
+    };
+    struct Question {
+        std::shared_ptr<const wire::Message> message;
+        bool wants_reply = false;
+        Index numbers = 0;
+    };
+    /// One attempt as its members see it. The start is told again to whoever comes back.
+    struct Round {
+        std::uint32_t attempt = 0;
+        std::vector<Index> members;
+        std::optional<Question> start;
+        std::optional<Question> current;
+        std::uint32_t steps = 0;
+    };
+    using Reply = std::tuple<std::uint32_t, std::uint32_t, Index>;  ///< attempt, step, place
+
+    std::filesystem::path reply_file(const wire::Route& route, Index place) const;
+    void load_spool();
+    void write_job() const;
+    bool takes_part(Index place) const;
+    bool may_come_late() const;
+    Round* round_of(Index place);
+    Next next_now(Ticket ticket, const wire::Route& cursor);
+    wire::Message message(const Round* round, wire::Body body) const;
+    void require_fitting_hello(Index place, const Hello& hello) const;
+    void require_fitting_upload(Index place, const wire::Head& head) const;
+    /// Waits until `missing` is empty; false at the deadline. Says for whom while it lasts.
+    bool wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,
+              Deadline deadline);
+    std::string state_text(Index place) const;
+
+    JobFile job_;
+    Options options_;
+    Log& log_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Seat> seats_;
+    std::vector<std::optional<Hello>> hellos_;
+    std::set<Reply> replies_;
+    std::optional<Round> main_;
+    std::optional<Round> late_;
+    bool late_now_ = false;  ///< which of the two publish() speaks to
+    std::vector<Index> waiting_;
+    Deadline deadline_;
+    std::string failure_;
+    bool stopping_ = false;
+    Index refusals_ = 0;
+    Clock::time_point begun_ = Clock::now();
+};
+
+}  // namespace couplet::net

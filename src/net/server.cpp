@@ -1,0 +1,294 @@
+#include "server.hpp"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/health_check_service_server_builder_option.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_context.h>
+
+#include "couplet/core/error.hpp"
+#include "crash_point.hpp"
+#include "credentials.hpp"
+#include "doorman.hpp"
+#include "exchange.hpp"
+#include "federation.grpc.pb.h"
+#include "watchdog.hpp"
+
+namespace couplet::net {
+namespace {
+
+using Stream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
+
+constexpr int streams_per_connection = 8;
+constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
+constexpr std::chrono::milliseconds patience{200};
+
+/// A caller, as far as its certificate tells.
+struct Caller {
+    std::string name;
+    Role role = Role::client;
+};
+
+/// The server's end of one stream. Every read that has to come is watched.
+class WatchedStream final : public FrameStream {
+  public:
+    WatchedStream(Stream& stream, grpc::ServerContext& context, Watchdog& watchdog, std::chrono::milliseconds stall)
+        : stream_(stream), context_(context), watchdog_(watchdog), stall_(stall) {}
+    ~WatchedStream() override { watchdog_.disarm(this); }
+    WatchedStream(const WatchedStream&) = delete;
+    WatchedStream& operator=(const WatchedStream&) = delete;
+
+    bool write(const v1::Frame& frame) override {
+        watch();
+        const bool good = stream_.Write(frame);
+        watchdog_.disarm(this);
+        return good;
+    }
+    bool read(v1::Frame& frame) override {
+        // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
+        if (!at_leisure_) watch();
+        const bool good = stream_.Read(&frame);
+        watchdog_.disarm(this);
+        at_leisure_ = false;
+        return good;
+    }
+    void expect_at_leisure() { at_leisure_ = true; }
+    bool stalled() const { return stalled_; }
+
+  private:
+    void watch() {
+        watchdog_.arm(this, stall_, [this] {
+            stalled_ = true;
+            context_.TryCancel();
+        });
+    }
+    Stream& stream_;
+    grpc::ServerContext& context_;
+    Watchdog& watchdog_;
+    std::chrono::milliseconds stall_;
+    bool at_leisure_ = false;
+    std::atomic<bool> stalled_{false};
+};
+
+/// One client's visit.
+class Visit {
+  public:
+    Visit(Room& room, WatchedStream& stream, grpc::ServerContext& context, std::string name, wire::Limits limits)
+        : room_(room), stream_(stream), context_(context), name_(std::move(name)), limits_(limits) {}
+    ~Visit() {
+        if (entered_) room_.leave(ticket_);
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    /// Throws InputError to turn the client away, Disconnected when it is gone.
+    grpc::Status attend() {
+        const auto join = receive<wire::Join>();
+        ticket_ = room_.enter(name_, std::get<wire::Join>(join.body));
+        entered_ = true;
+        send(room_.welcome(ticket_));
+        crash_point("welcomed");
+        stream_.expect_at_leisure();
+        room_.greet(ticket_, receive<Hello>());
+        wire::Route cursor;
+        for (;;) {
+            const Room::Next next = room_.next(ticket_, cursor, patience);
+            if (next.what == Room::What::over) return {grpc::StatusCode::UNAVAILABLE, next.reason};
+            if (context_.IsCancelled()) throw Disconnected{};
+            if (next.what == Room::What::nothing) continue;
+            send(*next.message);
+            cursor = next.message->route;
+            if (next.wants_reply) take_reply();
+            if (next.message->kind() == wire::Kind::features) return take_report();
+        }
+    }
+
+  private:
+    std::string who() const { return "client " + name_; }
+    void send(const wire::Message& message) {
+        const double bytes = send_message(stream_, message);
+        if (message.kind() == wire::Kind::start) crash_point("start-sent");
+        if (message.kind() == wire::Kind::sum_request) crash_point("request-sent");
+        if (message.kind() == wire::Kind::features) crash_point("features-sent");
+        if (entered_) room_.count(ticket_, 0, bytes);
+    }
+    template <class T>
+    wire::Message receive() {
+        Received received = receive_message(stream_, who(), {.max_payload_bytes = 0});
+        if (entered_) room_.count(ticket_, received.bytes, 0);
+        if (!std::holds_alternative<T>(received.message.body)) {
+            throw InputError(
+                {who(), fmt::format("{}", wire::to_string(received.message.kind())), "another message now", ""});
+        }
+        return std::move(received.message);
+    }
+    void take_reply() {
+        stream_.expect_at_leisure();
+        std::optional<wire::Route> kept;
+        const double bytes = receive_to_file(stream_, who(), limits_, [&](const wire::Head& head) {
+            auto path = room_.accept(ticket_, head);
+            if (path) kept = head.route;
+            return path;
+        });
+        crash_point("upload-spooled");
+        room_.count(ticket_, bytes, 0);
+        if (kept) room_.arrived(ticket_, *kept);
+    }
+    grpc::Status take_report() {
+        stream_.expect_at_leisure();
+        room_.report(ticket_, receive<wire::Report>());
+        send(room_.bye(ticket_));
+        return grpc::Status::OK;
+    }
+
+    Room& room_;
+    WatchedStream& stream_;
+    grpc::ServerContext& context_;
+    std::string name_;
+    wire::Limits limits_;
+    Room::Ticket ticket_;
+    bool entered_ = false;
+};
+
+class FederationService final : public v1::Federation::Service {
+  public:
+    FederationService(const Kit& kit, bool secure, Room& room, Log& log)
+        : limits_{.max_payload_bytes = kit.limits.max_message_mib << 20},
+          stall_(static_cast<long>(1000 * kit.limits.stall_seconds)),
+          secure_(secure),
+          room_(room),
+          log_(log),
+          doorman_(kit.identity, kit.file("revoked.txt")) {}
+
+    grpc::Status Attend(grpc::ServerContext* context, Stream* raw) override {
+        Caller caller;
+        WatchedStream stream(*raw, *context, watchdog_, stall_);
+        try {
+            caller = identify(*context);
+            if (caller.role != Role::client) {
+                throw InputError({caller.name, "a certificate of a coordinator", "a client's", ""});
+            }
+            // The client waits for it, to look at our certificate before it says anything.
+            raw->SendInitialMetadata();
+            return Visit(room_, stream, *context, caller.name, limits_).attend();
+        } catch (const InputError& error) {
+            return turn_away(stream, caller.name, error.what());
+        } catch (const Disconnected&) {
+            if (stream.stalled()) {
+                const std::string reason = fmt::format("client {}: nothing for {} s in the middle of a message",
+                                                       caller.name, static_cast<double>(stall_.count()) / 1000);
+                room_.refused(caller.name, reason);
+                return {grpc::StatusCode::DEADLINE_EXCEEDED, reason};
+            }
+            log_.info("disconnected", fmt::format("client {} is gone", caller.name), {{"client", caller.name}});
+            return {grpc::StatusCode::CANCELLED, "the client is gone"};
+        } catch (const std::exception& error) {
+            log_.warn("failed", fmt::format("client {}: {}", caller.name, error.what()), {{"client", caller.name}});
+            return {grpc::StatusCode::INTERNAL, "the coordinator could not keep what was sent"};
+        }
+    }
+
+    grpc::Status Status(grpc::ServerContext* context, const v1::StatusRequest*, v1::StatusReply* reply) override {
+        try {
+            identify(*context);
+        } catch (const InputError& error) {
+            room_.refused("", error.what());
+            return {grpc::StatusCode::PERMISSION_DENIED, error.what()};
+        }
+        reply->set_protocol(wire::protocol_version);
+        reply->set_json(status_json(room_.status()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        return grpc::Status::OK;
+    }
+
+  private:
+    /// Who calls: from the certificate, never from a message.
+    Caller identify(const grpc::ServerContext& context) {
+        Caller caller;
+        if (secure_) {
+            const auto certificate = peer_certificate(*context.auth_context());
+            if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a party", ""});
+            // A coordinator may ask its own server for the status.
+            caller = {certificate->identity.name, certificate->identity.role};
+            doorman_.let_in(*certificate, caller.role == Role::coordinator ? Role::coordinator : Role::client);
+        } else {
+            const auto& said = context.client_metadata();
+            const auto at = said.find(insecure_name_key);
+            if (at == said.end()) throw InputError({"caller", "no name", "a client with --insecure", ""});
+            caller.name = std::string(at->second.data(), at->second.size());
+            require_party_name(caller.name, "caller");
+        }
+        doorman_.limit_rate(caller.name, Doorman::Clock::now());
+        return caller;
+    }
+
+    grpc::Status turn_away(FrameStream& stream, const std::string& name, const std::string& reason) {
+        room_.refused(name, reason);
+        try {
+            send_message(stream, {{}, wire::Refusal{reason}});
+        } catch (const Disconnected&) {
+            // It will not hear why.
+        }
+        return {grpc::StatusCode::PERMISSION_DENIED, reason};
+    }
+
+    wire::Limits limits_;
+    std::chrono::milliseconds stall_;
+    bool secure_;
+    Room& room_;
+    Log& log_;
+    Doorman doorman_;
+    Watchdog watchdog_;
+};
+
+void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
+    builder.SetMaxReceiveMessageSize(largest_frame);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, streams_per_connection);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+    // Two servers on one port would share its connections at random.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    grpc::ResourceQuota quota("couplet");
+    // A stream holds a thread; each client needs one, and a second while it reconnects.
+    quota.SetMaxThreads(static_cast<int>(2 * clients + 32));
+    builder.SetResourceQuota(quota);
+    builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
+}
+
+}  // namespace
+
+struct Server::Parts {
+    FederationService service;
+    std::unique_ptr<grpc::Server> server;
+};
+
+Server::Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, Log& log)
+    : parts_(new Parts{{kit, credentials.has_value(), room, log}, nullptr}) {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    set_limits(builder, kit.roster.size());
+    int port = 0;
+    builder.AddListeningPort(kit.listen,
+                             credentials ? server_credentials(*credentials) : grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&parts_->service);
+    parts_->server = builder.BuildAndStart();
+    if (!parts_->server || port == 0) {
+        throw RunError({kit.listen, "the address cannot be used", "a free port of this machine",
+                        "Another coordinator may be running; change listen in kit.toml otherwise."});
+    }
+    parts_->server->GetHealthCheckService()->SetServingStatus("couplet.v1.Federation", true);
+}
+
+Server::~Server() {
+    // Streams end by themselves once the room says so; those that wait for a client are cut off.
+    parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    parts_->server->Wait();
+}
+
+}  // namespace couplet::net

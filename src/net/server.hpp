@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "couplet/net/kit.hpp"
+#include "couplet/net/log.hpp"
+#include "room.hpp"
+
+namespace couplet::net {
+
+/// The gRPC side of a coordinator: lets clients in by their certificates and carries messages between them and the
+/// room.
+class Server {
+  public:
+    /// Without credentials there is no TLS and callers are who they say; loopback only. Throws RunError when the
+    /// address cannot be had.
+    Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, Log& log);
+    /// Ends all streams and waits for them; the room must have been told to stop or have nothing to say any more.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace couplet::net
