@@ -18,6 +18,7 @@
     VERB(provision)                 \
     VERB(coordinator)               \
     VERB(client)                    \
+    VERB(peer)                      \
     VERB(status)                    \
     VERB(completion)
 

@@ -65,6 +65,12 @@ Index count_numbers(const PeerBody& body) {
                       body);
 }
 
+Index count_rounds(const Job& job, const ConsensusPlan& plan, const Shape& features) {
+    if (job.aggregate == Aggregate::stack) return 2 * plan.graph.radius();
+    if (job.aggregate == Aggregate::average) return plan.iterations;
+    return SubspaceIteration(job, features).sums_left() * (plan.iterations + plan.graph.eccentricity(0));
+}
+
 Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
     : job_(job), plan_(plan), node_(node), x_(std::move(x)) {
     if (x_.shape().order() < 2) {

@@ -96,14 +96,12 @@ void Membership::finished(std::uint64_t epoch, const wire::PeerReport& report, T
 
 void Membership::tick(Time now) { advance(now); }
 
-std::vector<PeerRecord> Membership::news(Index neighbour, Index most) {
-    std::vector<PeerRecord> result;
-    auto& sent = sent_[at(neighbour)];
+std::vector<const PeerRecord*> Membership::unsent(Index neighbour) const {
+    std::vector<const PeerRecord*> result;
+    const auto& sent = sent_[at(neighbour)];
     const auto offer = [&](const PeerRecord& record) {
-        auto& version = sent[{record.peer, record.incarnation}];
-        if (version >= record.version || static_cast<Index>(result.size()) >= most) return;
-        version = record.version;
-        result.push_back(record);
+        const auto known = sent.find({record.peer, record.incarnation});
+        if (known == sent.end() || known->second < record.version) result.push_back(&record);
     };
     offer(own_);
     for (const auto& known : records_) {
@@ -113,6 +111,18 @@ std::vector<PeerRecord> Membership::news(Index neighbour, Index most) {
     }
     return result;
 }
+
+std::vector<PeerRecord> Membership::news(Index neighbour, Index most) {
+    std::vector<PeerRecord> result;
+    for (const PeerRecord* record : unsent(neighbour)) {
+        if (static_cast<Index>(result.size()) >= most) break;
+        sent_[at(neighbour)][{record->peer, record->incarnation}] = record->version;
+        result.push_back(*record);
+    }
+    return result;
+}
+
+bool Membership::has_news(Index neighbour) const { return !unsent(neighbour).empty(); }
 
 void Membership::reset(Index neighbour) { sent_[at(neighbour)].clear(); }
 
@@ -134,15 +144,16 @@ const PeerRecord& Membership::member(Index peer) const {
     return *record;
 }
 
+bool Membership::knows_decision(Index neighbour) const {
+    const PeerRecord* record = find(neighbour, own_.hears[at(neighbour)]);
+    if (record == nullptr || own_.committed.number == 0) return record != nullptr;
+    return own_.committed.members[at(neighbour)] != record->incarnation || record->stage == Stage::decided;
+}
+
 bool Membership::may_leave() const {
     if (!decided()) return false;
-    for (const Index neighbour : options_.graph.neighbours(options_.self)) {
-        if (!hears(neighbour)) continue;
-        const PeerRecord* record = find(neighbour, own_.hears[at(neighbour)]);
-        if (record == nullptr || own_.committed.members[at(neighbour)] != record->incarnation) continue;
-        if (record->stage != Stage::decided) return false;
-    }
-    return true;
+    const auto neighbours = options_.graph.neighbours(options_.self);
+    return std::all_of(neighbours.begin(), neighbours.end(), [&](Index k) { return !hears(k) || knows_decision(k); });
 }
 
 std::vector<Index> Membership::reachable() const {

@@ -59,6 +59,8 @@ class Membership {
 
     /// Records that were not given out for this neighbour since the last reset(), so many at most.
     std::vector<wire::PeerRecord> news(Index neighbour, Index most);
+    /// Whether there are any.
+    bool has_news(Index neighbour) const;
     /// The neighbour may have missed what was sent: a new connection.
     void reset(Index neighbour);
 
@@ -77,7 +79,9 @@ class Membership {
     std::optional<Failure> failure() const noexcept { return failure_; }
     /// The epoch that left this peer out.
     const wire::Epoch& others() const noexcept { return others_; }
-    /// After a decision: whether all neighbours that are still there know of it.
+    /// Whether that neighbour, as this peer hears it, knows the decision or has no part in it.
+    bool knows_decision(Index neighbour) const;
+    /// After a decision: whether all neighbours that are still heard know of it.
     bool may_leave() const;
     bool hears(Index neighbour) const { return own_.hears[static_cast<std::size_t>(neighbour)] != 0; }
     /// Peers that can be reached now over links alive both ways, this one included.
@@ -88,6 +92,7 @@ class Membership {
   private:
     using Members = std::vector<wire::Incarnation>;
     const wire::PeerRecord* find(Index peer, wire::Incarnation process) const;
+    std::vector<const wire::PeerRecord*> unsent(Index neighbour) const;
     void check(const wire::PeerRecord& record) const;
     void store(const wire::PeerRecord& record);
     /// Connected to this peer over links alive both ways, within `among` (empty: everybody).

@@ -64,16 +64,8 @@ PeerMessage to_peer_message(Message message, Index to, const std::string& who) {
 }
 
 bool is_numbered(const Message& message) noexcept {
-    switch (message.kind()) {
-        case Kind::peer_state:
-        case Kind::peer_basis:
-        case Kind::peer_merge:
-        case Kind::features:
-        case Kind::start:
-            return true;
-        default:
-            return false;
-    }
+    const Kind kind = message.kind();
+    return kind != Kind::greeting && kind != Kind::beat && kind != Kind::refusal;
 }
 
 }  // namespace couplet::wire

@@ -270,6 +270,20 @@ TEST(PeerTest, EarlyStateOfTheWrongSizeIsAsIfItNeverCame) {
     EXPECT_TRUE(peer.finished());
 }
 
+TEST(PeerTest, CountsRounds) {
+    const auto rounds = [](const JobOptions& options) {
+        const Job job = resolve_job(options);
+        return count_rounds(job, plan_for(job, 8), Shape{6, 7});
+    };
+    JobOptions options{.network = Network::decentralized, .aggregate = Aggregate::stack, .rank = 3, .graph = "path"};
+    EXPECT_EQ(rounds(options), 2 * 4);
+    options = {.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .iterations = 5};
+    EXPECT_EQ(rounds(options), 5);
+    // A Gram matrix is one sum; one iteration on a complete graph, then one round of flooding.
+    options = {.network = Network::decentralized, .rank = 3, .sketch = Sketch::gram};
+    EXPECT_EQ(rounds(options), 2);
+}
+
 TEST(PeerTest, CountsTheNumbersThatTravel) {
     EXPECT_EQ(count_numbers(state_of(7, 1.0)), 7);
     EXPECT_EQ(count_numbers(Matrix<double>(3, 4)), 12);

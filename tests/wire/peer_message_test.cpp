@@ -73,7 +73,8 @@ TEST(PeerMessageTest, AJobOverBytesHasTheSameBits) {
 TEST(PeerMessageTest, OnlyARunningJobsMessagesAreTaken) {
     EXPECT_NE(refusal([] { to_peer_message({route, Join{"a", "1"}}, 0, "peer b"); }).find("peer b"), std::string::npos);
     EXPECT_FALSE(is_numbered({route, Beat{}}));
-    EXPECT_FALSE(is_numbered({route, Bulletin{}}));
+    EXPECT_TRUE(is_numbered({route, Bulletin{}}));
+    EXPECT_FALSE(is_numbered({route, Refusal{}}));
     EXPECT_FALSE(is_numbered({route, Greeting{}}));
 }
 

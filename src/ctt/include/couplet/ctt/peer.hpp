@@ -28,6 +28,9 @@ struct PeerMessage {
 /// Numbers in a message, as they would travel.
 Index count_numbers(const PeerBody& body);
 
+/// Rounds of messages of a whole job in which everybody talks at once.
+Index count_rounds(const Job& job, const ConsensusPlan& plan, const Shape& features);
+
 /// A peer of the decentralized network: no socket, thread or clock. Send what start() and receive() return, until
 /// finished().
 ///

@@ -102,7 +102,7 @@ struct Route;
 Message to_message(const Route& route, const PeerMessage& message);
 /// `to` is who receives it. Throws InputError that blames `who` for a kind that no running job sends.
 PeerMessage to_peer_message(Message message, Index to, const std::string& who);
-/// Whether it is one of a running job: those are numbered and sent again after a broken connection.
+/// Greetings, beats and refusals belong to their connection; all others are numbered, and sent again after it broke.
 bool is_numbered(const Message& message) noexcept;
 
 }  // namespace couplet::wire
