@@ -15,6 +15,22 @@ namespace {
 constexpr int most_unconfirmed = 16;
 constexpr double most_unconfirmed_bytes = 4 << 20;
 
+/// Parts of a list that another list has not.
+std::string unlike(const std::string& list, const std::string& other) {
+    constexpr std::string_view comma = ", ";
+    const std::string known = std::string(comma) + other + std::string(comma);
+    std::string result;
+    for (std::size_t from = 0; from < list.size();) {
+        const std::size_t to = std::min(list.find(comma, from), list.size());
+        const std::string part = list.substr(from, to - from);
+        if (known.find(std::string(comma) + part + std::string(comma)) == std::string::npos) {
+            result += (result.empty() ? "" : std::string(comma)) + part;
+        }
+        from = to + comma.size();
+    }
+    return result;
+}
+
 /// Tells of every frame that arrives: one large message can take longer than the patience of its receiver.
 class HeardStream final : public FrameStream {
   public:
@@ -65,15 +81,15 @@ Link::View Link::view() const {
 wire::Greeting Link::receive_greeting(FrameStream& stream) const {
     wire::Message message = receive_message(stream, "peer " + name_, {.max_payload_bytes = 0}).message;
     if (const auto* refusal = std::get_if<wire::Refusal>(&message.body)) {
-        throw InputError({"peer " + name_, "a refusal: " + refusal->reason, "a greeting", ""});
+        throw InputError({"peer " + name_, "refused: " + refusal->reason, "to be let in", ""});
     }
     auto* greeting = std::get_if<wire::Greeting>(&message.body);
     if (greeting == nullptr) {
         throw InputError({"peer " + name_, std::string(wire::to_string(message.kind())), "a greeting", ""});
     }
     if (greeting->job != settings_.job) {
-        throw InputError({"peer " + name_, "another job (" + greeting->job + ")", settings_.job,
-                          "Start all peers with the same flags, seed and network."});
+        throw InputError({"peer " + name_, "another job: " + unlike(greeting->job, settings_.job),
+                          unlike(settings_.job, greeting->job), "Start all peers with the same flags, seed and kits."});
     }
     if (greeting->incarnation == own_) {
         throw InputError({"peer " + name_, "this very process", "another one", "Check the addresses in kit.toml."});

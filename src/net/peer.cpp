@@ -64,9 +64,8 @@ std::string job_text(const wire::JobSpec& spec, const Kit& kit) {
     wire::Digest digest;
     std::string network = kit.identity.federation;
     for (const PeerAddress& peer : kit.peers) network += " " + peer.name;
-    for (const Edge& edge : Graph(static_cast<Index>(kit.peers.size()), kit.links).edges()) {
-        network += fmt::format(" {}-{}", edge.a, edge.b);
-    }
+    const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
+    for (const Edge& edge : graph.edges()) network += fmt::format(" {}-{}", edge.a, edge.b);
     digest.add(std::as_bytes(std::span(network)));
     const wire::Hash hash = digest.finish();
     return fmt::format(
