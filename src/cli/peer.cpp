@@ -126,7 +126,7 @@ extern const Verb peer_verb{
     .output =
         "A line per member with its rank and RSE, who is in the result, and what was sent.\n"
         "--json: the fields of couplet simulate --json that a peer knows (of all members), and graph, members, missing "
-        "(names), place (of this peer, from 1), restarts, messages_sent, job, output.\n"
+        "(names), links (pairs of members, from 1), place (of this peer), restarts, messages_sent, job, output.\n"
         "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this peer's tensor.",
     .examples =
         "couplet peer --kit peers/a --data a.npy --rank 20\n"

@@ -49,6 +49,8 @@ Json peer_json(const net::PeerResult& r, const std::string& output) {
     json["clients"] = r.members.size();
     json["members"] = r.members;
     json["missing"] = r.missing;
+    json["links"] = Json::array();
+    for (const Edge& link : r.links) json["links"].push_back({link.a + 1, link.b + 1});
     json["place"] = r.place + 1;
     json["restarts"] = r.restarts;
     json["messages_sent"] = r.messages_sent;
@@ -68,6 +70,7 @@ std::string peer_text(const net::PeerResult& r, const std::string& output) {
     std::vector<std::pair<std::string, std::string>> rows{
         {"members", fmt::format("{} of {}{}", r.members.size(), all,
                                 r.missing.empty() ? "" : fmt::format("; without {}", fmt::join(r.missing, ", ")))},
+        {"links", count_text(static_cast<Index>(r.links.size()))},
         {"method", fmt::format("decentralized on the graph {}, {}", r.graph, to_string(r.spec.job.aggregate))},
         {"ranks", ranks_text(r.features.train.ranks())},
         {"RSE", fmt::format("{} (relative error {})", number_text(r.rse), number_text(std::sqrt(r.rse)))}};

@@ -28,6 +28,15 @@ std::optional<Index> first_member(const std::vector<Incarnation>& members) {
     return static_cast<Index>(found - members.begin());
 }
 
+/// Whether everybody of the epoch is there, and nobody else, and all its links carry.
+bool holds(const Epoch& epoch, const Epoch& there) {
+    if (epoch.members != there.members) return false;
+    for (std::size_t i = 0; i < epoch.links.size(); ++i) {
+        if (epoch.links[i] && !there.links[i]) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 Membership::Membership(MembershipOptions options, Time now)
@@ -58,7 +67,11 @@ void Membership::heard(Index neighbour, Incarnation process, Time now) {
 
 void Membership::check(const PeerRecord& record) const {
     const auto fits = [&](const std::vector<Incarnation>& list) { return list.size() == at(nodes_); };
-    const auto epoch_fits = [&](const Epoch& epoch) { return epoch.number == 0 || fits(epoch.members); };
+    const auto epoch_fits = [&](const Epoch& epoch) {
+        // Bits travel in whole bytes.
+        return epoch.number == 0 ||
+               (fits(epoch.members) && epoch.links.size() / 8 == (options_.graph.edges().size() + 7) / 8);
+    };
     if (record.peer >= 0 && record.peer < nodes_ && record.incarnation != 0 && fits(record.hears) &&
         epoch_fits(record.proposal) && epoch_fits(record.committed)) {
         return;
@@ -134,6 +147,14 @@ std::vector<Index> Membership::members() const {
     return result;
 }
 
+std::vector<Edge> Membership::links() const {
+    std::vector<Edge> result;
+    for (std::size_t i = 0; own_.committed.number > 0 && i < options_.graph.edges().size(); ++i) {
+        if (own_.committed.links[i]) result.push_back(options_.graph.edges()[i]);
+    }
+    return result;
+}
+
 const PeerRecord& Membership::member(Index peer) const {
     const auto& members = own_.committed.members;
     const bool is_member = peer >= 0 && peer < static_cast<Index>(members.size()) && members[at(peer)] != 0;
@@ -190,6 +211,18 @@ Membership::Members Membership::component(const Members& among) const {
             result[at(j)] = process;
             todo.push_back(j);
         }
+    }
+    return result;
+}
+
+std::vector<bool> Membership::alive_links(const Members& among) const {
+    const auto edges = options_.graph.edges();
+    std::vector<bool> result((edges.size() + 7) / 8 * 8, false);
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const Incarnation a = among[at(edges[i].a)];
+        const Incarnation b = among[at(edges[i].b)];
+        if (a == 0 || b == 0) continue;
+        result[i] = find(edges[i].a, a)->hears[at(edges[i].b)] == b && find(edges[i].b, b)->hears[at(edges[i].a)] == a;
     }
     return result;
 }
@@ -319,29 +352,32 @@ bool Membership::conclude_proposal() {
 
 bool Membership::propose(Time now) {
     const Epoch newest = newest_epoch();
-    const Members target = component(newest.members);
+    Epoch target{0, component(newest.members), {}};
+    target.links = alive_links(target.members);
     if (target != target_) {
         target_ = target;
         target_since_ = now;
     }
-    if (first_member(target) != options_.self || !is_majority(count_members(target))) return false;
+    const std::size_t size = count_members(target.members);
+    if (first_member(target.members) != options_.self || !is_majority(size)) return false;
     if (newest.number > 0 && newest.members[at(options_.self)] != own_.incarnation) return false;
     std::uint64_t promised = 0;
     for (Index k = 0; k < nodes_; ++k) {
-        if (target[at(k)] != 0) promised = std::max(promised, find(k, target[at(k)])->promised);
+        if (target.members[at(k)] != 0) promised = std::max(promised, find(k, target.members[at(k)])->promised);
     }
-    const bool everybody = count_members(target) == at(nodes_);
-    const bool wanted = newest.number > 0 ? target != newest.members || promised > newest.number
+    const auto alive = static_cast<std::size_t>(std::count(target.links.begin(), target.links.end(), true));
+    const bool everybody = size == at(nodes_) && alive == options_.graph.edges().size();
+    const bool wanted = newest.number > 0 ? !holds(newest, target) || promised > newest.number
                                           : everybody || now - begin_ >= options_.gather || promised > 0;
     const bool stands =
-        own_.proposal.number > newest.number && own_.proposal.number >= promised && own_.proposal.members == target;
+        own_.proposal.number > newest.number && own_.proposal.number >= promised && holds(own_.proposal, target);
     if (!wanted || stands) return false;
     // Losses come together: those of one dead peer's neighbours, those of a partition. One proposal for all of them,
     // and none that outbids another view of the network at once. Nothing more can be expected when everybody is there.
     const Time settle = options_.link_deadline / 4;
     const bool settled = now - target_since_ >= settle && now - proposed_at_ >= settle;
     if (!settled && !(everybody && own_.proposal.number == 0)) return false;
-    own_.proposal = {next_number(), target};
+    own_.proposal = {next_number(), target.members, target.links};
     own_.promised = own_.proposal.number;
     proposed_at_ = now;
     return true;

@@ -28,11 +28,11 @@ struct MembershipOptions {
 /// is passed on from neighbour to neighbour; newer versions replace older ones, so loss, repetition and reordering of
 /// bulletins do no harm. Everything follows from the records:
 ///
-/// - A job runs in epochs. An epoch is a number and its members, a strict majority of the provisioned peers that the
-///   graph connects over links alive both ways; later epochs only lose members.
-/// - The first member of a component proposes it as the next epoch when a member is lost (or everybody has come, or
-///   the time to gather is over). Who promises an epoch says nothing more of earlier ones. When all its members have
-///   promised, the proposer commits it, and the job begins again from the start with them.
+/// - A job runs in epochs. An epoch is a number, its members, and the links they use: a strict majority of the
+///   provisioned peers that links alive both ways connect; later epochs only lose members.
+/// - The first member of a component proposes it as the next epoch when a member or a link of the epoch is lost (or
+///   everybody has come, or the time to gather is over). Who promises an epoch says nothing more of earlier ones. When
+///   all its members have promised, the proposer commits it, and the job begins again from the start with them.
 /// - A member that has its result is finished; one that knows that all members are is informed; when a strict majority
 ///   of the provisioned peers is informed, the result is decided. A proposer that finds an informed member among those
 ///   who promised decides that member's epoch instead of committing its own.
@@ -68,6 +68,8 @@ class Membership {
     const wire::Epoch& epoch() const noexcept { return own_.committed; }
     /// Places of its members, ascending.
     std::vector<Index> members() const;
+    /// The links that they use, in places of all peers.
+    std::vector<Edge> links() const;
     /// A member's latest record. Throws RunError unless it is one of the current epoch.
     const wire::PeerRecord& member(Index peer) const;
     bool decided() const noexcept { return own_.stage == wire::Stage::decided; }
@@ -97,6 +99,8 @@ class Membership {
     void store(const wire::PeerRecord& record);
     /// Connected to this peer over links alive both ways, within `among` (empty: everybody).
     Members component(const Members& among) const;
+    /// Links among them that are alive both ways.
+    std::vector<bool> alive_links(const Members& among) const;
     wire::Epoch newest_epoch() const;
     void advance(Time now);
     void drop_silent(Time now);
@@ -120,7 +124,7 @@ class Membership {
     std::vector<Time> last_heard_;
     /// By peer, one per process, the latest last; the own ones are not among them.
     std::vector<std::vector<wire::PeerRecord>> records_;
-    Members target_;
+    wire::Epoch target_;  ///< what would be proposed now, without its number
     Time target_since_{0};
     Time proposed_at_{0};
     std::vector<std::map<std::pair<Index, wire::Incarnation>, std::uint64_t>> sent_;

@@ -93,14 +93,12 @@ wire::Incarnation random_process() {
     return std::max<wire::Incarnation>(1, std::stoull(digits.substr(0, 16), nullptr, 16));
 }
 
-/// Links among the members, who count anew.
-Graph induced(const Graph& graph, const std::vector<Index>& members) {
+/// The links of an epoch among its members, who count anew.
+Graph induced(const std::vector<Edge>& edges, const std::vector<Index>& members) {
     std::map<Index, Index> place;
     for (std::size_t i = 0; i < members.size(); ++i) place[members[i]] = static_cast<Index>(i);
     std::vector<Edge> links;
-    for (const Edge& edge : graph.edges()) {
-        if (place.contains(edge.a) && place.contains(edge.b)) links.push_back({place[edge.a], place[edge.b]});
-    }
+    for (const Edge& edge : edges) links.push_back({place.at(edge.a), place.at(edge.b)});
     return Graph(static_cast<Index>(members.size()), std::move(links));
 }
 
@@ -258,7 +256,7 @@ struct PeerNode::Parts {
         crash_point("peer-epoch");
         check_members();
         const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
-        work->begin(epoch, induced(graph, members), static_cast<Index>(place));
+        work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place));
         for (Arrived& arrived : std::exchange(early, {})) take(std::move(arrived));
     }
 
@@ -391,6 +389,8 @@ struct PeerNode::Parts {
         PeerResult r;
         r.spec = options.spec;
         r.graph = kit.graph;
+        const Graph used_links = induced(membership->links(), members);
+        r.links.assign(used_links.edges().begin(), used_links.edges().end());
         std::string text = kit.identity.federation;
         for (const wire::Incarnation member : membership->epoch().members) text += fmt::format(" {}", member);
         r.job = wire::to_hex(id_of(fmt::format("{} {}", text, epoch)));

@@ -14,6 +14,11 @@ v1::Epoch to_proto(const Epoch& epoch) {
     v1::Epoch p;
     p.set_number(epoch.number);
     for (const Incarnation member : epoch.members) p.add_members(member);
+    std::string bits((epoch.links.size() + 7) / 8, '\0');
+    for (std::size_t i = 0; i < epoch.links.size(); ++i) {
+        if (epoch.links[i]) bits[i / 8] = static_cast<char>(bits[i / 8] | (1 << (i % 8)));
+    }
+    p.set_links(bits);
     return p;
 }
 
@@ -55,7 +60,14 @@ std::vector<Incarnation> processes(const Numbers& values, const std::string& who
 }
 
 Epoch epoch_of(const v1::Epoch& p, const std::string& who) {
-    Epoch epoch{p.number(), processes(p.members(), who)};
+    constexpr std::size_t most_bytes = (most_links + 7) / 8;
+    if (p.links().size() > most_bytes) {
+        refuse(who, std::to_string(p.links().size()) + " bytes of links", "at most " + std::to_string(most_bytes));
+    }
+    Epoch epoch{p.number(), processes(p.members(), who), {}};
+    for (const char byte : p.links()) {
+        for (int bit = 0; bit < 8; ++bit) epoch.links.push_back((byte >> bit & 1) != 0);
+    }
     if ((epoch.number == 0) != epoch.members.empty()) refuse(who, "an epoch of nobody", "its members");
     return epoch;
 }

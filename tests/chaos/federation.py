@@ -171,21 +171,19 @@ class Peers(Network):
         assert before in text
         kit.write_text(text.replace(before, f'name = "{target}"\naddress = "127.0.0.1:{through}"'))
 
-    def simulate(self, members: tuple) -> pathlib.Path:
-        output = self.folder / ("sim-" + "-".join(members))
+    def simulate(self, members: tuple, links: tuple) -> pathlib.Path:
+        output = self.folder / f"sim-{abs(hash((members, links)))}"
         if not output.exists():
-            places = {name: k for k, name in enumerate(members, 1)}
             graph = self.folder / "graph.txt"
-            graph.write_text("".join(f"{places[self.names[a - 1]]} {places[self.names[b - 1]]}\n" for a, b in self.links
-                                     if self.names[a - 1] in places and self.names[b - 1] in places))
+            graph.write_text("".join(f"{a} {b}\n" for a, b in links))
             couplet("simulate", *[self.data[self.names.index(name)] for name in members], "--network", "decentralized",
                     "--graph", f"file:{graph}", "--threads", 1, "-o", output, *self.flags)
         return output
 
-    def check_result(self, party: Party, members: tuple) -> str:
+    def check_result(self, party: Party, members: tuple, links: tuple) -> str:
         """Empty when the files are those of the simulation."""
         place = members.index(party.name) + 1
-        simulated = self.simulate(members)
+        simulated = self.simulate(members, links)
         if not same_bits(party.output / "personal.npz", simulated / f"personal_{place}.npz"):
             return f"{party.name}: another personal core than in the simulation of {members}"
         if "average" in self.flags and place > 1:
@@ -203,9 +201,9 @@ class Peers(Network):
         for name, party in self.parties.items():
             kind, reason = self.judge_process(party, ("features.npz", "personal.npz"))
             if kind == "success":
-                members = tuple(party.result()["members"])
-                lists.add(members)
-                reason = self.check_result(party, members)
+                members, links = tuple(party.result()["members"]), tuple(map(tuple, party.result()["links"]))
+                lists.add((members, links))
+                reason = self.check_result(party, members, links)
                 kind = "wrong" if reason else "success"
             elif kind == "failure" and not party.restarts and (party.output / "features.npz").exists():
                 kind, reason = "wrong", f"{name}: failed but left features"
@@ -217,7 +215,7 @@ class Peers(Network):
         if len(lists) > 1 and not any(party.restarts for party in self.parties.values()):
             verdict["wrong"].append("members")
             verdict["reasons"]["members"] = f"different members in one job: {sorted(lists)}"
-        for members in lists:
+        for members, _ in lists:
             verdict["members"] = members
             if 2 * len(members) <= len(self.names):
                 verdict["wrong"].append("majority")

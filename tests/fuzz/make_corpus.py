@@ -133,7 +133,7 @@ def peer_corpus():
     put("wire_peer_merge", "train", wire_bytes(23, packed(1, [3, 2]) + packed(2, [2, 2, 1]) + u64(3, 2) + flag(4, True) + ledger,
                                                np.eye(6, 2).ravel().tolist() + [1.0, 2.0, 3.0, 4.0]))
     put("wire_peer_merge", "gigabytes", wire_bytes(23, packed(1, [1 << 20, 1 << 20]) + u64(3, 1 << 20), promised=1 << 63))
-    epoch = u64(1, 5) + packed(2, [11, 22, 77])
+    epoch = u64(1, 5) + packed(2, [11, 22, 77]) + field(3, 2, b"\x05")
     report = u64(1, 3) + f64(2, 0.5) + f64(3, 2.0) + u64(9, 2)
     record = (u32(1, 2) + u64(2, 77) + u64(3, 5) + packed(4, [5, 4]) + u64(5, 9) + packed(6, [11, 0, 77]) + u64(7, 5)
               + field(8, 2, epoch) + field(9, 2, epoch) + u32(10, 2) + field(11, 2, report))

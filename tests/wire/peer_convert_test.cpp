@@ -20,8 +20,8 @@ PeerRecord some_record() {
             .rows = 9,
             .hears = {11, 0, 77},
             .promised = 8,
-            .proposal = {8, {11, 0, 77}},
-            .committed = {5, {11, 22, 77}},
+            .proposal = {8, {11, 0, 77}, {true, false, true, false, false, false, false, true}},
+            .committed = {5, {11, 22, 77}, std::vector<bool>(16, true)},
             .stage = Stage::informed,
             .report = PeerReport{3, 0.5, 2, 0.25, 1, 3.5, 100, 900, 2}};
 }
@@ -92,6 +92,8 @@ TEST(PeerConvertTest, WhatCannotBeIsRefused) {
     EXPECT_NE(refused(bulletin(), [&](auto& h) { record(h)->clear_report(); }), "");
     EXPECT_NE(refused(bulletin(), [&](auto& h) { record(h)->mutable_report()->set_norm2(nan); }), "");
     EXPECT_NE(refused(bulletin(), [&](auto& h) { record(h)->mutable_proposal()->clear_members(); }), "");
+    EXPECT_NE(refused(bulletin(), [&](auto& h) { record(h)->mutable_committed()->set_links(std::string(5000, 'x')); }),
+              "");
     EXPECT_NE(refused(bulletin(),
                       [&](auto& h) {
                           while (record(h)->hears_size() <= most_peers) record(h)->add_hears(1);

@@ -84,7 +84,8 @@ TEST(PeerMessageTest, TheLargestBulletinFitsAHead) {
         PeerRecord record{
             .peer = 1, .incarnation = ~0ULL, .version = ~0ULL, .features = Shape(std::vector<Index>(63, 1)), .rows = 9};
         record.hears.assign(n, ~0ULL);
-        record.proposal = record.committed = {~0ULL, std::vector<Incarnation>(n, ~0ULL)};
+        record.proposal =
+            record.committed = {~0ULL, std::vector<Incarnation>(n, ~0ULL), std::vector<bool>(n * (n - 1) / 2, true)};
         record.report = PeerReport{};
         const Bulletin bulletin{std::vector<PeerRecord>(static_cast<std::size_t>(records_per_bulletin(peers)), record)};
         EXPECT_EQ(refusal([&] { receive(encode({route, bulletin})); }), "") << peers;

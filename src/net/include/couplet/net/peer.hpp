@@ -27,8 +27,9 @@ struct PeerResult {
     std::vector<Index> personal_ranks;
     std::vector<std::string> members;
     std::vector<std::string> missing;
-    Index place = 0;     ///< of this peer among the members
-    Index restarts = 0;  ///< how often the job began again with fewer members, as far as this peer saw
+    std::vector<Edge> links;  ///< that the members used, in their places
+    Index place = 0;          ///< of this peer among the members
+    Index restarts = 0;       ///< how often the job began again with fewer members, as far as this peer saw
     Index rounds = 0;
     double lambda2 = 0;
     Index iterations = 0;

@@ -40,10 +40,11 @@ struct PeerMerge {
     MergeState state;
 };
 
-/// Who takes part from when on. Members are the processes of all provisioned peers, in their order; 0: does not.
+/// Who takes part from when on, and over which links.
 struct Epoch {
-    std::uint64_t number = 0;  ///< 0: none
-    std::vector<Incarnation> members = {};
+    std::uint64_t number = 0;               ///< 0: none
+    std::vector<Incarnation> members = {};  ///< processes of all provisioned peers, in their order; 0: does not
+    std::vector<bool> links = {};           ///< of all provisioned links, in their order
     friend bool operator==(const Epoch&, const Epoch&) = default;
 };
 
@@ -92,6 +93,8 @@ struct Bulletin {
 
 /// More would not fit the parts of a message that are checked before it is read.
 inline constexpr Index most_peers = 256;
+/// Every two of them.
+inline constexpr Index most_links = most_peers * (most_peers - 1) / 2;
 /// Records that fit one bulletin in a network of so many peers.
 Index records_per_bulletin(Index peers);
 
