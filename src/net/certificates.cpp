@@ -212,8 +212,8 @@ KeyPair issue_certificate(const KeyPair& authority, const Identity& identity, Va
     const Certificate certificate = blank(key.get(), identity.federation, identity.name, validity);
     require(X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1, "an issuer");
     const bool serves = identity.role != Role::client;
-    const bool calls = identity.role != Role::coordinator;
-    const std::string usage = serves && calls ? "serverAuth,clientAuth" : serves ? "serverAuth" : "clientAuth";
+    // A coordinator also calls: for its own status.
+    const std::string usage = serves ? "serverAuth,clientAuth" : "clientAuth";
     const std::string host = serves ? std::string(",DNS:") + coordinator_host : "";
     add_extension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE");
     add_extension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature");

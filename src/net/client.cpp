@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -20,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds first_wait{100};
 constexpr std::chrono::milliseconds longest_wait{5000};
-constexpr std::chrono::milliseconds connect_patience{5000};
+// With the result in hand and reported, only the last word is missing.
+constexpr std::chrono::milliseconds last_word_patience{10000};
 constexpr const char* coordinator = "coordinator";
 // Features can be as large as the data; the coordinator is trusted that far.
 constexpr wire::Limits limits{.max_payload_bytes = Index{1} << 40};
@@ -45,17 +47,20 @@ class Work {
     const wire::JobId& job() const { return job_; }
     wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
 
-    /// The answer to a question, from before if it was asked before.
+    /// The answer to a question, from before if it was asked before; null when none is wanted.
     const wire::Message* answer(const wire::Message& question) {
-        if (answer_ && answer_->route == question.route) return &*answer_;
+        const auto* notice = std::get_if<wire::StartNotice>(&question.body);
+        const bool known = answer_ && answer_->route == question.route;
+        if (notice != nullptr && notice->received) {
+            // Only the printed method needs here what it computed at the start.
+            if (!known && spec_.job.aggregate == Aggregate::average) compute(*notice);
+            return nullptr;
+        }
+        if (known) return &*answer_;
         const Stopwatch watch(seconds_);
         std::optional<FromClient> reply;
-        if (const auto* notice = std::get_if<wire::StartNotice>(&question.body)) {
-            // Only the printed method needs what it computed here again.
-            if (notice->received && spec_.job.aggregate != Aggregate::average) return nullptr;
-            if (!notice->received || !computed_) reply = star_->receive(notice->start);
-            computed_ = true;
-            if (notice->received) return nullptr;
+        if (notice != nullptr) {
+            reply = star_->receive(notice->start);
         } else {
             reply = star_->receive(complete(std::get<SumRequest>(question.body)));
         }
@@ -119,6 +124,10 @@ class Work {
         result_.bytes_down += static_cast<double>(serialised_bytes(request));
         return {request.pass, request.want, std::move(basis)};
     }
+    void compute(const wire::StartNotice& notice) {
+        const Stopwatch watch(seconds_);
+        star_->receive(notice.start);
+    }
     void count(double numbers, Index bytes) {
         result_.numbers_up += numbers;
         result_.bytes_up += static_cast<double>(bytes);
@@ -130,7 +139,6 @@ class Work {
     PreparedClient data_;
     std::optional<StarClient> star_;
     Hello hello_;
-    bool computed_ = false;
     std::optional<wire::Message> answer_;
     wire::Report report_;
     ClientResult result_;
@@ -148,6 +156,7 @@ struct Client::Parts {
     bool stopping = false;
     Connection* open = nullptr;  ///< what stop() cancels
     std::optional<Work> work = {};
+    bool reported = false;
     Clock::time_point begun = Clock::now();
 
     /// Makes a connection known to stop() while it lives.
@@ -196,6 +205,7 @@ struct Client::Parts {
         send_message(connection, {{}, wire::Join{target.self.name, version()}});
         const wire::Message welcome = receive(connection);
         if (!std::holds_alternative<wire::Welcome>(welcome.body)) unexpected(welcome);
+        if (reported && work->job() != welcome.route.job) return true;  // it is on to the next job
         if (!work || work->job() != welcome.route.job) {
             if (options.on_join) options.on_join(wire::to_hex(welcome.route.job));
             log.info("joined", fmt::format("joined job {}", wire::to_hex(welcome.route.job)));
@@ -229,6 +239,7 @@ struct Client::Parts {
         if (options.deliver) options.deliver(result);
         crash_point("result-written");
         send_message(connection, work->report());
+        reported = true;
         crash_point("report-sent");
         const wire::Message bye = receive(connection);
         if (!std::holds_alternative<wire::Bye>(bye.body)) unexpected(bye);
@@ -248,7 +259,7 @@ struct Client::Parts {
             const Visible visible(*this, connection);
             std::string reason;
             try {
-                if (connection.open(connect_patience)) {
+                if (connection.open()) {
                     backoff.reset();
                     last_contact = Clock::now();
                     said.clear();
@@ -259,11 +270,18 @@ struct Client::Parts {
                 reason = connection.reason();
                 last_contact = Clock::now();
             } catch (const TurnedAway& refusal) {
+                if (reported) return std::move(work->result());
                 throw RunError({fmt::format("{} at {}", coordinator, target.address), "refused: " + refusal.reason,
                                 "to be let in", ""});
             }
             require_going();
-            if (options.deadline && Clock::now() - last_contact >= *options.deadline) {
+            const auto away = Clock::now() - last_contact;
+            if (reported && away >= std::min(last_word_patience, options.deadline.value_or(last_word_patience))) {
+                log.warn("alone",
+                         "the coordinator went away after the result was delivered; who else is in it is not known");
+                return std::move(work->result());
+            }
+            if (options.deadline && away >= *options.deadline) {
                 throw RunError({fmt::format("{} at {}", coordinator, target.address), reason,
                                 "a coordinator that can be reached", "Is it running, and is its port open?"});
             }

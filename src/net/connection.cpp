@@ -10,16 +10,20 @@
 #include "couplet/core/error.hpp"
 #include "credentials.hpp"
 #include "federation.grpc.pb.h"
+#include "grpc_log.hpp"
 
 namespace couplet::net {
 namespace {
 
 std::shared_ptr<grpc::Channel> make_channel(const Target& target) {
+    quiet_grpc();
     grpc::ChannelArguments arguments;
     // Connections are opened and given up by us, with our own backoff.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    // Also the time that one attempt to connect may take.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -78,12 +82,8 @@ Connection::~Connection() {
     if (!parts_->reason) reason();
 }
 
-bool Connection::open(std::chrono::milliseconds patience) {
+bool Connection::open() {
     Parts& parts = *parts_;
-    if (!parts.channel->WaitForConnected(std::chrono::system_clock::now() + patience)) {
-        parts.reason = fmt::format("no answer within {} s", static_cast<double>(patience.count()) / 1000);
-        return false;
-    }
     parts.stream = parts.stub->Attend(&parts.context);
     parts.stream->WaitForInitialMetadata();
     const auto identity = parts.context.auth_context();

@@ -27,7 +27,7 @@ class Connection final : public FrameStream {
     ~Connection() override;
 
     /// False when there is no connection; reason() says why. Throws RunError when whoever answers is no coordinator.
-    bool open(std::chrono::milliseconds patience);
+    bool open();
     bool write(const v1::Frame& frame) override;
     bool read(v1::Frame& frame) override;
     /// Why it ended; call after a read or write has failed.

@@ -17,6 +17,7 @@
 #include "couplet/net/backoff.hpp"
 #include "credentials.hpp"
 #include "doorman.hpp"
+#include "grpc_log.hpp"
 #include "peers.grpc.pb.h"
 #include "watchdog.hpp"
 
@@ -229,6 +230,7 @@ struct PeerLinks::Parts {
 PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incarnation own,
                      const LinkSettings& settings, NeighbourEvents events, Log& log)
     : parts_(new Parts{.doorman = Doorman(kit.identity, kit.file("revoked.txt"))}) {
+    quiet_grpc();
     const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
     const auto place = [&](const std::string& name) {
         for (std::size_t k = 0; k < kit.peers.size(); ++k) {

@@ -8,12 +8,15 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 
+#include <semaphore>
+
 #include "couplet/core/error.hpp"
 #include "crash_point.hpp"
 #include "credentials.hpp"
 #include "doorman.hpp"
 #include "exchange.hpp"
 #include "federation.grpc.pb.h"
+#include "grpc_log.hpp"
 #include "watchdog.hpp"
 
 namespace couplet::net {
@@ -23,6 +26,10 @@ using Stream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
 
 constexpr int streams_per_connection = 8;
 constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
+constexpr int stream_window = 512 << 10;
+// A chunk on its way takes a megabyte of buffers; so many are, however many clients there are.
+constexpr std::ptrdiff_t chunks_at_once = 8;
+using Slots = std::counting_semaphore<chunks_at_once>;
 constexpr std::chrono::milliseconds patience{200};
 
 /// A caller, as far as its certificate tells.
@@ -34,13 +41,15 @@ struct Caller {
 /// The server's end of one stream. Every read that has to come is watched.
 class WatchedStream final : public FrameStream {
   public:
-    WatchedStream(Stream& stream, grpc::ServerContext& context, Watchdog& watchdog, std::chrono::milliseconds stall)
-        : stream_(stream), context_(context), watchdog_(watchdog), stall_(stall) {}
+    WatchedStream(Stream& stream, grpc::ServerContext& context, Watchdog& watchdog, Slots& slots,
+                  std::chrono::milliseconds stall)
+        : stream_(stream), context_(context), watchdog_(watchdog), slots_(slots), stall_(stall) {}
     ~WatchedStream() override { watchdog_.disarm(this); }
     WatchedStream(const WatchedStream&) = delete;
     WatchedStream& operator=(const WatchedStream&) = delete;
 
     bool write(const v1::Frame& frame) override {
+        const Slot slot(slots_);
         watch();
         const bool good = stream_.Write(frame);
         watchdog_.disarm(this);
@@ -48,16 +57,27 @@ class WatchedStream final : public FrameStream {
     }
     bool read(v1::Frame& frame) override {
         // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
-        if (!at_leisure_) watch();
+        if (std::exchange(at_leisure_, false)) return stream_.Read(&frame);
+        const Slot slot(slots_);
+        watch();
         const bool good = stream_.Read(&frame);
         watchdog_.disarm(this);
-        at_leisure_ = false;
         return good;
     }
     void expect_at_leisure() { at_leisure_ = true; }
     bool stalled() const { return stalled_; }
 
   private:
+    class Slot {
+      public:
+        explicit Slot(Slots& slots) : slots_(slots) { slots_.acquire(); }
+        ~Slot() { slots_.release(); }
+        Slot(const Slot&) = delete;
+        Slot& operator=(const Slot&) = delete;
+
+      private:
+        Slots& slots_;
+    };
     void watch() {
         watchdog_.arm(this, stall_, [this] {
             stalled_ = true;
@@ -67,6 +87,7 @@ class WatchedStream final : public FrameStream {
     Stream& stream_;
     grpc::ServerContext& context_;
     Watchdog& watchdog_;
+    Slots& slots_;
     std::chrono::milliseconds stall_;
     bool at_leisure_ = false;
     std::atomic<bool> stalled_{false};
@@ -164,7 +185,7 @@ class FederationService final : public v1::Federation::Service {
 
     grpc::Status Attend(grpc::ServerContext* context, Stream* raw) override {
         Caller caller;
-        WatchedStream stream(*raw, *context, watchdog_, stall_);
+        WatchedStream stream(*raw, *context, watchdog_, slots_, stall_);
         try {
             caller = identify(*context);
             if (caller.role != Role::client) {
@@ -240,6 +261,7 @@ class FederationService final : public v1::Federation::Service {
     Log& log_;
     Doorman doorman_;
     Watchdog watchdog_;
+    Slots slots_{chunks_at_once};
 };
 
 void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
@@ -250,6 +272,9 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    // What gRPC holds for a stream that is not read yet; measuring the link would let it grow to megabytes for each.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, stream_window);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
     // Two servers on one port would share its connections at random.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -264,12 +289,15 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
 }  // namespace
 
 struct Server::Parts {
+    GrpcLog handshakes;
     FederationService service;
     std::unique_ptr<grpc::Server> server;
 };
 
 Server::Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, Log& log)
-    : parts_(new Parts{{kit, credentials.has_value(), room, log}, nullptr}) {
+    : parts_(new Parts{GrpcLog([&room](const std::string& why) { room.refused("", "a connection: " + why); }),
+                       {kit, credentials.has_value(), room, log},
+                       nullptr}) {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     set_limits(builder, kit.roster.size());

@@ -47,7 +47,7 @@ struct Validity {
 /// A self-signed authority that can sign parties, and nothing below them.
 KeyPair make_authority(const std::string& federation, Validity validity = {.from = 0, .until = 3650});
 
-/// A certificate for one party with a new key: a client's can only open connections, a coordinator's only accept them.
+/// A certificate for one party with a new key. TLS itself lets nobody accept connections with a client's.
 KeyPair issue_certificate(const KeyPair& authority, const Identity& identity, Validity validity = {});
 
 struct CertificateInfo {

@@ -1,0 +1,218 @@
+#include "couplet/net/coordinator.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+class CoordinatorTest : public NetTest {
+  protected:
+    struct Run {
+        CoordinatorResult result;
+        std::vector<ClientResult> clients;
+        std::optional<FeaturesMessage> features;
+        std::optional<MergeState> state;
+    };
+    /// A whole job with these clients in this process, over real sockets and mutual TLS.
+    static Run run(const TestFederation& federation, CoordinatorOptions options,
+                   const std::vector<std::size_t>& members) {
+        Run out;
+        options.on_features = [&](const FeaturesMessage& message, const std::string&) {
+            out.features.emplace(FeaturesMessage{message.features.clone(), message.rel_error_bound});
+        };
+        options.on_state = [&](const MergeState& state) { out.state = MergeState{state.block.clone(), state.ledger}; };
+        Log log({}, {});
+        Coordinator coordinator(federation.coordinator(), std::move(options), log);
+        std::vector<std::future<ClientResult>> visits;
+        for (const std::size_t k : members) {
+            visits.push_back(std::async(std::launch::async, [&federation, k] { return attend(federation, k); }));
+        }
+        out.result = coordinator.run();
+        for (auto& visit : visits) out.clients.push_back(visit.get());
+        return out;
+    }
+    static void expect_same(const Run& run, const Expected& expected) {
+        EXPECT_TRUE(same_bits(run.features->features, *expected.result.features));
+        for (std::size_t k = 0; k < run.clients.size(); ++k) {
+            EXPECT_TRUE(same_bits(run.clients[k].features, *expected.result.features)) << k;
+            EXPECT_TRUE(same_numbers(run.clients[k].personal, expected.personal[k])) << k;
+            EXPECT_EQ(run.clients[k].rse, expected.result.rse_per_client[k]);
+        }
+        EXPECT_EQ(run.result.rse, expected.result.rse);
+        EXPECT_EQ(run.result.rse_per_client, expected.result.rse_per_client);
+        EXPECT_EQ(run.result.rel_error_bound, expected.result.rel_error_bound);
+        EXPECT_EQ(run.result.ranks, expected.result.ranks);
+        EXPECT_EQ(run.result.personal_ranks, expected.result.personal_ranks);
+        EXPECT_EQ(run.result.rounds, expected.result.rounds);
+        EXPECT_EQ(run.result.numbers_up_per_client, expected.result.numbers_up_per_client);
+        EXPECT_EQ(run.result.numbers_total, expected.result.numbers_total);
+        EXPECT_EQ(run.result.bytes_up, expected.result.bytes_up);
+        EXPECT_EQ(run.result.bytes_down, expected.result.bytes_down);
+    }
+    Clients people(Index count) const { return population(count, {12, 5, 4}, 4, 0.7, 0.05); }
+};
+
+TEST_F(CoordinatorTest, GivesTheBitsOfASimulation) {
+    const TestFederation federation(path("kits"), people(3));
+    for (const JobOptions& job :
+         {JobOptions{.rank = 3, .seed = 5}, JobOptions{.eps = 0.2},
+          JobOptions{.aggregate = Aggregate::average, .rank = 3},
+          JobOptions{.aggregate = Aggregate::average, .rank = 3, .refit = true},
+          JobOptions{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random, .seed = 7},
+          JobOptions{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::gram}}) {
+        const Run done = run(federation, job_options(job), federation.everybody());
+        expect_same(done, simulated(federation, federation.everybody(), job));
+        EXPECT_EQ(done.result.members, federation.names);
+        EXPECT_EQ(done.clients[1].members, federation.names);
+        EXPECT_TRUE(done.result.missing.empty());
+    }
+}
+
+TEST_F(CoordinatorTest, HeldOutAndScaledClientsAreThoseOfASimulation) {
+    const TestFederation federation(path("kits"), people(3));
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.spec.preparation = {.scale_clients = true, .heldout = 0.25};
+    const Run done = run(federation, std::move(options), federation.everybody());
+    const auto expected = simulate(federation.source(federation.everybody()),
+                                   {.job = {.rank = 3}, .scale_clients = true, .heldout = 0.25});
+    EXPECT_EQ(done.result.rse, expected.rse);
+    EXPECT_EQ(done.result.rse_heldout, expected.rse_heldout);
+    EXPECT_TRUE(same_bits(done.features->features, *expected.features));
+}
+
+TEST_F(CoordinatorTest, GoesOnWithThreeOfFourAtTheDeadline) {
+    const TestFederation federation(path("kits"), people(4));
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.min_clients = 3;
+    options.deadline = 1500ms;
+    const Run done = run(federation, std::move(options), {0, 1, 3});
+    expect_same(done, simulated(federation, {0, 1, 3}, {.rank = 3}));
+    EXPECT_EQ(done.result.members, (std::vector<std::string>{"a", "b", "d"}));
+    EXPECT_EQ(done.result.missing, (std::vector<std::string>{"c"}));
+    EXPECT_EQ(done.clients[0].missing, (std::vector<std::string>{"c"}));
+}
+
+TEST_F(CoordinatorTest, FailsClearlyWithTooFew) {
+    const TestFederation federation(path("kits"), people(3));
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.deadline = 700ms;
+    Log log({}, {});
+    Coordinator coordinator(federation.coordinator(), std::move(options), log);
+    auto visit = std::async(std::launch::async, [&] { return complaint([&] { attend(federation, 0); }); });
+    const std::string reason = complaint([&] { coordinator.run(); });
+    EXPECT_NE(reason.find("1 of 3 clients came before the deadline: a; at least 3 must"), std::string::npos) << reason;
+    EXPECT_NE(visit.get().find("1 of 3 clients came"), std::string::npos) << "the client is told why";
+}
+
+/// A client that is lost between its greeting and its answer: the job begins again with the others.
+TEST_F(CoordinatorTest, LosingAClientOnTheWayLeavesItOut) {
+    const TestFederation federation(path("kits"), people(3));
+    CoordinatorOptions options = job_options({.eps = 0.2});
+    options.min_clients = 2;
+    options.deadline = 1500ms;
+    // Answers nobody: killed once the question is there.
+    Process lost = start_client(federation, 1, {"COUPLET_CRASH_AT=question-received"});
+    const Run done = run(federation, std::move(options), {0, 2});
+    EXPECT_EQ(lost.wait(), 128 + SIGKILL);
+    expect_same(done, simulated(federation, {0, 2}, {.eps = 0.2}));
+    EXPECT_EQ(done.result.missing, (std::vector<std::string>{"b"}));
+}
+
+TEST_F(CoordinatorTest, ALatecomerIsOneMergeAndNobodyElseIsNeeded) {
+    TestFederation federation(path("kits"), people(4));
+    const auto first = simulated(federation, {0, 1, 2}, {.rank = 3});
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.min_clients = 3;
+    options.deadline = 1500ms;
+    run(federation, std::move(options), {0, 1, 2});
+    // Another coordinator, later, with only the latecomer online.
+    options = job_options({.rank = 3});
+    options.late_merge = true;
+    const Run late = run(federation, std::move(options), {3});
+    const auto expected =
+        simulated(federation, {3}, {.rank = 3},
+                  MergeState{FeatureBlock(block_train(first.result.state->block)), first.result.state->ledger});
+    EXPECT_TRUE(same_bits(late.features->features, *expected.result.features));
+    EXPECT_TRUE(same_numbers(late.clients[0].personal, expected.personal[0]));
+    EXPECT_EQ(late.result.late, (std::vector<std::string>{"d"}));
+    EXPECT_TRUE(late.result.missing.empty());
+    ASSERT_TRUE(late.state);
+    EXPECT_EQ(late.state->ledger.clients, 4);
+    // One more, provisioned afterwards.
+    provision_client(federation.kits, "e", 30);
+    federation.names.push_back("e");
+    federation.data.push_back(population_client({12, 5, 4}, 4, 0.7, 0.05, 1, 9));
+    options = job_options({.rank = 3});
+    options.late_merge = true;
+    const Run more = run(federation, std::move(options), {4});
+    EXPECT_EQ(more.result.late, (std::vector<std::string>{"d", "e"}));
+    EXPECT_EQ(more.state->ledger.clients, 5);
+}
+
+TEST_F(CoordinatorTest, AStragglerOfARunningJobIsRefusedOrMergedAsAsked) {
+    const TestFederation federation(path("kits"), people(3));
+    for (const bool merge : {false, true}) {
+        CoordinatorOptions options = job_options({.rank = 3});
+        options.min_clients = 2;
+        options.deadline = 1000ms;
+        options.late_merge = merge;
+        std::future<std::string> straggler;
+        options.on_features = [&](const FeaturesMessage&, const std::string&) {
+            if (straggler.valid()) return;
+            straggler = std::async(std::launch::async, [&] { return complaint([&] { attend(federation, 2); }); });
+            std::this_thread::sleep_for(300ms);
+        };
+        Log log({}, {});
+        Coordinator coordinator(federation.coordinator(), std::move(options), log);
+        auto a = std::async(std::launch::async, [&] { return attend(federation, 0); });
+        auto b = std::async(std::launch::async, [&] { return attend(federation, 1); });
+        const CoordinatorResult result = coordinator.run();
+        a.get();
+        b.get();
+        const std::string reason = straggler.get();
+        if (merge) {
+            EXPECT_EQ(reason, "");
+            EXPECT_EQ(result.late, (std::vector<std::string>{"c"}));
+        } else {
+            EXPECT_NE(reason.find("the job goes on without it"), std::string::npos) << reason;
+            EXPECT_EQ(result.missing, (std::vector<std::string>{"c"}));
+        }
+        std::filesystem::remove_all(federation.kits / "coordinator" / "job");
+    }
+}
+
+TEST_F(CoordinatorTest, RefusesOptionsThatDoNotFit) {
+    const TestFederation federation(path("kits"), people(2));
+    Log log({}, {});
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.min_clients = 3;
+    EXPECT_NE(complaint([&] { Coordinator(federation.coordinator(), std::move(options), log); }).find("--min-clients"),
+              std::string::npos);
+    { const Coordinator begun(federation.coordinator(), job_options({.rank = 3}), log); }
+    const std::string other = complaint([&] { Coordinator(federation.coordinator(), job_options({.rank = 4}), log); });
+    EXPECT_NE(other.find("rank 4 instead of 3"), std::string::npos) << other;
+    Kit open = federation.coordinator();
+    open.listen = "0.0.0.0:1";
+    options = job_options({.rank = 3});
+    options.insecure = true;
+    EXPECT_NE(complaint([&] { Coordinator(open, std::move(options), log); }).find("loopback"), std::string::npos);
+    const Coordinator first(federation.coordinator(), job_options({.rank = 3}), log);
+    EXPECT_NE(complaint([&] {
+                  Coordinator(federation.coordinator(), job_options({.rank = 3}), log);
+              }).find("the address cannot be used"),
+              std::string::npos);
+}
+
+TEST_F(CoordinatorTest, SixtyFourClientsOfOneMebibyte) {
+    Clients data;
+    for (std::uint64_t k = 0; k < 64; ++k) data.push_back(random_tensor<double>({16, 8192}, k + 1));
+    const TestFederation federation(path("kits"), std::move(data));
+    const Run done = run(federation, job_options({.rank = 16, .eps1 = 0}), federation.everybody());
+    EXPECT_EQ(done.result.members.size(), 64U);
+    EXPECT_EQ(done.result.numbers_up_per_client, 16 * 8192);
+    EXPECT_GE(done.result.bytes_up, 64 * 1024.0 * 1024);
+    EXPECT_EQ(done.result.rse_per_client.size(), 64U);
+}
+
+}  // namespace
+}  // namespace couplet::net

@@ -1,0 +1,182 @@
+#include "crash_point.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+/// Real processes, killed at every step of the protocol and started again: the same bits every time.
+class CrashTest : public NetTest {
+  protected:
+    static std::vector<std::string> flags(const JobOptions& job) {
+        std::vector<std::string> words{"--rank", "3", "--deadline", "20s", "--force"};
+        if (job.aggregate == Aggregate::subspace) {
+            words.insert(words.end(), {"--aggregate", "subspace", "--sketch", "random"});
+        }
+        if (job.aggregate == Aggregate::average) words.insert(words.end(), {"--aggregate", "average"});
+        return words;
+    }
+    /// One job in which the coordinator, or client b, is killed at `step` and started again.
+    void job_with_crash(const std::string& step, bool coordinator_dies, const JobOptions& job, const Clients& data,
+                        const Expected& expected) {
+        SCOPED_TRACE(step + (coordinator_dies ? " of the coordinator" : " of a client"));
+        Clients copies;
+        for (const auto& x : data) copies.push_back(Tensor<double>::copy(x.view()));
+        const TestFederation federation(path("kits-" + std::to_string(jobs_++)), std::move(copies));
+        const std::vector<std::string> hook{"COUPLET_CRASH_AT=" + step};
+        const std::vector<std::string> none;
+        Process lead = start_coordinator(federation, flags(job), coordinator_dies ? hook : none);
+        Process a = start_client(federation, 0);
+        Process b = start_client(federation, 1, coordinator_dies ? none : hook);
+        if (coordinator_dies) {
+            EXPECT_EQ(lead.wait(), 128 + SIGKILL) << lead.err();
+            Process again = start_coordinator(federation, flags(job));
+            EXPECT_EQ(again.wait(), 0) << again.err();
+            EXPECT_EQ(b.wait(), 0) << b.err();
+        } else {
+            EXPECT_EQ(b.wait(), 128 + SIGKILL) << b.err();
+            Process again = start_client(federation, 1);
+            EXPECT_EQ(again.wait(), 0) << again.err();
+            EXPECT_EQ(lead.wait(), 0) << lead.err();
+        }
+        EXPECT_EQ(a.wait(), 0) << a.err();
+        expect_files(federation, expected, {0, 1});
+    }
+    /// All steps, a few jobs at a time: they mostly wait.
+    void run_all(const std::vector<std::string>& steps, bool coordinator_dies, const JobOptions& job) {
+        const Clients data = population(2, {12, 5, 4}, 4, 0.7, 0.05);
+        Clients copies;
+        for (const auto& x : data) copies.push_back(Tensor<double>::copy(x.view()));
+        const TestFederation reference(path("reference-" + std::to_string(jobs_++)), std::move(copies));
+        const Expected expected = simulated(reference, {0, 1}, job);
+        std::atomic<std::size_t> next{0};
+        std::vector<std::thread> workers;
+        for (int i = 0; i < 4; ++i) {
+            workers.emplace_back([&] {
+                for (std::size_t at = next++; at < steps.size(); at = next++) {
+                    job_with_crash(steps[at], coordinator_dies, job, data, expected);
+                }
+            });
+        }
+        for (auto& worker : workers) worker.join();
+    }
+    std::atomic<int> jobs_{0};
+};
+
+TEST_F(CrashTest, CoordinatorAtEveryStep) {
+    run_all(
+        {"job-opened", "welcomed", "hello-spooled", "hello-spooled:2", "members-fixed", "start-sent", "start-sent:2",
+         "upload-received", "upload-received:2", "upload-spooled", "upload-spooled:2", "merged", "outcome-saved",
+         "outcome-kept", "features-written", "chunk-sent", "features-sent", "features-sent:2", "report-saved"},
+        true, {.rank = 3});
+}
+
+TEST_F(CrashTest, ClientAtEveryStep) {
+    run_all({"connected", "hello-computed", "hello-sent", "question-received", "answer-computed", "chunk-sent",
+             "answer-sent", "features-received", "result-written"},
+            false, {.rank = 3});
+}
+
+TEST_F(CrashTest, InTheMiddleOfSumsAndOfThePrintedMethod) {
+    const JobOptions sums{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random};
+    run_all({"request-sent", "request-sent:5", "upload-spooled:4"}, true, sums);
+    run_all({"answer-sent:2", "features-received"}, false, sums);
+    // Its personal core is computed at the start: a client that forgot it computes it again.
+    const JobOptions printed{.aggregate = Aggregate::average, .rank = 3};
+    run_all({"features-received", "answer-sent"}, false, printed);
+    run_all({"features-written"}, true, printed);
+}
+
+/// A client reports when its result is on disk; a kill right after it loses nothing.
+TEST_F(CrashTest, AfterAClientHasReported) {
+    const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
+    Process lead = start_coordinator(federation, flags({}));
+    Process a = start_client(federation, 0);
+    Process b = start_client(federation, 1, {"COUPLET_CRASH_AT=report-sent"});
+    EXPECT_EQ(b.wait(), 128 + SIGKILL);
+    EXPECT_EQ(a.wait(), 0) << a.err();
+    EXPECT_EQ(lead.wait(), 0) << lead.err();
+    expect_files(federation, simulated(federation, {0, 1}, {.rank = 3}), {0, 1});
+}
+
+/// The last thing a coordinator does is to close the job; a kill right after it loses nothing.
+TEST_F(CrashTest, AfterTheJobIsClosed) {
+    const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
+    Process lead = start_coordinator(federation, flags({}), {"COUPLET_CRASH_AT=closed"});
+    Process a = start_client(federation, 0);
+    Process b = start_client(federation, 1);
+    EXPECT_EQ(lead.wait(), 128 + SIGKILL);
+    EXPECT_EQ(a.wait(), 0) << a.err();
+    EXPECT_EQ(b.wait(), 0) << b.err();
+    expect_files(federation, simulated(federation, {0, 1}, {.rank = 3}), {0, 1});
+}
+
+TEST_F(CrashTest, SigtermInEveryStateIsCleanAndCanBeContinued) {
+    const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
+    const auto terminated = [](Process& process, const std::string& when) {
+        EXPECT_TRUE(process.says(when)) << process.err();
+        process.signal(SIGTERM);
+        EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.err();
+        EXPECT_NE(process.err().find("stopped before the job was done"), std::string::npos) << process.err();
+    };
+    Process early = start_client(federation, 0);
+    terminated(early, "trying again");
+    Process alone = start_coordinator(federation, flags({}));
+    terminated(alone, "waiting for 2 of 2");
+    Process lead = start_coordinator(federation, flags({}));
+    Process a = start_client(federation, 0);
+    EXPECT_TRUE(lead.says("client a joined"));
+    terminated(lead, "waiting for 1 of 2: b");
+    EXPECT_TRUE(a.says("trying again")) << a.err();
+    terminated(a, "trying again");
+    // b stays silent once it is asked: the coordinator waits in the middle of the round.
+    Process third = start_coordinator(federation, flags({}));
+    Process silent = start_client(federation, 1, {"COUPLET_CRASH_AT=question-received"});
+    Process a2 = start_client(federation, 0);
+    EXPECT_EQ(silent.wait(), 128 + SIGKILL);
+    terminated(third, "2 of 2 clients take part");
+    Process last = start_coordinator(federation, flags({}));
+    Process b = start_client(federation, 1);
+    EXPECT_EQ(last.wait(), 0) << last.err();
+    EXPECT_EQ(a2.wait(), 0) << a2.err();
+    EXPECT_EQ(b.wait(), 0) << b.err();
+    expect_files(federation, simulated(federation, {0, 1}, {.rank = 3}), {0, 1});
+}
+
+long peak_kib(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
+    }
+    return 0;
+}
+
+/// Uploads go through the disk one by one: what the coordinator needs does not grow with the number of clients.
+TEST_F(CrashTest, MemoryIsFlatInTheNumberOfClients) {
+    const auto peak = [&](std::size_t clients) {
+        Clients data;
+        for (std::uint64_t k = 0; k < clients; ++k) data.push_back(random_tensor<double>({16, 8192}, k + 1));
+        const TestFederation federation(path("kits" + std::to_string(clients)), std::move(data));
+        // Held before its end, so that its peak can be read.
+        Process lead = start_coordinator(federation, {"--rank", "16", "--eps1", "0", "--deadline", "30s"});
+        std::vector<std::future<void>> visits;
+        for (std::size_t k = 0; k + 1 < clients; ++k) {
+            visits.push_back(std::async(std::launch::async, [&federation, k] { attend(federation, k); }));
+        }
+        Process last = start_client(federation, clients - 1, {"COUPLET_CRASH_AT=features-received"});
+        EXPECT_EQ(last.wait(), 128 + SIGKILL);
+        const long kib = peak_kib(lead.pid());
+        attend(federation, clients - 1);
+        for (auto& visit : visits) visit.get();
+        EXPECT_EQ(lead.wait(), 0) << lead.err();
+        return kib;
+    };
+    // Enough for the merge to be as large as it gets.
+    const long few = peak(24);
+    const long many = peak(56);
+    // 32 more uploads of 1 MiB each.
+    EXPECT_LT(many - few, 16 * 1024) << few << " KiB with 24 clients, " << many << " KiB with 56";
+}
+
+}  // namespace
+}  // namespace couplet::net

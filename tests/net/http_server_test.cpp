@@ -1,0 +1,78 @@
+#include "http_server.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+/// Sends the text and returns everything that comes back.
+std::string exchange(int port, const std::string& text) {
+    const int connection = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    EXPECT_EQ(::connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::send(connection, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+    std::string all;
+    std::array<char, 4096> buffer{};
+    for (ssize_t n = 0; (n = ::recv(connection, buffer.data(), buffer.size(), 0)) > 0;) {
+        all.append(buffer.data(), static_cast<std::size_t>(n));
+    }
+    ::close(connection);
+    return all;
+}
+
+class HttpServerTest : public ::testing::Test {
+  protected:
+    HttpServer server_{0, [](const std::string& path) {
+                           return HttpReply{200, "text/plain", "you asked for " + path};
+                       }};
+    std::string ask(const std::string& request) { return exchange(server_.port(), request); }
+};
+
+TEST_F(HttpServerTest, AnswersGet) {
+    const std::string reply = ask("GET /metrics?x=1 HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n");
+    EXPECT_EQ(reply.find("HTTP/1.0 200 OK\r\n"), 0U);
+    EXPECT_NE(reply.find("Content-Length: 22\r\n"), std::string::npos) << reply;
+    EXPECT_NE(reply.find("\r\n\r\nyou asked for /metrics"), std::string::npos);
+    EXPECT_NE(ask("GET / HTTP/1.0\r\n\r\n").find("200 OK"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, RefusesEverythingElse) {
+    EXPECT_NE(ask("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n").find("405"), std::string::npos);
+    // A page elsewhere whose name was made to point here.
+    EXPECT_NE(ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").find("403"), std::string::npos);
+    EXPECT_NE(ask("GET / HTTP/1.1\r\nX: " + std::string(20000, 'x')).find("400"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, TheSamePortTwiceIsAnError) {
+    EXPECT_NE(complaint([&] { HttpServer(server_.port(), {}); }).find("http_port"), std::string::npos);
+}
+
+/// In a real browser, while a job waits.
+TEST_F(HttpServerTest, TheStatusPageWorksInABrowser) {
+    std::string pattern = ::testing::TempDir() + "couplet-browser-XXXXXX";
+    const std::filesystem::path folder = ::mkdtemp(pattern.data());
+    const TestFederation federation(folder / "kits", population(2, {6, 4}, 2));
+    Log log({}, {});
+    const Coordinator coordinator(federation.coordinator(), job_options({.rank = 2}), log);
+    const std::string command =
+        "HOME='" + folder.string() +
+        "' timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir='" +
+        folder.string() + "/profile' --dump-dom http://127.0.0.1:" + std::to_string(coordinator.http_port()) + "/ 2>&1";
+    std::FILE* pipe = ::popen(command.c_str(), "r");
+    std::string dom;
+    std::array<char, 4096> buffer{};
+    for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) dom.append(buffer.data(), n);
+    ::pclose(pipe);
+    // The parser of the browser has made a table of it.
+    EXPECT_NE(dom.find("<tbody><tr><th>client</th>"), std::string::npos) << dom;
+    EXPECT_NE(dom.find("<td>a</td><td>absent</td>"), std::string::npos) << dom;
+    EXPECT_NE(dom.find("is <strong>joining</strong>"), std::string::npos) << dom;
+    EXPECT_NE(dom.find("listening on"), std::string::npos) << "the log: " << dom;
+    std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace couplet::net

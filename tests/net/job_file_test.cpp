@@ -1,0 +1,59 @@
+#include "job_file.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+JobFile some_job() {
+    JobFile job;
+    job.id = wire::parse_job_id(random_hex());
+    job.spec = {resolve_job({.rank = 5, .seed = 1ULL << 63}), {true, 0.25}};
+    job.roster = {"a", "b", "c"};
+    job.phase = Phase::delivering;
+    job.attempt = 2;
+    job.members = {0, 2};
+    job.late = {1};
+    job.personal_ranks = {5, 4, 5};
+    job.result = 2;
+    job.state = 3;
+    job.reports[2] = {5, 0.1, 1.0 / 3, 0.2, 0.4, 1.5};
+    job.rounds = 2;
+    job.resumed_clients = 1;
+    job.traffic = {100, 200, 1e15, 3};
+    return job;
+}
+
+TEST(JobFileTest, IsReadBackBitForBit) {
+    const JobFile job = some_job();
+    const JobFile back = parse_job_file(job_file_text(job), "job.json");
+    EXPECT_EQ(job_file_text(back), job_file_text(job));
+    EXPECT_EQ(back.id, job.id);
+    EXPECT_EQ(back.reports.at(2).norm2, 1.0 / 3);
+    EXPECT_EQ(back.spec.job.seed, 1ULL << 63);
+    EXPECT_EQ(difference(back.spec, job.spec), "");
+}
+
+TEST(JobFileTest, NamesWhatDiffers) {
+    const auto spec = [](const JobOptions& options) { return wire::JobSpec{resolve_job(options), {}}; };
+    EXPECT_EQ(difference(spec({.rank = 3}), spec({.rank = 4})), "rank 4 instead of 3");
+    const std::string text = difference(spec({.rank = 3}), spec({.eps = 0.5}));
+    EXPECT_NE(text.find("rank none instead of 3"), std::string::npos) << text;
+    EXPECT_NE(text.find("eps 0.5 instead of none"), std::string::npos) << text;
+}
+
+TEST(JobFileTest, RefusesAnythingElse) {
+    std::string text = job_file_text(some_job());
+    const auto refused = [&](const std::string& from, const std::string& to) {
+        std::string bad = text;
+        bad.replace(bad.find(from), from.size(), to);
+        return complaint([&] { parse_job_file(bad, "job.json"); });
+    };
+    EXPECT_NE(refused("delivering", "dancing").find("phase dancing"), std::string::npos);
+    EXPECT_NE(refused("\"rounds\"", "\"round\""), "");
+    EXPECT_NE(refused("\"place\": 2", "\"place\": 9").find("one on the roster"), std::string::npos);
+    EXPECT_NE(complaint([&] { parse_job_file("{", "job.json"); }).find("Remove the folder"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::net

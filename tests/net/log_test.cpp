@@ -1,0 +1,44 @@
+#include "couplet/net/log.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+class LogTest : public NetTest {};
+
+TEST_F(LogTest, SpeaksToPeopleProgramsAndThePage) {
+    std::vector<std::string> lines;
+    {
+        Log log(path("log.jsonl"), [&](std::string_view line) { lines.emplace_back(line); });
+        log.info("joined", "client a joined", {{"client", "a"}});
+        log.warn("refused", "bytes \xff and \"quotes\"");
+        const auto tail = log.tail();
+        ASSERT_EQ(tail.size(), 2U);
+        EXPECT_EQ(tail[0].substr(8), " client a joined");
+    }
+    EXPECT_EQ(lines[0], "client a joined");
+    EXPECT_EQ(lines[1].find("warning: bytes"), 0U);
+    std::ifstream file(path("log.jsonl"));
+    std::string line;
+    ASSERT_TRUE(std::getline(file, line));
+    const auto first = nlohmann::json::parse(line);
+    EXPECT_EQ(first["event"], "joined");
+    EXPECT_EQ(first["client"], "a");
+    EXPECT_EQ(first["level"], "info");
+    EXPECT_EQ(first["time"].get<std::string>().size(), 24U);
+    ASSERT_TRUE(std::getline(file, line));
+    EXPECT_EQ(nlohmann::json::parse(line)["level"], "warning");
+}
+
+TEST_F(LogTest, RemembersTheLastHundredLines) {
+    Log log({}, {});
+    for (int i = 0; i < 150; ++i) log.info("x", std::to_string(i));
+    const auto tail = log.tail();
+    ASSERT_EQ(tail.size(), 100U);
+    EXPECT_EQ(tail.front().substr(9), "50");
+    EXPECT_EQ(tail.back().substr(9), "149");
+}
+
+}  // namespace
+}  // namespace couplet::net

@@ -1,0 +1,75 @@
+#include "couplet/net/provision.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+class ProvisionTest : public NetTest {
+  protected:
+    unsigned mode(const std::string& name) const {
+        struct stat about {};
+        ::stat(path(name).c_str(), &about);
+        return about.st_mode & 0777;
+    }
+    std::string serial(const std::string& name) const {
+        return read_certificate(read_text(path("kits") / name / "cert.pem"), name).serial;
+    }
+    std::vector<std::string> revoked() const { return load_revoked(path("kits/coordinator/revoked.txt")); }
+    void make() const { provision_star(path("kits"), {"localhost:7443", {"a", "b"}, 30}, false); }
+};
+
+TEST_F(ProvisionTest, MakesOneKitPerPartyWithPrivateKeys) {
+    make();
+    for (const char* key : {"kits/ca/ca.key", "kits/coordinator/key.pem", "kits/a/key.pem", "kits/b/key.pem"}) {
+        EXPECT_EQ(mode(key), 0600U) << key;
+    }
+    for (const char* folder : {"kits", "kits/ca", "kits/a"}) EXPECT_EQ(mode(folder), 0700U) << folder;
+    const Kit lead = load_kit(path("kits/coordinator"));
+    EXPECT_EQ(lead.roster, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(lead.listen, "127.0.0.1:7443");
+    EXPECT_EQ(lead.http_port, 7444);
+    EXPECT_NO_THROW(load_credentials(lead, Role::coordinator));
+    EXPECT_NO_THROW(load_credentials(load_kit(path("kits/b")), Role::client));
+    EXPECT_FALSE(std::filesystem::exists(path("kits/a/ca.key"))) << "the authority's key stays";
+    provision_star(path("wide"), {"host.example:9", {"a"}, 30}, false);
+    EXPECT_EQ(load_kit(path("wide/coordinator")).listen, "0.0.0.0:9");
+}
+
+TEST_F(ProvisionTest, RefusesWhatCannotBe) {
+    const auto refused = [&](StarPlan plan) { return complaint([&] { provision_star(path("x"), plan, false); }); };
+    EXPECT_NE(refused({"localhost", {"a"}}).find("--coordinator"), std::string::npos);
+    EXPECT_NE(refused({"localhost:1", {}}).find("--clients"), std::string::npos);
+    EXPECT_NE(refused({"localhost:1", {"a", "a"}}).find("twice"), std::string::npos);
+    EXPECT_NE(refused({"localhost:1", {"ca"}}).find("another folder"), std::string::npos);
+    EXPECT_NE(refused({"localhost:1", {"../a"}}).find("--clients"), std::string::npos);
+    make();
+    EXPECT_NE(complaint([&] { make(); }).find("--force"), std::string::npos);
+    EXPECT_NO_THROW(provision_star(path("kits"), {"localhost:7443", {"a"}, 30}, true));
+}
+
+TEST_F(ProvisionTest, RotatesRevokesAndAdds) {
+    make();
+    const std::string old = serial("a");
+    rotate(path("kits"), "a", 30);
+    EXPECT_NE(serial("a"), old);
+    EXPECT_EQ(revoked(), std::vector<std::string>{old});
+    EXPECT_NO_THROW(load_credentials(load_kit(path("kits/a")), Role::client));
+    revoke(path("kits"), "b");
+    revoke(path("kits"), "b");
+    EXPECT_EQ(revoked(), (std::vector<std::string>{old, serial("b")})) << "once each";
+    provision_client(path("kits"), "c", 30);
+    EXPECT_EQ(load_kit(path("kits/coordinator")).roster, (std::vector<std::string>{"a", "b", "c"}));
+    EXPECT_NO_THROW(load_credentials(load_kit(path("kits/c")), Role::client));
+    EXPECT_NE(complaint([&] { provision_client(path("kits"), "c", 30); }).find("--rotate c"), std::string::npos);
+    EXPECT_NE(complaint([&] { revoke(path("kits"), "x"); }).find("no such file"), std::string::npos);
+    EXPECT_NE(complaint([&] { revoke(path("kits"), "coordinator"); }).find("a client"), std::string::npos);
+    EXPECT_NE(complaint([&] { rotate(path("none"), "a", 30); }).find("no such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::net

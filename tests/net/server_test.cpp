@@ -1,0 +1,325 @@
+#include "server.hpp"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <limits>
+
+#include "connection.hpp"
+#include "exchange.hpp"
+#include "federation.grpc.pb.h"
+#include "federation.pb.h"
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+/// A coordinator with clients a and b, and somebody who holds b's kit and does not play by the rules.
+class ServerTest : public NetTest {
+  protected:
+    ServerTest() : federation_(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05)) {
+        Kit kit = federation_.coordinator();
+        kit.limits.stall_seconds = 0.5;
+        CoordinatorOptions options = job_options(job_);
+        coordinator_.emplace(kit, std::move(options), log_);
+    }
+
+    Target target(const std::string& name) const { return make_target(federation_.kit(name), Role::client, false); }
+
+    /// What the coordinator answers to a message out of turn, or why the connection ended.
+    static std::string answer(FrameStream& stream, Connection& connection) {
+        try {
+            const Received received = receive_message(stream, "coordinator", {});
+            const auto* refusal = std::get_if<wire::Refusal>(&received.message.body);
+            return refusal != nullptr ? refusal->reason : std::string(wire::to_string(received.message.kind()));
+        } catch (const Disconnected&) {
+            return connection.reason();
+        }
+    }
+    /// Says these messages and returns the answer to the last.
+    template <class... Messages>
+    static std::string say(Connection& connection, const Messages&... messages) {
+        std::string answered;
+        const auto one = [&](const wire::Message& message) {
+            try {
+                send_message(connection, message);
+                answered = answer(connection, connection);
+            } catch (const Disconnected&) {
+                answered = connection.reason();
+            }
+        };
+        (one(messages), ...);
+        return answered;
+    }
+    wire::JobId job() const { return wire::parse_job_id(coordinator_->status().job); }
+    wire::Message join(const std::string& name = "b") const { return {{}, wire::Join{name, "test"}}; }
+    wire::Message hello(std::size_t k = 1) const {
+        return {{wire::protocol_version, job(), 0, 0}, hello_of(federation_.data[k])};
+    }
+
+    /// b as far as the question for its upload; a is there too.
+    wire::Message reach_start(Connection& connection) {
+        if (!a_.valid()) a_ = std::async(std::launch::async, [this] { return attend(federation_, 0); });
+        if (!run_.valid()) run_ = std::async(std::launch::async, [this] { return coordinator_->run(); });
+        EXPECT_TRUE(connection.open());
+        send_message(connection, join());
+        receive_message(connection, "coordinator", {});
+        send_message(connection, hello());
+        return receive_message(connection, "coordinator", {}).message;
+    }
+    wire::Message upload(const wire::Message& start) const {
+        StarClient client(resolve_job(job_), federation_.data[1].view());
+        auto reply = client.receive(std::get<wire::StartNotice>(start.body).start);
+        return {start.route, std::get<Upload>(std::move(*reply))};
+    }
+    /// Whatever happened before, an honest b still finishes the job with the right bits.
+    void expect_unharmed() {
+        if (!a_.valid()) a_ = std::async(std::launch::async, [this] { return attend(federation_, 0); });
+        if (!run_.valid()) run_ = std::async(std::launch::async, [this] { return coordinator_->run(); });
+        const ClientResult b = attend(federation_, 1);
+        const ClientResult a = a_.get();
+        run_.get();
+        const auto expected = simulated(federation_, {0, 1}, job_);
+        EXPECT_TRUE(same_bits(a.features, *expected.result.features));
+        EXPECT_TRUE(same_numbers(b.personal, expected.personal[1]));
+    }
+    /// Raw parts of a message, as somebody hostile may write them.
+    static void send_head(Connection& connection, const std::string& head) {
+        v1::Frame frame;
+        frame.set_head(head);
+        connection.write(frame);
+    }
+
+    JobOptions job_{.rank = 3};
+    TestFederation federation_;
+    std::vector<std::string> lines_;
+    Log log_{{}, [this](std::string_view line) { lines_.emplace_back(line); }};
+    std::optional<Coordinator> coordinator_;
+    std::future<ClientResult> a_;
+    std::future<CoordinatorResult> run_;
+};
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(ServerTest, RefusesACallerWithoutCertificate) {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = read_text(federation_.kits / "ca/ca.pem");
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride(coordinator_host);
+    const auto channel =
+        grpc::CreateCustomChannel(federation_.coordinator().coordinator, grpc::SslCredentials(options), arguments);
+    const auto stub = v1::Federation::NewStub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + 5s);
+    v1::StatusReply reply;
+    EXPECT_EQ(stub->Status(&context, {}, &reply).error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(reply.json(), "");
+    for (int i = 0; i < 100 && coordinator_->status().refused == 0; ++i) std::this_thread::sleep_for(20ms);
+    EXPECT_GE(coordinator_->status().refused, 1) << "the operator sees it";
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesAForeignAuthorityAndAnExpiredCertificate) {
+    const TestFederation other(path("other"), population(1, {12, 5, 4}, 4));
+    Target foreign = target("b");
+    foreign.credentials->own = {read_text(other.kits / "a/key.pem"), read_text(other.kits / "a/cert.pem")};
+    Connection stranger(foreign, {});
+    EXPECT_TRUE(!stranger.open() || answer(stranger, stranger) != "");
+    Target old = target("b");
+    const KeyPair authority{read_text(federation_.kits / "ca/ca.key"), read_text(federation_.kits / "ca/ca.pem")};
+    old.credentials->own = issue_certificate(authority, old.self, {.from = -20, .until = -1});
+    Connection expired(old, {});
+    const bool opened = expired.open();
+    EXPECT_TRUE(!opened || say(expired, join()) != "welcome");
+    EXPECT_EQ(coordinator_->status().clients[1].state, "absent");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesAClientThatPosesAsAnother) {
+    Connection connection(target("b"), {});
+    ASSERT_TRUE(connection.open());
+    EXPECT_SAYS(say(connection, join("a")), "the name in its certificate");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesACoordinatorAsClientAndAStrangerOfTheSameAuthority) {
+    const KeyPair authority{read_text(federation_.kits / "ca/ca.key"), read_text(federation_.kits / "ca/ca.pem")};
+    Target other = target("b");
+    other.self = {federation_.kit("b").identity.federation, Role::client, "x"};
+    other.credentials->own = issue_certificate(authority, other.self);
+    Connection unknown(other, {});
+    ASSERT_TRUE(unknown.open());
+    EXPECT_SAYS(say(unknown, join("x")), "not on the roster");
+    Target lead = target("b");
+    lead.credentials->own = {read_text(federation_.kits / "coordinator/key.pem"),
+                             read_text(federation_.kits / "coordinator/cert.pem")};
+    Connection leader(lead, {});
+    leader.open();
+    EXPECT_SAYS(answer(leader, leader), "a client's");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesARevokedClientWithoutARestart) {
+    revoke(federation_.kits, "b");
+    Connection connection(target("b"), {});
+    connection.open();
+    EXPECT_SAYS(answer(connection, connection), "revoked");
+    // A new certificate is welcome.
+    rotate(federation_.kits, "b", 30);
+    expect_unharmed();
+}
+
+/// Whoever has a client's key listens where the coordinator should: clients send it nothing.
+TEST_F(ServerTest, AClientCannotActAsCoordinator) {
+    Kit fake = federation_.coordinator();
+    fake.listen = "127.0.0.1:" + std::to_string(free_port());
+    Credentials credentials = load_credentials(federation_.kit("b"), Role::client);
+    JobFile job;
+    job.roster = {"a", "b"};
+    Room room(job, {path("fake"), false}, log_);
+    const Server server(fake, credentials, room, log_);
+    Kit victim = federation_.kit("a");
+    victim.coordinator = fake.listen;
+    std::size_t sent = 0;
+    ClientOptions options{.deadline = 300ms};
+    options.capture = [&](std::span<const char> bytes) { sent += bytes.size(); };
+    Client client(victim, federation_.tensor(0), std::move(options), log_);
+    const std::string reason = complaint([&] { client.run(); });
+    EXPECT_NE(reason, "");
+    EXPECT_EQ(sent, 0U) << "nothing left before the certificate was looked at";
+    room.stop();
+}
+
+TEST_F(ServerTest, RefusesAnotherProtocolAndAnotherJob) {
+    wire::Message newer = join();
+    newer.route.protocol = 99;
+    Connection connection(target("b"), {});
+    ASSERT_TRUE(connection.open());
+    EXPECT_SAYS(say(connection, newer), "protocol 99; expected 1");
+    wire::Message stray = hello();
+    stray.route.job.fill(7);
+    Connection second(target("b"), {});
+    ASSERT_TRUE(second.open());
+    EXPECT_SAYS(say(second, join(), stray), "a message of job 0707");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesAnotherShapeAndOtherDataThanBefore) {
+    a_ = std::async(std::launch::async, [this] { return attend(federation_, 0); });
+    for (int i = 0; i < 200 && !coordinator_->status().clients[0].rows; ++i) std::this_thread::sleep_for(20ms);
+    wire::Message other{{wire::protocol_version, job(), 0, 0}, Hello{{5, 3}, 12, 1}};
+    Connection connection(target("b"), {});
+    ASSERT_TRUE(connection.open());
+    EXPECT_SAYS(say(connection, join(), other), "5x4 as client a has");
+    EXPECT_SAYS(coordinator_->status().clients[1].last_refusal, "feature modes 5x3");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesNumbersThatAreNone) {
+    Connection connection(target("b"), {});
+    const wire::Message start = reach_start(connection);
+    const wire::Message message = upload(start);
+    wire::Encoder encoder(message);
+    send_head(connection, encoder.head());
+    const auto chunk = encoder.next_chunk();
+    std::string bytes(reinterpret_cast<const char*>(chunk.data()), chunk.size());
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    bytes.replace(16, 8, reinterpret_cast<const char*>(&nan), 8);
+    v1::Frame frame;
+    frame.set_chunk(bytes);
+    connection.write(frame);
+    EXPECT_SAYS(answer(connection, connection), "client b: NaN or infinity at number 3 of its upload");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesRanksThatPromiseGigabytes) {
+    Connection connection(target("b"), {});
+    const wire::Message start = reach_start(connection);
+    const wire::Message message = upload(start);
+    v1::Head head;
+    ASSERT_TRUE(head.ParseFromString(wire::Encoder(message).head()));
+    head.mutable_upload()->set_modes(0, 1 << 20);
+    head.mutable_upload()->set_modes(1, 1 << 20);
+    head.mutable_upload()->clear_ranks();
+    head.mutable_upload()->set_block_rows(12);
+    head.set_payload_bytes(8ULL * 12 << 40);
+    send_head(connection, head.SerializeAsString());
+    EXPECT_SAYS(answer(connection, connection), "at most 2147483648");
+    // Within the limit on bytes, but not what it said it has.
+    Connection second(target("b"), {});
+    reach_start(second);
+    head.mutable_upload()->set_modes(0, 1024);
+    head.mutable_upload()->set_modes(1, 1024);
+    head.set_payload_bytes(8ULL * 12 << 20);
+    send_head(second, head.SerializeAsString());
+    EXPECT_SAYS(answer(second, second), "5x4 as it said");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, RefusesAMillionTinyMessagesAtTheSecond) {
+    Connection connection(target("b"), {});
+    const wire::Message start = reach_start(connection);
+    const wire::Message message = upload(start);
+    send_head(connection, wire::Encoder(message).head());
+    v1::Frame tiny;
+    tiny.set_chunk(std::string(8, '\0'));
+    int accepted = 0;
+    while (accepted < 1'000'000 && connection.write(tiny)) ++accepted;
+    EXPECT_LT(accepted, 1'000'000);
+    EXPECT_SAYS(answer(connection, connection), "a chunk of 8 bytes");
+    // And joins for ever.
+    Connection second(target("b"), {});
+    ASSERT_TRUE(second.open());
+    EXPECT_SAYS(say(second, join(), join(), join()), "another message now");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, CutsOffAClientThatStallsInAMessage) {
+    Connection connection(target("b"), {});
+    const wire::Message start = reach_start(connection);
+    const wire::Message message = upload(start);
+    send_head(connection, wire::Encoder(message).head());
+    v1::Frame frame;
+    EXPECT_FALSE(connection.read(frame)) << "the coordinator ends it";
+    const auto said = coordinator_->status().clients[1].last_refusal;
+    EXPECT_SAYS(said, "nothing for 0.5 s");
+    // One that says nothing at all, and a socket that does not even shake hands.
+    Connection silent(target("b"), {});
+    ASSERT_TRUE(silent.open());
+    EXPECT_FALSE(silent.read(frame));
+    const int idle = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port =
+        htons(static_cast<std::uint16_t>(parse_address(federation_.coordinator().coordinator, "x").port));
+    EXPECT_EQ(::connect(idle, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    expect_unharmed();
+    ::close(idle);
+}
+
+TEST_F(ServerTest, RefusesUnaskedAnswers) {
+    Connection connection(target("b"), {});
+    const wire::Message start = reach_start(connection);
+    wire::Message message = upload(start);
+    message.route.step += 5;
+    EXPECT_SAYS(say(connection, message), "an answer to question 6");
+    Connection second(target("b"), {});
+    const wire::Message again = reach_start(second);
+    const auto sum = sketch_sum(federation_.data[1].view(), {});
+    EXPECT_SAYS(say(second, wire::Message{again.route, SumReply{0, sum}}), "sum; expected upload");
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, ANewerConnectionTakesTheSeat) {
+    Connection first(target("b"), {});
+    ASSERT_TRUE(first.open());
+    EXPECT_EQ(say(first, join()), "welcome");
+    send_message(first, hello());
+    expect_unharmed();
+    EXPECT_SAYS(answer(first, first), "a newer connection took over");
+}
+
+}  // namespace
+}  // namespace couplet::net

@@ -1,0 +1,66 @@
+#include "couplet/net/status.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+StatusReport some_status() {
+    StatusReport status;
+    status.job = "00ff";
+    status.phase = "joining";
+    status.aggregate = "stack";
+    status.attempt = 1;
+    status.round = 2;
+    status.waiting = {"hospital-c"};
+    status.seconds_left = 11.2;
+    for (const char* name : {"a", "b", "hospital-c", "d"}) {
+        status.clients.push_back({name, "joined", 50, 1024, 2048.0 * 1024, {}, ""});
+    }
+    status.clients[0].rse = 0.25;
+    status.clients[1].last_refusal = "<script>alert(1)</script>";
+    status.refused = 3;
+    status.version = "0.1.0";
+    return status;
+}
+
+TEST(StatusTest, SaysForWhomItWaits) {
+    EXPECT_EQ(waiting_text(some_status()), "waiting for 1 of 4: hospital-c, 00:12 left");
+    StatusReport status = some_status();
+    status.seconds_left.reset();
+    EXPECT_EQ(waiting_text(status), "waiting for 1 of 4: hospital-c");
+    status.waiting.assign(9, "x");
+    EXPECT_EQ(waiting_text(status), "waiting for 9 of 4: x, x, x, x, x, x and 3 more");
+    status.waiting.clear();
+    EXPECT_EQ(waiting_text(status), "");
+}
+
+TEST(StatusTest, IsReadBackFromJson) {
+    const StatusReport status = parse_status(status_json(some_status()).dump(), "x");
+    EXPECT_EQ(status_json(status), status_json(some_status()));
+    EXPECT_EQ(status.clients[0].rse, 0.25);
+    EXPECT_FALSE(status.clients[2].rse);
+    for (const char* bad : {"", "[]", "{}", "{\"job\":1}"}) EXPECT_THROW(parse_status(bad, "x"), InputError) << bad;
+}
+
+TEST(StatusTest, MetricsAreLinesOfNamesAndNumbers) {
+    const std::string text = status_metrics(some_status());
+    for (const char* line :
+         {"couplet_phase{phase=\"joining\"} 1\n", "couplet_phase{phase=\"closed\"} 0\n", "couplet_waiting 1\n",
+          "couplet_client_bytes_total{client=\"a\",direction=\"up\"} 1024\n", "couplet_client_rse{client=\"a\"} 0.25\n",
+          "# TYPE couplet_refused_total counter\n", "couplet_refused_total 3\n"}) {
+        EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    }
+}
+
+TEST(StatusTest, ThePageShowsEverythingAndEscapesIt) {
+    const std::string page = status_page(some_status(), {"12:00:00 a <b>joined</b>"});
+    for (const char* part : {"waiting for 1 of 4: hospital-c, 00:12 left", "<td>hospital-c</td>", "1.0 KiB", "2.0 MiB",
+                             "0.25", "attempt 1, round 2", "a &lt;b&gt;joined&lt;/b&gt;", "http-equiv=\"refresh\""}) {
+        EXPECT_NE(page.find(part), std::string::npos) << part;
+    }
+    EXPECT_EQ(page.find("<script>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::net
