@@ -28,9 +28,14 @@ Duration parse_duration(const std::string& option, const std::string& text) {
                       "For example: 60s, 10m or 2h"});
 }
 
+void add_duration(CLI::App& app, const std::string& name, const std::string& shown_default, Duration& value,
+                  const std::string& description) {
+    add_text(app, name, "TIME", shown_default, description,
+             [&value, name](const std::string& text) { value = parse_duration(name, text); });
+}
+
 void add_deadline(CLI::App& app, const std::string& shown_default, Duration& value, const std::string& description) {
-    add_text(app, "--deadline", "TIME", shown_default, description,
-             [&value](const std::string& text) { value = parse_duration("--deadline", text); });
+    add_duration(app, "--deadline", shown_default, value, description);
 }
 
 }  // namespace couplet::cli

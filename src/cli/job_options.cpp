@@ -40,6 +40,12 @@ void refuse_idle_flags(const CLI::App& app, const Job& job) {
                  "it with --aggregate subspace only");
 }
 
+void refuse_idle_consensus(const CLI::App& app, const Job& job) {
+    if (job.aggregate != Aggregate::stack) return;
+    refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
+                 "it with --aggregate subspace or average: stack merges along a tree of the graph");
+}
+
 void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
               const std::string& description, TakeText take) {
     app.add_option_function<std::string>(name, std::move(take), description)
@@ -86,12 +92,31 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
     });
 }
 
-void add_data_flags(CLI::App& app, JobFlags& flags) {
+void add_consensus_flags(CLI::App& app, JobFlags& flags) {
+    JobOptions& job = flags.job;
+    add_text(app, "--weights", "WEIGHTS", "paper",
+             "decentralized: mixing weights of plain consensus. paper, magic, metropolis, best-constant, or file:PATH "
+             "with a matrix",
+             [&job](const auto& text) { job.weights = text; });
+    add_text(app, "--consensus", "auto|plain|chebyshev|finite-time|tree", "auto; plain with average",
+             "decentralized: how neighbours find an average", [&job](const auto& text) {
+                 job.consensus = parse_consensus_engine(
+                     parse_choice("--consensus", {"auto", "plain", "chebyshev", "finite-time", "tree"}, text));
+             });
+    add_text(app, "--iterations", "N", "auto", "decentralized: rounds of one consensus; auto reaches an error of 1e-10",
+             [&job](const auto& text) { job.iterations = parse_consensus_iterations(text); });
+}
+
+void add_preparation_flags(CLI::App& app, JobFlags& flags) {
     add_choice(app, "--scale-clients", {"none", "norm"}, flags.scale_clients,
                "norm: every client counts alike, whatever the size of its numbers");
     add_text(app, "--heldout", "FRACTION", "0",
              "Part of each client's patients kept out of the job, then embedded with the frozen features",
              [&flags](const auto& text) { flags.heldout = parse_fraction("--heldout", text); });
+}
+
+void add_data_flags(CLI::App& app, JobFlags& flags) {
+    add_preparation_flags(app, flags);
     add_text(app, "--save-state", "FILE.npz", "", "Keep the merge, so that more clients can join later (star, stack)",
              [&flags](const auto& text) { flags.save_state = text; });
     add_text(app, "--resume", "FILE.npz", "", "Let these clients join a merge that --save-state kept",

@@ -12,7 +12,7 @@
 
 namespace couplet::cli {
 
-/// What a job computes, as simulate and coordinator take it.
+/// What a job computes, as simulate, coordinator and peer take it.
 struct JobFlags {
     JobOptions job;
     std::string scale_clients = "none";
@@ -25,7 +25,11 @@ struct JobFlags {
 
 /// --aggregate to --passes. `flags` must outlive the parsing.
 void add_job_flags(CLI::App& app, JobFlags& flags);
-/// --scale-clients, --heldout, --save-state, --resume.
+/// --weights, --consensus, --iterations.
+void add_consensus_flags(CLI::App& app, JobFlags& flags);
+/// --scale-clients, --heldout.
+void add_preparation_flags(CLI::App& app, JobFlags& flags);
+/// The same, --save-state and --resume.
 void add_data_flags(CLI::App& app, JobFlags& flags);
 
 using TakeText = std::function<void(const std::string&)>;
@@ -41,6 +45,8 @@ void refuse_given(const CLI::App& app, std::initializer_list<const char*> option
                   const std::string& only);
 void refuse_given(const CLI::App& app, std::span<const char* const> options, const std::string& with,
                   const std::string& only);
+/// Refuses consensus flags with stack, which has none.
+void refuse_idle_consensus(const CLI::App& app, const Job& job);
 /// Refuses flags of another aggregate, which would do nothing.
 void refuse_idle_flags(const CLI::App& app, const Job& job);
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/text.hpp"
 #include "job_options.hpp"
 #include "layout.hpp"
 #include "session.hpp"
@@ -19,6 +20,8 @@ struct Options {
     std::string network = "star";
     std::string coordinator;
     std::vector<std::string> clients;
+    std::vector<std::string> peers;
+    std::string graph;
     std::string add;
     std::string rotate;
     std::string revoke;
@@ -27,7 +30,8 @@ struct Options {
 };
 
 void refuse_with(const CLI::App& app, const std::string& action) {
-    refuse_given(app, {"--network", "--coordinator", "--clients"}, action, "it when a federation is made");
+    refuse_given(app, {"--network", "--coordinator", "--clients", "--peers", "--graph"}, action,
+                 "it when a federation is made");
 }
 
 std::string made_text(const Options& options) {
@@ -36,6 +40,38 @@ std::string made_text(const Options& options) {
         {"coordinator", fmt::format("{}/coordinator, for {}", options.output, options.coordinator)}};
     for (const std::string& name : options.clients) rows.emplace_back(name, options.output + "/" + name);
     return fields(rows);
+}
+
+std::vector<net::PeerAddress> parse_peers(const std::vector<std::string>& texts) {
+    std::vector<net::PeerAddress> peers;
+    for (const std::string& text : texts) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos) {
+            throw InputError({"--peers", shown(text), "NAME=HOST:PORT", "For example: a=localhost:7001"});
+        }
+        peers.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    }
+    return peers;
+}
+
+void make_peers(const CLI::App& app, const Options& options, const Session& session, Json json) {
+    refuse_given(app, {"--coordinator", "--clients"}, "--network decentralized", "it with --network star only");
+    if (options.graph.empty()) {
+        throw InputError({"--graph", "missing", "who talks to whom",
+                          "For example: --graph ring; complete, star, path, grid, random:S, paper8 or file:PATH"});
+    }
+    const auto peers = parse_peers(options.peers);
+    net::provision_peers(options.output, {peers, options.graph, session.seed(), static_cast<int>(options.days)},
+                         session.force());
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"authority", options.output + "/ca: keep it offline; it can sign new parties"}};
+    for (const auto& peer : peers) {
+        rows.emplace_back(peer.name, fmt::format("{}/{}, for {}", options.output, peer.name, peer.address));
+        json["peers"].push_back(peer.name);
+    }
+    json["network"] = options.network;
+    json["graph"] = options.graph;
+    session.print(json, fields(rows));
 }
 
 void execute(const CLI::App& app, const Options& options, const Session& session) {
@@ -72,6 +108,8 @@ void execute(const CLI::App& app, const Options& options, const Session& session
                                "needed.\n",
                                options.revoke, options.output));
     }
+    if (options.network == "decentralized") return make_peers(app, options, session, json);
+    refuse_given(app, {"--peers", "--graph"}, "--network star", "it with --network decentralized only");
     if (options.coordinator.empty()) {
         throw InputError({"--coordinator", "missing", "HOST:PORT where clients reach the coordinator",
                           "For example: couplet provision --coordinator host.example:7443 --clients a,b -o kits"});
@@ -85,12 +123,22 @@ void execute(const CLI::App& app, const Options& options, const Session& session
 
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    add_choice(app, "--network", {"star"}, options->network, "A coordinator in the middle");
+    add_choice(app, "--network", {"star", "decentralized"}, options->network,
+               "A coordinator in the middle, or peers that talk to neighbours");
     app.add_option("--coordinator", options->coordinator, "Where clients reach the coordinator")
         ->type_name("HOST:PORT");
     app.add_option("--clients", options->clients, "Names of the clients, in the order in which they are merged")
         ->type_name("a,b,c")
         ->delimiter(',');
+    app.add_option("--peers", options->peers,
+                   "decentralized: names of the peers, in the order of the clients, and where the others reach them")
+        ->type_name("a=HOST:PORT,...")
+        ->delimiter(',');
+    app.add_option(
+           "--graph", options->graph,
+           "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S, drawn with "
+           "--seed), paper8, or file:PATH with two numbers a line")
+        ->type_name("GRAPH");
     app.add_option("--add", options->add, "One more client for a federation made before")->type_name("NAME");
     app.add_option("--rotate", options->rotate, "New key and certificate for a party; the old one is revoked")
         ->type_name("NAME");
@@ -111,15 +159,19 @@ extern const Verb provision_verb{
         "Makes an authority and one folder per party: a private key (readable by its owner only), a certificate that "
         "says who it is and what it may be, the authority's certificate, and kit.toml. Move each folder to its "
         "machine. "
-        "A client's certificate is no good for a coordinator or for another client.\n\n"
+        "A client's certificate is no good for a coordinator or for another client, a peer's for no other peer.\n\n"
         "The folder ca signs new parties: keep it offline. With --add, --rotate or --revoke it changes a federation "
         "made "
         "before.",
     .output =
         "A line per party with its folder.\n"
-        "--json: kits, version; network, coordinator, clients; or add, rotate, revoke with the name.",
+        "--json: kits, version; network, coordinator, clients; or network, graph, peers; or add, rotate, revoke with "
+        "the "
+        "name.",
     .examples =
         "couplet provision --coordinator localhost:7443 --clients a,b,c -o kits\n"
+        "couplet provision --network decentralized --peers a=localhost:7001,b=localhost:7002,c=localhost:7003 --graph "
+        "ring -o peers\n"
         "couplet provision --add d -o kits\n"
         "couplet provision --rotate a -o kits\n"
         "couplet provision --revoke b -o kits",

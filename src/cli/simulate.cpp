@@ -77,9 +77,8 @@ void check_combination(const CLI::App& app, const Options& options) {
     if (job.network == Network::star) {
         refuse_given(app, {"--graph", "--weights", "--consensus", "--iterations"}, "--network star",
                      "it with --network decentralized only");
-    } else if (job.aggregate == Aggregate::stack) {
-        refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
-                     "it with --aggregate subspace or average: stack merges along a tree of the graph");
+    } else {
+        refuse_idle_consensus(app, job);
     }
     refuse_idle_flags(app, job);
     if (options.dry_run) {
@@ -236,17 +235,7 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
              "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S), paper8, or "
              "file:PATH with two node numbers a line",
              [&job](const auto& text) { job.graph = text; });
-    add_text(app, "--weights", "WEIGHTS", "paper",
-             "decentralized: mixing weights of plain consensus. paper, magic, metropolis, best-constant, or file:PATH "
-             "with a matrix",
-             [&job](const auto& text) { job.weights = text; });
-    add_text(app, "--consensus", "auto|plain|chebyshev|finite-time|tree", "auto; plain with average",
-             "decentralized: how neighbours find an average", [&job](const auto& text) {
-                 job.consensus = parse_consensus_engine(
-                     parse_choice("--consensus", {"auto", "plain", "chebyshev", "finite-time", "tree"}, text));
-             });
-    add_text(app, "--iterations", "N", "auto", "decentralized: rounds of one consensus; auto reaches an error of 1e-10",
-             [&job](const auto& text) { job.iterations = parse_consensus_iterations(text); });
+    add_consensus_flags(app, options->flags);
 }
 
 Action setup(CLI::App& app) {

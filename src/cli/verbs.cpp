@@ -21,6 +21,7 @@
     VERB(provision)                 \
     VERB(coordinator)               \
     VERB(client)                    \
+    VERB(peer)                      \
     VERB(status)                    \
     VERB(completion)
 

@@ -7,9 +7,12 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
+#include "release_gate.hpp"
 
 namespace couplet {
 namespace {
+
+using ConsensusState = Released<std::vector<double>>;
 
 template <class... F>
 struct Overloaded : F... {
@@ -54,12 +57,18 @@ void require_features(const Shape& found, const Shape& expected) {
 }  // namespace
 
 Index count_numbers(const PeerBody& body) {
-    return std::visit(Overloaded{[](const std::vector<double>& values) { return static_cast<Index>(values.size()); },
+    return std::visit(Overloaded{[](const ConsensusState& state) { return static_cast<Index>(state->size()); },
                                  [](const Matrix<double>& basis) { return basis.size(); },
                                  [](const FeaturesMessage& message) { return message.features.train.parameters(); },
                                  [](const Start&) { return Index{3}; },
                                  [](const MergeState& state) { return state.block.numbers(); }},
                       body);
+}
+
+Index count_rounds(const Job& job, const ConsensusPlan& plan, const Shape& features) {
+    if (job.aggregate == Aggregate::stack) return 2 * plan.graph.radius();
+    if (job.aggregate == Aggregate::average) return plan.iterations;
+    return SubspaceIteration(job, features).sums_left() * (plan.iterations + plan.graph.eccentricity(0));
 }
 
 Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
@@ -124,7 +133,7 @@ void Peer::check(Index from, const PeerMessage& message) const {
             check_flooded(body, message.step);
             return;
         }
-        require_body<std::vector<double>>(body, "a consensus state");
+        require_body<ConsensusState>(body, "a consensus state");
         if (message.step > step_ && message.iteration != 0) {
             throw InputError({"peer message", "iteration " + std::to_string(message.iteration) + " of a later step",
                               "its first iteration: the next needs this node's state", ""});
@@ -168,7 +177,7 @@ void Peer::check_flooded(const PeerBody& body, Index step) const {
 void Peer::handle(Index from, const PeerMessage& message) {
     switch (activity_) {
         case Activity::consensus:
-            consensus_->receive(from, message.iteration, std::get<std::vector<double>>(*message.body));
+            consensus_->receive(from, message.iteration, std::get<ConsensusState>(*message.body).get());
             advance_consensus();
             break;
         case Activity::flood:
@@ -210,7 +219,7 @@ void Peer::begin_consensus(Released<std::vector<double>> state) {
     if (!waiting.empty()) {
         for (const auto& [from, message] : waiting.mapped()) {
             try {
-                consensus_->receive(from, message.iteration, std::get<std::vector<double>>(*message.body));
+                consensus_->receive(from, message.iteration, std::get<ConsensusState>(*message.body).get());
             } catch (const InputError&) {
                 // Its size could not be checked when it came; a wrong one is as if it had not come.
             }
@@ -232,7 +241,8 @@ void Peer::send_consensus() {
     const double* shared = nullptr;
     for (const auto& message : consensus_->outgoing()) {
         if (message.values.data() != shared || !body) {
-            body = body_of(std::vector<double>(message.values.begin(), message.values.end()));
+            // A mean of released states.
+            body = body_of(ReleaseGate::release(std::vector<double>(message.values.begin(), message.values.end())));
             shared = message.values.data();
         }
         send(message.to, body, message.iteration);

@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr int kit_version = 1;
 constexpr std::size_t most_roster = 10'000;
+constexpr std::size_t most_links = 1'000'000;
+constexpr const char* decentralized = "decentralized";
 
 [[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
     throw InputError({where, found, expected, "Use the kit as couplet provision made it."});
@@ -76,6 +78,58 @@ class Reader {
         }
         return result;
     }
+    KitLimits limits() {
+        KitLimits result;
+        const toml::table* table = section("limits");
+        if (table == nullptr) return result;
+        Reader reader(*table, where_ + " limits");
+        result.max_message_mib = reader.whole("max_message_mib", 1, Index{1} << 20);
+        result.stall_seconds = reader.number("stall_seconds", 0.1, 86400);
+        reader.finish();
+        return result;
+    }
+    std::vector<PeerAddress> peers(const std::string& key) {
+        known_.insert(key);
+        const toml::array* list = table_[key].as_array();
+        if (list == nullptr || list->empty() || list->size() > most_roster) {
+            refuse(where_ + " " + key, "no list", "the provisioned peers");
+        }
+        std::vector<PeerAddress> result;
+        for (const toml::node& node : *list) {
+            const toml::table* entry = node.as_table();
+            if (entry == nullptr) refuse(where_ + " " + key, "another type", "a table with name and address");
+            Reader reader(*entry, where_ + " " + key);
+            result.push_back({reader.text("name"), reader.text("address")});
+            reader.finish();
+            require_party_name(result.back().name, where_ + " " + key);
+            parse_address(result.back().address, where_ + " " + key + " " + result.back().name);
+            for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+                if (result[i].name == result.back().name) {
+                    refuse(where_ + " " + key, shown(result[i].name) + " twice", "every name once");
+                }
+            }
+        }
+        return result;
+    }
+    /// Pairs of places from 1 to `nodes`.
+    std::vector<Edge> links(const std::string& key, Index nodes) {
+        known_.insert(key);
+        const toml::array* list = table_[key].as_array();
+        if (list == nullptr || list->size() > most_links) refuse(where_ + " " + key, "no list", "pairs of peers");
+        std::vector<Edge> result;
+        for (const toml::node& node : *list) {
+            const toml::array* pair = node.as_array();
+            const auto place = [&](std::size_t i) {
+                return pair != nullptr && pair->size() == 2 ? pair->get(i)->value_exact<std::int64_t>().value_or(0) : 0;
+            };
+            const Edge edge{place(0) - 1, place(1) - 1};
+            if (edge.a < 0 || edge.b < 0 || edge.a >= nodes || edge.b >= nodes || edge.a == edge.b) {
+                refuse(where_ + " " + key, "a link that is none", fmt::format("two numbers from 1 to {}", nodes));
+            }
+            result.push_back(edge);
+        }
+        return result;
+    }
     /// A misspelt key would silently keep its default.
     void finish() const {
         for (const auto& [key, value] : table_) {
@@ -96,6 +150,43 @@ toml::table parse_toml(const std::string& text, const std::string& where) {
     } catch (const toml::parse_error& error) {
         refuse(where, fmt::format("line {}: {}", error.source().begin.line, error.description()), "TOML");
     }
+}
+
+void read_peers(Reader& reader, Kit& kit, const std::string& where) {
+    kit.listen = reader.text("listen");
+    parse_address(kit.listen, where + " listen");
+    kit.graph = reader.text("graph");
+    kit.peers = reader.peers("peers");
+    kit.links = reader.links("links", static_cast<Index>(kit.peers.size()));
+    kit.limits = reader.limits();
+    const auto self = std::find_if(kit.peers.begin(), kit.peers.end(),
+                                   [&](const PeerAddress& peer) { return peer.name == kit.identity.name; });
+    if (self == kit.peers.end()) refuse(where + " peers", "not " + shown(kit.identity.name), "the kit's owner, too");
+    Graph(static_cast<Index>(kit.peers.size()), kit.links).require_connected(where + " links");
+}
+
+std::string limits_text(const KitLimits& limits) {
+    return fmt::format(
+        "\n"
+        "[limits]\n"
+        "max_message_mib = {}\n"
+        "stall_seconds = {}  # a message that began must go on within\n",
+        limits.max_message_mib, limits.stall_seconds);
+}
+
+std::string peers_text(const Kit& kit) {
+    std::string links;
+    for (const Edge& edge : kit.links)
+        links += fmt::format("{}[{}, {}]", links.empty() ? "" : ", ", edge.a + 1, edge.b + 1);
+    std::string text = fmt::format(
+        "listen = \"{}\"\n"
+        "graph = \"{}\"  # as it was asked for; the links below count\n"
+        "links = [{}]\n",
+        kit.listen, kit.graph, links);
+    for (const PeerAddress& peer : kit.peers) {
+        text += fmt::format("\n[[peers]]\nname = \"{}\"\naddress = \"{}\"\n", peer.name, peer.address);
+    }
+    return text + limits_text(kit.limits);
 }
 
 std::string quoted_list(const std::vector<std::string>& names) {
@@ -143,10 +234,18 @@ Kit parse_kit(const std::string& text, const std::string& where) {
     kit.identity.name = reader.text("name");
     require_party_name(kit.identity.name, where + " name");
     kit.network = reader.text("network");
-    if (kit.network != "star") refuse(where + " network", shown(kit.network), "star");
+    const bool star = kit.network == "star";
+    if (!star && kit.network != decentralized) refuse(where + " network", shown(kit.network), "star or decentralized");
     const auto role = parse_role(reader.text("role"));
-    if (!role) refuse(where + " role", "an unknown role", "coordinator or client");
+    if (!role || (*role == Role::peer) == star) {
+        refuse(where + " role", "an unknown role", star ? "coordinator or client" : "peer");
+    }
     kit.identity.role = *role;
+    if (!star) {
+        read_peers(reader, kit, where);
+        reader.finish();
+        return kit;
+    }
     kit.coordinator = reader.text("coordinator");
     parse_address(kit.coordinator, where + " coordinator");
     if (*role == Role::coordinator) {
@@ -155,41 +254,33 @@ Kit parse_kit(const std::string& text, const std::string& where) {
         kit.http_port = static_cast<int>(reader.whole("http_port", -1, 65535));
         kit.roster = reader.names("roster");
         if (kit.roster.empty()) refuse(where + " roster", "nobody", "at least one client");
-        if (const toml::table* section = reader.section("limits")) {
-            Reader limits(*section, where + " limits");
-            kit.limits.max_message_mib = limits.whole("max_message_mib", 1, Index{1} << 20);
-            kit.limits.stall_seconds = limits.number("stall_seconds", 0.1, 86400);
-            limits.finish();
-        }
+        kit.limits = reader.limits();
     }
     reader.finish();
     return kit;
 }
 
 std::string kit_text(const Kit& kit) {
-    const bool leads = kit.identity.role == Role::coordinator;
-    std::string text = fmt::format(
+    const std::string text = fmt::format(
         "# Kit of {} {}. Move the whole folder to its machine; key.pem must stay secret.\n"
         "version = {}\n"
         "federation = \"{}\"\n"
         "network = \"{}\"\n"
         "role = \"{}\"\n"
-        "name = \"{}\"\n"
-        "coordinator = \"{}\"  # where clients find it\n",
+        "name = \"{}\"\n",
         to_string(kit.identity.role), kit.identity.name, kit_version, kit.identity.federation, kit.network,
-        to_string(kit.identity.role), kit.identity.name, kit.coordinator);
-    if (!leads) return text;
-    return text + fmt::format(
-                      "listen = \"{}\"\n"
-                      "http_port = {}  # status page and metrics, on loopback only; 0: any free port, -1: none\n"
-                      "# The clients, in the order in which they are merged.\n"
-                      "roster = {}\n"
-                      "\n"
-                      "[limits]\n"
-                      "max_message_mib = {}\n"
-                      "stall_seconds = {}  # a message that began must go on within\n",
-                      kit.listen, kit.http_port, quoted_list(kit.roster), kit.limits.max_message_mib,
-                      kit.limits.stall_seconds);
+        to_string(kit.identity.role), kit.identity.name);
+    if (kit.identity.role == Role::peer) return text + peers_text(kit);
+    const std::string member = text + fmt::format("coordinator = \"{}\"  # where clients find it\n", kit.coordinator);
+    if (kit.identity.role == Role::client) return member;
+    return member +
+           fmt::format(
+               "listen = \"{}\"\n"
+               "http_port = {}  # status page and metrics, on loopback only; 0: any free port, -1: none\n"
+               "# The clients, in the order in which they are merged.\n"
+               "roster = {}\n",
+               kit.listen, kit.http_port, quoted_list(kit.roster)) +
+           limits_text(kit.limits);
 }
 
 Kit load_kit(const fs::path& folder) {

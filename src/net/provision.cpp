@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
 
@@ -71,13 +72,32 @@ Kit load_party(const fs::path& kits, const std::string& name) {
     return load_kit(kits / name);
 }
 
-void put_on_list(const fs::path& kits, const std::string& name) {
-    const std::string serial = read_certificate(read_text(kits / name / "cert.pem"), name).serial;
-    const fs::path list = kits / coordinator_name / "revoked.txt";
+void put_on_list(const fs::path& list, const std::string& serial, const std::string& name) {
     const auto known = load_revoked(list);
     if (std::find(known.begin(), known.end(), serial) != known.end()) return;
     const std::string before = fs::exists(list) ? read_text(list) : "# Certificates that are no longer let in.\n";
     write_text(list, before + serial + " " + name + "\n");
+}
+
+/// On the list of everybody who lets others in.
+void put_on_lists(const fs::path& kits, const Kit& kit) {
+    const std::string& name = kit.identity.name;
+    const std::string serial = read_certificate(read_text(kits / name / "cert.pem"), name).serial;
+    if (kit.peers.empty()) put_on_list(kits / coordinator_name / "revoked.txt", serial, name);
+    for (const PeerAddress& peer : kit.peers) put_on_list(kits / peer.name / "revoked.txt", serial, name);
+}
+
+KeyPair begin_federation(const fs::path& kits, const std::string& federation, bool overwrite) {
+    if (fs::exists(kits / authority_name) && !overwrite) {
+        throw InputError({kits.string(), "a federation that exists already", "a new folder",
+                          "Use --force to replace it: no kit made before will be let in any more."});
+    }
+    const KeyPair authority = make_authority(federation);
+    make_folder(kits);
+    make_folder(kits / authority_name);
+    write_text(kits / authority_name / "ca.key", authority.key, 0600);
+    write_text(kits / authority_name / "ca.pem", authority.certificate);
+    return authority;
 }
 
 }  // namespace
@@ -90,16 +110,8 @@ void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) 
         require_client_name(name);
         if (!seen.insert(name).second) throw InputError({"--clients", shown(name) + " twice", "every name once", ""});
     }
-    if (fs::exists(kits / authority_name) && !overwrite) {
-        throw InputError({kits.string(), "a federation that exists already", "a new folder",
-                          "Use --force to replace it: no kit made before will be let in any more."});
-    }
     const std::string federation = random_hex();
-    const KeyPair authority = make_authority(federation);
-    make_folder(kits);
-    make_folder(kits / authority_name);
-    write_text(kits / authority_name / "ca.key", authority.key, 0600);
-    write_text(kits / authority_name / "ca.pem", authority.certificate);
+    const KeyPair authority = begin_federation(kits, federation, overwrite);
     Kit kit{.folder = {},
             .identity = {federation, Role::coordinator, coordinator_name},
             .coordinator = plan.coordinator,
@@ -116,9 +128,40 @@ void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) 
     }
 }
 
+void provision_peers(const fs::path& kits, const PeersPlan& plan, bool overwrite) {
+    if (plan.peers.size() < 2) throw InputError({"--peers", std::to_string(plan.peers.size()), "at least two", ""});
+    std::set<std::string> seen;
+    for (const PeerAddress& peer : plan.peers) {
+        require_party_name(peer.name, "--peers");
+        parse_address(peer.address, "--peers " + peer.name);
+        if (peer.name == authority_name || !seen.insert(peer.name).second) {
+            throw InputError({"--peers", shown(peer.name), "a name that is not used for another folder", ""});
+        }
+    }
+    const Graph graph = make_graph(plan.graph, static_cast<Index>(plan.peers.size()), plan.seed);
+    const std::string federation = random_hex();
+    const KeyPair authority = begin_federation(kits, federation, overwrite);
+    for (const PeerAddress& peer : plan.peers) {
+        Kit kit;
+        kit.identity = {federation, Role::peer, peer.name};
+        kit.network = "decentralized";
+        kit.listen = listen_address(parse_address(peer.address, peer.name));
+        kit.peers = plan.peers;
+        kit.graph = plan.graph;
+        kit.links.assign(graph.edges().begin(), graph.edges().end());
+        make_kit(kits, kit, authority, plan.days);
+        std::error_code ignored;
+        fs::remove(kits / peer.name / "revoked.txt", ignored);
+    }
+}
+
 void provision_client(const fs::path& kits, const std::string& name, int days) {
     require_client_name(name);
     const KeyPair authority = load_authority(kits);
+    if (!fs::exists(kits / coordinator_name)) {
+        throw InputError({"--add", "a decentralized network", "a federation in a star",
+                          "Every peer knows all the others: make the network anew with --network decentralized."});
+    }
     Kit lead = load_party(kits, coordinator_name);
     if (std::find(lead.roster.begin(), lead.roster.end(), name) != lead.roster.end()) {
         throw InputError({"--add", shown(name), "a name that is not on the roster yet",
@@ -134,7 +177,7 @@ void provision_client(const fs::path& kits, const std::string& name, int days) {
 void rotate(const fs::path& kits, const std::string& name, int days) {
     const KeyPair authority = load_authority(kits);
     const Kit kit = load_party(kits, name);
-    put_on_list(kits, name);
+    put_on_lists(kits, kit);
     write_identity(kits / name, authority, kit.identity, days);
 }
 
@@ -143,8 +186,7 @@ void revoke(const fs::path& kits, const std::string& name) {
         throw InputError({"--revoke", shown(name), "a client",
                           "Replace the coordinator's certificate with --rotate, or make a new federation."});
     }
-    load_party(kits, name);
-    put_on_list(kits, name);
+    put_on_lists(kits, load_party(kits, name));
 }
 
 }  // namespace couplet::net

@@ -33,13 +33,6 @@ double measured_error(const std::vector<std::optional<Peer>>& peers) {
     return consensus_error(initial.view(), states.view());
 }
 
-/// Rounds of messages in which everybody talks at once.
-Index count_rounds(const Job& job, const ConsensusPlan& plan, Index sums) {
-    if (job.aggregate == Aggregate::stack) return 2 * plan.graph.radius();
-    if (job.aggregate == Aggregate::average) return plan.iterations;
-    return sums * (plan.iterations + plan.graph.eccentricity(0));
-}
-
 }  // namespace
 
 void run_peers(SimulationRun& run) {
@@ -59,8 +52,6 @@ void run_peers(SimulationRun& run) {
         },
         [](Index) {});
     start_job(job, hellos);  // checks that the clients fit together
-    const Index sums =
-        job.aggregate == Aggregate::subspace ? SubspaceIteration(job, hellos.front().features).sums_left() : 1;
     std::vector<std::vector<PeerMessage>> first(static_cast<std::size_t>(nodes));
     std::deque<Delivery> queue;
     Traffic traffic;
@@ -106,7 +97,7 @@ void run_peers(SimulationRun& run) {
     }
     result.rel_error_bound = peers.front()->rel_error_bound();
     result.features = peers.front()->features().clone();
-    result.rounds = count_rounds(job, plan, sums);
+    result.rounds = count_rounds(job, plan, hellos.front().features);
     traffic.store_links(result, static_cast<Index>(links.size()));
     if (job.aggregate != Aggregate::stack) {
         result.consensus = ConsensusReport{plan.lambda2, plan.iterations, measured_error(peers)};

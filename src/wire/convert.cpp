@@ -7,33 +7,21 @@
 #include <utility>
 
 #include "arrival_gate.hpp"
+#include "arrived_cores.hpp"
+#include "checks.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
-#include "couplet/tt/rounding.hpp"
 #include "couplet/wire/receiver.hpp"
 #include "federation.pb.h"
+#include "payload_reader.hpp"
+#include "peer_convert.hpp"
 
 namespace couplet::wire {
 namespace {
 
-// A tensor file has at most 64 modes, the patients among them.
-constexpr int most_modes = 63;
-constexpr std::size_t most_text = 4096;
 constexpr int most_names = 100'000;
-// Cores made by any QR are orthonormal to this; others are made so again.
-constexpr double orthonormal_to = 1e-9;
-
-using Numbers = google::protobuf::RepeatedField<std::uint64_t>;
-
-[[noreturn]] void refuse(const std::string& who, const std::string& found, const std::string& expected) {
-    throw InputError({who, found, expected, ""});
-}
 
 // ---- to protobuf
-
-void put(Numbers* field, std::span<const Index> values) {
-    for (const Index value : values) field->Add(static_cast<std::uint64_t>(value));
-}
 
 v1::Join to_proto(const Join& join) {
     v1::Join p;
@@ -174,110 +162,15 @@ struct BodyWriter {
     void operator()(const Bye& body) const { *head.mutable_bye() = to_proto(body); }
     void operator()(const Refusal& body) const { *head.mutable_refusal() = to_proto(body); }
     void operator()(const MergeState& body) const { *head.mutable_state() = to_proto(body); }
+    void operator()(const Greeting& body) const { *head.mutable_greeting() = to_proto(body); }
+    void operator()(const Beat& body) const { *head.mutable_beat() = to_proto(body); }
+    void operator()(const PeerState& body) const { *head.mutable_peer_state() = to_proto(body); }
+    void operator()(const PeerBasis& body) const { *head.mutable_peer_basis() = to_proto(body); }
+    void operator()(const PeerMerge& body) const { *head.mutable_peer_merge() = to_proto(body); }
+    void operator()(const Bulletin& body) const { *head.mutable_bulletin() = to_proto(body); }
 };
-
-// ---- checked numbers from protobuf
-
-Index to_index(std::uint64_t value, const std::string& who, const char* what) {
-    if (value > static_cast<std::uint64_t>(std::numeric_limits<Index>::max())) {
-        refuse(who, std::string(what) + " of " + std::to_string(value), "fewer than 2^63");
-    }
-    return static_cast<Index>(value);
-}
-
-double finite(double value, const std::string& who, const char* what) {
-    if (!std::isfinite(value)) refuse(who, std::string(what) + " of " + std::to_string(value), "a finite number");
-    return value;
-}
-
-double squares(double value, const std::string& who, const char* what) {
-    if (!(finite(value, who, what) >= 0)) {
-        refuse(who, std::string(what) + " of " + std::to_string(value), "a number of at least 0");
-    }
-    return value;
-}
-
-double part(double value, const std::string& who, const char* what) {
-    if (!(value >= 0 && value < 1)) {
-        refuse(who, std::string(what) + " of " + std::to_string(value), "a number from 0 up to 1");
-    }
-    return value;
-}
-
-std::string text(const std::string& value, const std::string& who) {
-    if (value.size() > most_text) {
-        refuse(who, "a text of " + std::to_string(value.size()) + " bytes", "at most " + std::to_string(most_text));
-    }
-    // It ends in logs and on terminals.
-    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-    if (std::any_of(value.begin(), value.end(), is_control))
-        refuse(who, "a text with control characters", "plain text");
-    return value;
-}
-
-std::vector<Index> indices(const Numbers& values, const std::string& who, const char* what, int most) {
-    if (values.size() > most) {
-        refuse(who, std::to_string(values.size()) + " " + what, "at most " + std::to_string(most));
-    }
-    std::vector<Index> result;
-    for (const std::uint64_t value : values) {
-        result.push_back(to_index(value, who, what));
-        if (result.back() < 1) refuse(who, std::string(what) + " of 0", "at least 1");
-    }
-    return result;
-}
-
-Shape modes_of(const Numbers& values, const std::string& who) {
-    if (values.empty()) refuse(who, "no feature modes", "at least one");
-    try {
-        return Shape(indices(values, who, "modes", most_modes));
-    } catch (const InputError& error) {
-        refuse(who, error.parts().found, error.parts().expected);
-    }
-}
-
-/// Ranks that a train over these modes can have: neighbours bound each other, so a head cannot promise more numbers
-/// than its shape allows.
-std::vector<Index> ranks_of(const Numbers& values, const Shape& modes, const std::string& who) {
-    auto ranks = indices(values, who, "ranks", most_modes + 1);
-    const Index order = modes.order();
-    if (static_cast<Index>(ranks.size()) != order + 1 || ranks.back() != 1) {
-        refuse(who, std::to_string(ranks.size()) + " ranks", std::to_string(order + 1) + ", the last of them 1");
-    }
-    for (Index n = 0; n < order; ++n) {
-        const Index left = ranks[static_cast<std::size_t>(n)];
-        const Index right = ranks[static_cast<std::size_t>(n) + 1];
-        const Index above = left > std::numeric_limits<Index>::max() / modes[n] ? left : left * modes[n];
-        const Index below = modes.product(n, order);
-        if (left > below || right > above) {
-            refuse(who,
-                   "ranks " + std::to_string(left) + " and " + std::to_string(right) + " around a mode of " +
-                       std::to_string(modes[n]),
-                   "at most " + std::to_string(below) + " and " + std::to_string(above));
-        }
-    }
-    return ranks;
-}
-
-Index train_numbers(const Shape& modes, const std::vector<Index>& ranks) {
-    Index numbers = 0;
-    for (Index n = 0; n < modes.order(); ++n) {
-        const auto at = static_cast<std::size_t>(n);
-        const Index core = checked_product(checked_product(ranks[at], modes[n]), ranks[at + 1]);
-        if (__builtin_add_overflow(numbers, core, &numbers)) checked_product(core, std::numeric_limits<Index>::max());
-    }
-    return numbers;
-}
 
 // ---- what a head promises
-
-struct Promise {
-    Kind kind = Kind::join;
-    Index numbers = 0;
-    Shape modes = {};
-    std::vector<Index> ranks = {};
-    Index rows = 0;
-};
 
 Promise promise(const v1::Upload& p, const std::string& who) {
     Promise result{Kind::upload, 0, modes_of(p.modes(), who), {}, to_index(p.block_rows(), who, "rows")};
@@ -350,6 +243,18 @@ Promise promise(const v1::Head& head, const std::string& who) {
             return {Kind::refusal};
         case v1::Head::kState:
             return promise(head.state(), who);
+        case v1::Head::kGreeting:
+            return {Kind::greeting};
+        case v1::Head::kBeat:
+            return {Kind::beat};
+        case v1::Head::kPeerState:
+            return promise_of(head.peer_state(), who);
+        case v1::Head::kPeerBasis:
+            return promise_of(head.peer_basis(), who);
+        case v1::Head::kPeerMerge:
+            return promise_of(head.peer_merge(), who);
+        case v1::Head::kBulletin:
+            return {Kind::bulletin};
         case v1::Head::BODY_NOT_SET:
             break;
     }
@@ -376,51 +281,6 @@ Route route_of(const v1::Head& head, const std::string& who) {
 }
 
 // ---- from protobuf
-
-/// Hands the payload out array by array.
-class PayloadReader {
-  public:
-    explicit PayloadReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-    void read(double* to, Index count) {
-        const auto size = static_cast<std::size_t>(count) * sizeof(double);
-        std::memcpy(to, bytes_.data(), size);
-        bytes_ = bytes_.subspan(size);
-    }
-    std::vector<Tensor<double>> cores(const Shape& modes, const std::vector<Index>& ranks) {
-        std::vector<Tensor<double>> result;
-        for (Index n = 0; n < modes.order(); ++n) {
-            const auto at = static_cast<std::size_t>(n);
-            result.emplace_back(Shape{ranks[at], modes[n], ranks[at + 1]});
-            read(result.back().data(), result.back().size());
-        }
-        return result;
-    }
-
-  private:
-    std::span<const std::byte> bytes_;
-};
-
-bool is_identity(const Matrix<double>& g) {
-    for (Index i = 0; i < g.rows(); ++i) {
-        for (Index j = 0; j < g.cols(); ++j) {
-            if (!(std::abs(g(i, j) - (i == j ? 1.0 : 0.0)) < orthonormal_to)) return false;
-        }
-    }
-    return true;
-}
-
-/// The merge relies on left-orthonormal cores with the norm in the last. A client's word for it is not enough.
-TensorTrain<double> left_orthonormal(std::vector<Tensor<double>> cores) {
-    bool holds = true;
-    for (std::size_t n = 0; holds && n + 1 < cores.size(); ++n) {
-        const Shape& shape = cores[n].shape();
-        holds = shape[0] * shape[1] >= shape[2] && is_identity(gram<double>(cores[n].view().unfold(2), Side::right));
-    }
-    std::vector<Orthogonality> kinds(cores.size(), Orthogonality::left);
-    kinds.back() = Orthogonality::none;
-    if (holds) return TensorTrain<double>(std::move(cores), std::move(kinds));
-    return left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
-}
 
 Join from_proto(const v1::Join& p, const std::string& who) { return {text(p.name(), who), text(p.version(), who)}; }
 
@@ -565,6 +425,18 @@ Body body_of(const v1::Head& head, const Promise& promised, std::span<const std:
             return Refusal{text(head.refusal().reason(), who)};
         case Kind::state:
             return from_proto(head.state(), promised, payload, who);
+        case Kind::greeting:
+            return peer_body(head.greeting(), who);
+        case Kind::beat:
+            return peer_body(head.beat());
+        case Kind::peer_state:
+            return peer_body(head.peer_state(), promised, payload, who);
+        case Kind::peer_basis:
+            return peer_body(head.peer_basis(), payload);
+        case Kind::peer_merge:
+            return peer_body(head.peer_merge(), promised, payload, who);
+        case Kind::bulletin:
+            return peer_body(head.bulletin(), who);
     }
     refuse(who, "a message of unknown kind", "one of protocol " + std::to_string(protocol_version));
 }
@@ -600,6 +472,9 @@ std::vector<std::span<const double>> payload_of(const Message& message) {
         add_train(shared->features.train);
         arrays.emplace_back(shared->features.sigma);
     }
+    if (const auto* state = std::get_if<PeerState>(&message.body)) arrays.emplace_back(state->values.get());
+    if (const auto* merge = std::get_if<PeerMerge>(&message.body)) add_block(merge->state.block);
+    if (const auto* basis = std::get_if<PeerBasis>(&message.body)) add(basis->basis.data(), basis->basis.size());
     return arrays;
 }
 

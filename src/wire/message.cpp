@@ -5,9 +5,24 @@
 namespace couplet::wire {
 namespace {
 
-constexpr std::array<std::string_view, 12> kind_names{
-    "join", "welcome",  "greeting", "start",     "request for a sum", "upload",
-    "sum",  "features", "report",   "last word", "refusal",           "state of merge"};
+constexpr std::array<std::string_view, 18> kind_names{"join",
+                                                      "welcome",
+                                                      "greeting",
+                                                      "start",
+                                                      "request for a sum",
+                                                      "upload",
+                                                      "sum",
+                                                      "features",
+                                                      "report",
+                                                      "last word",
+                                                      "refusal",
+                                                      "state of merge",
+                                                      "greeting of a peer",
+                                                      "beat",
+                                                      "state of a consensus",
+                                                      "basis",
+                                                      "merge",
+                                                      "bulletin"};
 static_assert(kind_names.size() == std::variant_size_v<Body>);
 
 int digit_value(char c) {

@@ -18,6 +18,7 @@ static_assert(!std::is_constructible_v<Released<std::vector<double>>, std::vecto
 static_assert(!std::is_default_constructible_v<Released<FeatureBlock>>);
 static_assert(!std::is_constructible_v<FromClient, Tensor<double>>);
 static_assert(!std::is_constructible_v<PeerBody, Tensor<double>>);
+static_assert(!std::is_constructible_v<PeerBody, std::vector<double>>);
 
 Matrix<double> block_rows(const FeatureBlock& block) {
     Matrix<double> rows(block.rows(), block.features().size());

@@ -5,6 +5,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/eigen.hpp"
 #include "federations.hpp"
+#include "release_gate.hpp"
 
 namespace couplet {
 namespace {
@@ -179,6 +180,11 @@ PeerMessage message_with(Index to, Index step, T body, Index iteration = 0) {
     return {to, step, iteration, std::make_shared<const PeerBody>(std::move(body))};
 }
 
+/// What a decoder may make of arrived numbers.
+Released<std::vector<double>> state_of(std::size_t size, double value) {
+    return ReleaseGate::release(std::vector<double>(size, value));
+}
+
 /// Runs the network, and before every delivery offers the receiver messages it must refuse.
 void run_among_hostile_messages(const JobOptions& options, const Clients& data) {
     const Job job = resolve_job(options);
@@ -241,12 +247,12 @@ TEST(PeerTest, ConsensusStatesOfTheWrongSizeOrIterationAreRefused) {
     const auto plan = plan_for(job, 3);
     Peer peer(job, plan, 0, data[0].view());
     peer.start();
-    EXPECT_THROW(peer.receive(1, message_with(0, 0, std::vector<double>(5, 1.0))), InputError);
-    EXPECT_THROW(peer.receive(1, message_with(0, 0, std::vector<double>(126, std::nan("")))), InputError);
-    EXPECT_THROW(peer.receive(1, message_with(0, 0, std::vector<double>(126, 1.0), 2)), InputError);
-    EXPECT_THROW(peer.receive(1, message_with(0, 1, std::vector<double>(126, 1.0))), InputError);
-    EXPECT_TRUE(peer.receive(1, message_with(0, 0, std::vector<double>(126, 1.0))).empty());
-    EXPECT_EQ(peer.receive(2, message_with(0, 0, std::vector<double>(126, 1.0))).size(), 2u);
+    EXPECT_THROW(peer.receive(1, message_with(0, 0, state_of(5, 1.0))), InputError);
+    EXPECT_THROW(peer.receive(1, message_with(0, 0, state_of(126, std::nan("")))), InputError);
+    EXPECT_THROW(peer.receive(1, message_with(0, 0, state_of(126, 1.0), 2)), InputError);
+    EXPECT_THROW(peer.receive(1, message_with(0, 1, state_of(126, 1.0))), InputError);
+    EXPECT_TRUE(peer.receive(1, message_with(0, 0, state_of(126, 1.0))).empty());
+    EXPECT_EQ(peer.receive(2, message_with(0, 0, state_of(126, 1.0))).size(), 2u);
     EXPECT_FALSE(peer.finished());
     EXPECT_THROW(peer.result(), RunError);
     EXPECT_THROW(peer.features(), RunError);
@@ -257,15 +263,29 @@ TEST(PeerTest, EarlyStateOfTheWrongSizeIsAsIfItNeverCame) {
     const Job job = resolve_job({.network = Network::decentralized, .rank = 3, .sketch = Sketch::gram});
     const auto plan = plan_for(job, 2);
     Peer peer(job, plan, 0, data[0].view());
-    peer.receive(1, message_with(0, 0, std::vector<double>(7, 1.0)));
+    peer.receive(1, message_with(0, 0, state_of(7, 1.0)));
     EXPECT_FALSE(peer.start().empty());
     EXPECT_FALSE(peer.finished());
-    peer.receive(1, message_with(0, 0, sketch_sum(data[1].view(), {}).get()));
+    peer.receive(1, message_with(0, 0, sketch_sum(data[1].view(), {})));
     EXPECT_TRUE(peer.finished());
 }
 
+TEST(PeerTest, CountsRounds) {
+    const auto rounds = [](const JobOptions& options) {
+        const Job job = resolve_job(options);
+        return count_rounds(job, plan_for(job, 8), Shape{6, 7});
+    };
+    JobOptions options{.network = Network::decentralized, .aggregate = Aggregate::stack, .rank = 3, .graph = "path"};
+    EXPECT_EQ(rounds(options), 2 * 4);
+    options = {.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .iterations = 5};
+    EXPECT_EQ(rounds(options), 5);
+    // A Gram matrix is one sum; one iteration on a complete graph, then one round of flooding.
+    options = {.network = Network::decentralized, .rank = 3, .sketch = Sketch::gram};
+    EXPECT_EQ(rounds(options), 2);
+}
+
 TEST(PeerTest, CountsTheNumbersThatTravel) {
-    EXPECT_EQ(count_numbers(std::vector<double>(7)), 7);
+    EXPECT_EQ(count_numbers(state_of(7, 1.0)), 7);
     EXPECT_EQ(count_numbers(Matrix<double>(3, 4)), 12);
     EXPECT_EQ(count_numbers(Start{}), 3);
     EXPECT_EQ(count_numbers(MergeState{FeatureBlock(Matrix<double>::zeros(2, 6), {2, 3}), {}}), 12);

@@ -116,6 +116,30 @@ def wire_corpus():
     put("wire_report", "negative", wire_bytes(15, u64(1, 5) + f64(2, -0.5)))
     put("wire_bye", "names", wire_bytes(16, field(1, 2, b"a") + field(1, 2, b"b") + field(2, 2, b"c") + u32(3, 2)))
     put("wire_refusal", "reason", wire_bytes(17, field(1, 2, b"not on the roster")))
+    peer_corpus()
+
+
+def peer_corpus():
+    """What peers say to one another: src/wire/proto/peer_bodies.proto."""
+    put("wire_greeting", "greeting", wire_bytes(19, u64(1, 9) + field(2, 2, b"rank 3") + field(3, 2, b"0.1.0") + u64(5, 2)))
+    put("wire_greeting", "nobody", wire_bytes(19, field(2, 2, b"rank\n3")))
+    put("wire_beat", "beat", wire_bytes(20, u64(1, 7)))
+    put("wire_peer_state", "state", wire_bytes(21, u64(1, 2) + u64(2, 3), [1.0, 2.0, 3.0]))
+    put("wire_peer_state", "promise", wire_bytes(21, u64(1, 2) + u64(2, 1 << 60), [1.0]))
+    put("wire_peer_basis", "basis", wire_bytes(22, u64(1, 3) + u64(2, 2), [1.0] * 6))
+    put("wire_peer_basis", "overflow", wire_bytes(22, u64(1, 1 << 40) + u64(2, 1 << 40), [1.0]))
+    ledger = u64(5, 2) + u64(6, 9) + f64(7, 2.0) + f64(8, 0.5) + f64(9, 0.25) + f64(10, 0.125)
+    put("wire_peer_merge", "dense", wire_bytes(23, packed(1, [3, 2]) + u64(3, 2) + ledger, [0.5] * 12))
+    put("wire_peer_merge", "train", wire_bytes(23, packed(1, [3, 2]) + packed(2, [2, 2, 1]) + u64(3, 2) + flag(4, True) + ledger,
+                                               np.eye(6, 2).ravel().tolist() + [1.0, 2.0, 3.0, 4.0]))
+    put("wire_peer_merge", "gigabytes", wire_bytes(23, packed(1, [1 << 20, 1 << 20]) + u64(3, 1 << 20), promised=1 << 63))
+    epoch = u64(1, 5) + packed(2, [11, 22, 77]) + field(3, 2, b"\x05")
+    report = u64(1, 3) + f64(2, 0.5) + f64(3, 2.0) + u64(9, 2)
+    record = (u32(1, 2) + u64(2, 77) + u64(3, 5) + packed(4, [5, 4]) + u64(5, 9) + packed(6, [11, 0, 77]) + u64(7, 5)
+              + field(8, 2, epoch) + field(9, 2, epoch) + u32(10, 2) + field(11, 2, report))
+    put("wire_bulletin", "record", wire_bytes(24, field(1, 2, record) + field(1, 2, record)))
+    put("wire_bulletin", "no-members", wire_bytes(24, field(1, 2, record + field(8, 2, u64(1, 6)))))
+    put("wire_bulletin", "nobody", wire_bytes(24, field(1, 2, u32(1, 2))))
 
 
 def main():

@@ -57,6 +57,12 @@ COUPLET_WIRE_TARGET(sum_request)
 COUPLET_WIRE_TARGET(features)
 COUPLET_WIRE_TARGET(bye)
 COUPLET_WIRE_TARGET(refusal)
+COUPLET_WIRE_TARGET(greeting)
+COUPLET_WIRE_TARGET(beat)
+COUPLET_WIRE_TARGET(peer_state)
+COUPLET_WIRE_TARGET(peer_basis)
+COUPLET_WIRE_TARGET(peer_merge)
+COUPLET_WIRE_TARGET(bulletin)
 #undef COUPLET_WIRE_TARGET
 
 }  // namespace couplet::fuzz

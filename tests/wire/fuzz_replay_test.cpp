@@ -19,6 +19,12 @@ COUPLET_REPLAY(sum_request)
 COUPLET_REPLAY(features)
 COUPLET_REPLAY(bye)
 COUPLET_REPLAY(refusal)
+COUPLET_REPLAY(greeting)
+COUPLET_REPLAY(beat)
+COUPLET_REPLAY(peer_state)
+COUPLET_REPLAY(peer_basis)
+COUPLET_REPLAY(peer_merge)
+COUPLET_REPLAY(bulletin)
 #undef COUPLET_REPLAY
 
 }  // namespace

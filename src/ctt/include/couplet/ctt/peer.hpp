@@ -14,7 +14,7 @@ namespace couplet {
 
 /// What one peer tells another: a consensus state; a basis or the result, flooded or sent down a tree; totals or a
 /// merge on the way up a tree.
-using PeerBody = std::variant<std::vector<double>, Matrix<double>, FeaturesMessage, Start, MergeState>;
+using PeerBody = std::variant<Released<std::vector<double>>, Matrix<double>, FeaturesMessage, Start, MergeState>;
 
 /// `step` counts the sub-protocols of a job, the same at every peer. The body is shared, not copied, between the
 /// neighbours it goes to.
@@ -27,6 +27,9 @@ struct PeerMessage {
 
 /// Numbers in a message, as they would travel.
 Index count_numbers(const PeerBody& body);
+
+/// Rounds of messages of a whole job in which everybody talks at once.
+Index count_rounds(const Job& job, const ConsensusPlan& plan, const Shape& features);
 
 /// A peer of the decentralized network: no socket, thread or clock. Send what start() and receive() return, until
 /// finished().

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/consensus/graph.hpp"
 #include "couplet/net/certificates.hpp"
 #include "couplet/tensor/shape.hpp"
 
@@ -16,16 +17,25 @@ struct KitLimits {
     friend bool operator==(const KitLimits&, const KitLimits&) = default;
 };
 
+struct PeerAddress {
+    std::string name;
+    std::string address;  ///< HOST:PORT where the owner of the kit reaches it
+    friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
+};
+
 /// A folder with everything one party needs: kit.toml, key.pem, cert.pem, ca.pem.
 struct Kit {
     std::filesystem::path folder;
     Identity identity;
     std::string network = "star";
     std::string coordinator;          ///< HOST:PORT where clients find it
-    std::string listen;               ///< coordinator: ADDRESS:PORT
+    std::string listen;               ///< coordinator and peer: ADDRESS:PORT
     int http_port = 0;                ///< coordinator: status page on loopback; 0: any free port, -1: none
     std::vector<std::string> roster;  ///< coordinator: the clients, in the order they are merged
     KitLimits limits;
+    std::vector<PeerAddress> peers = {};  ///< decentralized: all of them, in the order of the clients
+    std::string graph = {};               ///< decentralized: the name of the graph that the links are of
+    std::vector<Edge> links = {};         ///< decentralized: who talks to whom
 
     std::filesystem::path file(const std::string& name) const { return folder / name; }
 };

@@ -10,6 +10,7 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/star.hpp"
+#include "couplet/wire/peer_message.hpp"
 
 /// Messages of a federation as they travel: what ctt exchanges, and what only the network needs.
 namespace couplet::wire {
@@ -76,7 +77,7 @@ struct Refusal {
 
 /// In the order of Kind.
 using Body = std::variant<Join, Welcome, Hello, StartNotice, SumRequest, Upload, SumReply, FeaturesMessage, Report, Bye,
-                          Refusal, MergeState>;
+                          Refusal, MergeState, Greeting, Beat, PeerState, PeerBasis, PeerMerge, Bulletin>;
 
 enum class Kind {
     join,
@@ -91,6 +92,12 @@ enum class Kind {
     bye,
     refusal,
     state,  ///< never travels: kept by the coordinator for clients that join later
+    greeting,
+    beat,
+    peer_state,
+    peer_basis,
+    peer_merge,
+    bulletin,
 };
 std::string_view to_string(Kind kind) noexcept;
 
@@ -107,8 +114,8 @@ struct Head {
     Kind kind = Kind::join;
     Index payload_bytes = 0;
     Index chunk_bytes = 0;
-    Shape modes = {};               ///< upload, features, state
-    std::vector<Index> ranks = {};  ///< upload, features, state; empty: dense rows
+    Shape modes = {};               ///< upload, features, state, peer_merge
+    std::vector<Index> ranks = {};  ///< of the same; empty: dense rows
     Index rows = 0;                 ///< of an upload's block
 };
 

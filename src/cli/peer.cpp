@@ -1,0 +1,137 @@
+#include "couplet/net/peer.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/backend.hpp"
+#include "duration.hpp"
+#include "federation.hpp"
+#include "job_options.hpp"
+#include "network_report.hpp"
+#include "peer_report.hpp"
+#include "result_folder.hpp"
+#include "signals.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string kit;
+    std::string data;
+    JobFlags flags;
+    Duration deadline = std::chrono::seconds(60);
+    Duration gather = {};         ///< nothing: a quarter of the deadline
+    Duration link_deadline = {};  ///< nothing: a twelfth of the deadline, at most five seconds
+    std::string output;
+};
+
+Job checked_job(const CLI::App& app, Options& options, const Session& session) {
+    options.flags.job.network = Network::decentralized;
+    options.flags.job.seed = session.seed();
+    const Job job = resolve_job(options.flags.job);
+    refuse_idle_flags(app, job);
+    refuse_idle_consensus(app, job);
+    if (options.flags.heldout > 0 && !job.refit) {
+        throw InputError({"--heldout", "held-out patients without a refit", "--refit",
+                          "Without it there is no personal core for new patients."});
+    }
+    return job;
+}
+
+void keep(const net::PeerResult& result, const JobOutput& output, const Federation& federation) {
+    const nlohmann::json metadata{{"job", result.job}, {"members", result.members}, {"version", version()}};
+    save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), metadata, true);
+    nlohmann::json shared = metadata;
+    shared["seed"] = result.spec.job.seed;
+    shared["rse"] = result.rse;
+    if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
+    save_features(output.file("features.npz"), result.features, federation.feature_labels, std::move(shared), true);
+}
+
+net::PeerOptions peer_options(const Options& options, const Job& job) {
+    net::PeerOptions how{.spec = {job, options.flags.preparation()}};
+    const auto longest = std::chrono::hours(24 * 365);
+    how.deadline = options.deadline.value_or(longest);
+    how.gather = options.gather.value_or(how.deadline / 4);
+    how.link_deadline =
+        options.link_deadline.value_or(std::min<std::chrono::milliseconds>(std::chrono::seconds(5), how.deadline / 12));
+    constexpr std::chrono::milliseconds least(100);
+    if (how.link_deadline < least) {
+        throw InputError({"--link-deadline", "less than 100ms", "time for a message to come through",
+                          "Give a longer --deadline or --link-deadline."});
+    }
+    return how;
+}
+
+void execute(const CLI::App& app, Options& options, const Session& session) {
+    const Job job = checked_job(app, options, session);
+    net::PeerOptions how = peer_options(options, job);
+    const net::Kit kit = net::load_kit(options.kit);
+    const Federation federation = open_federation({.files = {options.data}}, session);
+    const std::string folder = options.output.empty() ? options.kit : options.output;
+    const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
+    output.require_free("");
+    blas_core_name();  // loads the library before the clock of the job runs
+    net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    how.deliver = [&](const net::PeerResult& result) { keep(result, output, federation); };
+    net::PeerNode peer(kit, federation.source->client(0), std::move(how), log);
+    const StopOnSignal guard([&peer] { peer.stop(); });
+    try {
+        const net::PeerResult result = peer.run();
+        session.print(peer_json(result, folder), peer_text(result, folder));
+    } catch (const InputError& error) {
+        throw federation.named(error);
+    }
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("--kit", options->kit, "Folder that couplet provision made for this peer")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--data", options->data, "This peer's tensor: .npy, .csv, .csv.gz or .tns; it stays here")
+        ->type_name("FILE")
+        ->required();
+    add_job_flags(app, options->flags);
+    add_consensus_flags(app, options->flags);
+    add_preparation_flags(app, options->flags);
+    add_deadline(app, "60s", options->deadline, "How long the job may take, waiting included: 60s, 10m, 2h, none");
+    add_duration(app, "--gather", "a quarter of the deadline", options->gather,
+                 "How long to wait for peers that are not there before it begins without them");
+    add_duration(app, "--link-deadline", "5s, or a twelfth of the deadline", options->link_deadline,
+                 "A neighbour that is silent for so long is lost");
+    app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
+        ->type_name("DIR");
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb peer_verb{
+    .name = "peer",
+    .group = network_group,
+    .summary = "take part in a job without a coordinator",
+    .description =
+        "Talks to the neighbours that the kit names, both sides proving who they are (mutual TLS), until all have the "
+        "same features. Start one on every machine with the same job flags and seed; the result is that of couplet "
+        "simulate --network decentralized with the members in the kit's order, bit for bit. Data and personal core "
+        "stay "
+        "here.\n\n"
+        "When a peer or a link is lost, the rest begins again without it, as long as it holds together and more than "
+        "half of the provisioned peers; all others end with the reason. A peer that was lost can take part in the next "
+        "job.",
+    .output =
+        "A line per member with its rank and RSE, who is in the result, and what was sent.\n"
+        "--json: the fields of couplet simulate --json that a peer knows (of all members), and graph, members, missing "
+        "(names), links (pairs of members, from 1), place (of this peer), restarts, messages_sent, job, output.\n"
+        "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this peer's tensor.",
+    .examples =
+        "couplet peer --kit peers/a --data a.npy --rank 20\n"
+        "couplet peer --kit peers/a --data a.npy --rank 20 --deadline 10m -o result\n"
+        "couplet peer --kit peers/a --data a.npy --aggregate stack --eps 0.1",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,397 @@
+#include "membership.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet::net {
+namespace {
+
+using wire::Epoch;
+using wire::Incarnation;
+using wire::PeerRecord;
+using wire::Stage;
+
+// Restarts of one peer that are told apart; older ones are forgotten.
+constexpr std::size_t most_processes = 4;
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+std::size_t count_members(const std::vector<Incarnation>& members) {
+    return members.size() - static_cast<std::size_t>(std::count(members.begin(), members.end(), Incarnation{0}));
+}
+
+std::optional<Index> first_member(const std::vector<Incarnation>& members) {
+    const auto found = std::find_if(members.begin(), members.end(), [](Incarnation m) { return m != 0; });
+    if (found == members.end()) return std::nullopt;
+    return static_cast<Index>(found - members.begin());
+}
+
+/// Whether everybody of the epoch is there, and nobody else, and all its links carry.
+bool holds(const Epoch& epoch, const Epoch& there) {
+    if (epoch.members != there.members) return false;
+    for (std::size_t i = 0; i < epoch.links.size(); ++i) {
+        if (epoch.links[i] && !there.links[i]) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Membership::Membership(MembershipOptions options, Time now)
+    : options_(std::move(options)), nodes_(options_.graph.nodes()), begin_(now), target_since_(now) {
+    if (nodes_ > wire::most_peers) {
+        throw InputError({"peers", std::to_string(nodes_), "at most " + std::to_string(wire::most_peers), ""});
+    }
+    own_.peer = options_.self;
+    own_.incarnation = options_.incarnation;
+    own_.version = 1;
+    own_.features = options_.features;
+    own_.rows = options_.rows;
+    own_.hears.assign(at(nodes_), 0);
+    published_ = own_;
+    last_heard_.assign(at(nodes_), now);
+    records_.resize(at(nodes_));
+    sent_.resize(at(nodes_));
+    advance(now);
+}
+
+void Membership::heard(Index neighbour, Incarnation process, Time now) {
+    if (!options_.graph.has_edge(options_.self, neighbour) || process == 0) return;
+    last_heard_[at(neighbour)] = now;
+    if (own_.hears[at(neighbour)] == process) return;
+    own_.hears[at(neighbour)] = process;
+    advance(now);
+}
+
+void Membership::check(const PeerRecord& record) const {
+    const auto fits = [&](const std::vector<Incarnation>& list) { return list.size() == at(nodes_); };
+    const auto epoch_fits = [&](const Epoch& epoch) {
+        // Bits travel in whole bytes.
+        return epoch.number == 0 ||
+               (fits(epoch.members) && epoch.links.size() / 8 == (options_.graph.edges().size() + 7) / 8);
+    };
+    if (record.peer >= 0 && record.peer < nodes_ && record.incarnation != 0 && fits(record.hears) &&
+        epoch_fits(record.proposal) && epoch_fits(record.committed)) {
+        return;
+    }
+    throw InputError({"bulletin", "a record of another network", std::to_string(nodes_) + " provisioned peers", ""});
+}
+
+void Membership::receive(const std::vector<PeerRecord>& records, Time now) {
+    for (const PeerRecord& record : records) check(record);
+    for (const PeerRecord& record : records) store(record);
+    advance(now);
+}
+
+void Membership::store(const PeerRecord& record) {
+    if (record.peer == options_.self) return;
+    auto& known = records_[at(record.peer)];
+    const auto same = std::find_if(known.begin(), known.end(),
+                                   [&](const PeerRecord& r) { return r.incarnation == record.incarnation; });
+    if (same != known.end()) {
+        if (same->version < record.version) *same = record;
+        return;
+    }
+    if (known.size() == most_processes) known.erase(known.begin());
+    known.push_back(record);
+}
+
+void Membership::finished(std::uint64_t epoch, const wire::PeerReport& report, Time now) {
+    // A peer that has promised a later epoch says nothing more of this one.
+    if (own_.committed.number == epoch && own_.stage == Stage::working && !frozen()) {
+        own_.stage = Stage::finished;
+        own_.report = report;
+    }
+    advance(now);
+}
+
+void Membership::tick(Time now) { advance(now); }
+
+std::vector<const PeerRecord*> Membership::unsent(Index neighbour) const {
+    std::vector<const PeerRecord*> result;
+    const auto& sent = sent_[at(neighbour)];
+    const auto offer = [&](const PeerRecord& record) {
+        const auto known = sent.find({record.peer, record.incarnation});
+        if (known == sent.end() || known->second < record.version) result.push_back(&record);
+    };
+    offer(own_);
+    for (const auto& known : records_) {
+        for (const PeerRecord& record : known) {
+            if (record.peer != neighbour) offer(record);
+        }
+    }
+    return result;
+}
+
+std::vector<PeerRecord> Membership::news(Index neighbour, Index most) {
+    std::vector<PeerRecord> result;
+    for (const PeerRecord* record : unsent(neighbour)) {
+        if (static_cast<Index>(result.size()) >= most) break;
+        sent_[at(neighbour)][{record->peer, record->incarnation}] = record->version;
+        result.push_back(*record);
+    }
+    return result;
+}
+
+bool Membership::has_news(Index neighbour) const { return !unsent(neighbour).empty(); }
+
+void Membership::reset(Index neighbour) { sent_[at(neighbour)].clear(); }
+
+std::vector<Index> Membership::members() const {
+    std::vector<Index> result;
+    for (Index k = 0; k < static_cast<Index>(own_.committed.members.size()); ++k) {
+        if (own_.committed.members[at(k)] != 0) result.push_back(k);
+    }
+    return result;
+}
+
+std::vector<Edge> Membership::links() const {
+    std::vector<Edge> result;
+    for (std::size_t i = 0; own_.committed.number > 0 && i < options_.graph.edges().size(); ++i) {
+        if (own_.committed.links[i]) result.push_back(options_.graph.edges()[i]);
+    }
+    return result;
+}
+
+const PeerRecord& Membership::member(Index peer) const {
+    const auto& members = own_.committed.members;
+    const bool is_member = peer >= 0 && peer < static_cast<Index>(members.size()) && members[at(peer)] != 0;
+    const PeerRecord* record = is_member ? find(peer, members[at(peer)]) : nullptr;
+    if (record == nullptr) {
+        throw RunError({"peer " + std::to_string(peer + 1), "no member of this epoch", "one that takes part", ""});
+    }
+    return *record;
+}
+
+bool Membership::knows_decision(Index neighbour) const {
+    const PeerRecord* record = find(neighbour, own_.hears[at(neighbour)]);
+    if (record == nullptr || own_.committed.number == 0) return record != nullptr;
+    return own_.committed.members[at(neighbour)] != record->incarnation || record->stage == Stage::decided;
+}
+
+bool Membership::may_leave() const {
+    if (!decided()) return false;
+    const auto neighbours = options_.graph.neighbours(options_.self);
+    return std::all_of(neighbours.begin(), neighbours.end(), [&](Index k) { return !hears(k) || knows_decision(k); });
+}
+
+std::vector<Index> Membership::reachable() const {
+    std::vector<Index> result;
+    const Members all = component({});
+    for (Index k = 0; k < nodes_; ++k) {
+        if (all[at(k)] != 0) result.push_back(k);
+    }
+    return result;
+}
+
+const PeerRecord* Membership::find(Index peer, Incarnation process) const {
+    if (peer == options_.self) return process == own_.incarnation ? &own_ : nullptr;
+    for (const PeerRecord& record : records_[at(peer)]) {
+        if (record.incarnation == process) return &record;
+    }
+    return nullptr;
+}
+
+Membership::Members Membership::component(const Members& among) const {
+    Members result(at(nodes_), 0);
+    std::vector<Index> todo{options_.self};
+    result[at(options_.self)] = own_.incarnation;
+    while (!todo.empty()) {
+        const Index i = todo.back();
+        todo.pop_back();
+        const PeerRecord& here = *find(i, result[at(i)]);
+        for (const Index j : options_.graph.neighbours(i)) {
+            const Incarnation process = here.hears[at(j)];
+            if (process == 0 || result[at(j)] != 0) continue;
+            if (!among.empty() && among[at(j)] != process) continue;
+            const PeerRecord* there = find(j, process);
+            if (there == nullptr || there->hears[at(i)] != here.incarnation) continue;
+            result[at(j)] = process;
+            todo.push_back(j);
+        }
+    }
+    return result;
+}
+
+std::vector<bool> Membership::alive_links(const Members& among) const {
+    const auto edges = options_.graph.edges();
+    std::vector<bool> result((edges.size() + 7) / 8 * 8, false);
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const Incarnation a = among[at(edges[i].a)];
+        const Incarnation b = among[at(edges[i].b)];
+        if (a == 0 || b == 0) continue;
+        result[i] = find(edges[i].a, a)->hears[at(edges[i].b)] == b && find(edges[i].b, b)->hears[at(edges[i].a)] == a;
+    }
+    return result;
+}
+
+Epoch Membership::newest_epoch() const {
+    Epoch newest = own_.committed;
+    const Members all = component({});
+    for (Index k = 0; k < nodes_; ++k) {
+        const PeerRecord* record = all[at(k)] != 0 ? find(k, all[at(k)]) : nullptr;
+        if (record != nullptr && record->committed.number > newest.number) newest = record->committed;
+    }
+    return newest;
+}
+
+std::uint64_t Membership::next_number() const {
+    const auto of = [](const PeerRecord& r) { return std::max({r.promised, r.proposal.number, r.committed.number}); };
+    std::uint64_t highest = of(own_);
+    for (const auto& known : records_) {
+        for (const PeerRecord& record : known) highest = std::max(highest, of(record));
+    }
+    // Counted in the high bits; the low ones are the proposer's own, so that no two propose the same number, not even
+    // a process that does not know what the one before it has proposed.
+    constexpr int own_bits = 20;
+    return (((highest >> own_bits) + 1) << own_bits) | (own_.incarnation & ((1U << own_bits) - 1));
+}
+
+void Membership::advance(Time now) {
+    drop_silent(now);
+    while (!failure_ && step(now)) {
+    }
+    give_up(now);
+    if (own_ == published_) return;
+    ++own_.version;
+    published_ = own_;
+}
+
+void Membership::drop_silent(Time now) {
+    for (Index k = 0; k < nodes_; ++k) {
+        if (now - last_heard_[at(k)] > options_.link_deadline) own_.hears[at(k)] = 0;
+    }
+}
+
+bool Membership::step(Time now) {
+    if (decided()) return false;
+    return adopt() || progress() || promise() || conclude_proposal() || propose(now);
+}
+
+/// Promises the highest epoch that anybody proposes with this process in it.
+bool Membership::promise() {
+    std::uint64_t highest = own_.promised;
+    for (const auto& known : records_) {
+        for (const PeerRecord& record : known) {
+            const Epoch& proposal = record.proposal;
+            if (proposal.number > highest && proposal.members[at(options_.self)] == own_.incarnation) {
+                highest = proposal.number;
+            }
+        }
+    }
+    return std::exchange(own_.promised, highest) != highest;
+}
+
+/// Begins the epoch that was promised, once its proposer has committed it.
+bool Membership::adopt() {
+    for (const auto& known : records_) {
+        for (const PeerRecord& record : known) {
+            const Epoch& epoch = record.committed;
+            if (epoch.number <= own_.committed.number || epoch.number != own_.promised) continue;
+            if (epoch.members[at(options_.self)] != own_.incarnation) continue;
+            own_.committed = epoch;
+            own_.stage = Stage::working;
+            own_.report.reset();
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Finished, informed, decided: what follows from the other members' stages.
+bool Membership::progress() {
+    if (own_.stage == Stage::working) return false;
+    std::size_t done = 0;
+    std::size_t informed = 0;
+    bool decision = false;
+    for (const Index k : members()) {
+        const PeerRecord* record = find(k, own_.committed.members[at(k)]);
+        if (record == nullptr || record->committed.number != own_.committed.number) continue;
+        if (record->stage >= Stage::finished) ++done;
+        if (record->stage >= Stage::informed) ++informed;
+        if (record->stage == Stage::decided) decision = true;
+    }
+    const Stage before = own_.stage;
+    if (own_.stage == Stage::finished && !frozen() && done == members().size()) own_.stage = Stage::informed;
+    if (decision || is_majority(informed)) own_.stage = Stage::decided;
+    return own_.stage != before;
+}
+
+/// When everybody has promised the epoch that this peer proposes: commits it, or decides the one before.
+bool Membership::conclude_proposal() {
+    const Epoch& proposal = own_.proposal;
+    if (proposal.number == 0 || proposal.number != own_.promised || proposal.number <= own_.committed.number) {
+        return false;
+    }
+    Epoch newest;
+    for (Index k = 0; k < nodes_; ++k) {
+        if (proposal.members[at(k)] == 0) continue;
+        const PeerRecord* record = find(k, proposal.members[at(k)]);
+        if (record == nullptr || record->promised != proposal.number) return false;
+        if (record->committed.number > newest.number) newest = record->committed;
+    }
+    for (Index k = 0; newest.number > 0 && k < nodes_; ++k) {
+        const Incarnation process = proposal.members[at(k)];
+        if (process == 0) continue;
+        // Members are only ever lost; a view that was wrong about that is corrected by the next proposal.
+        if (newest.members[at(k)] != process) return false;
+        const PeerRecord& record = *find(k, process);
+        if (record.committed.number != newest.number || record.stage < Stage::informed) continue;
+        // Everybody has finished that epoch, this peer too, and somebody may have decided it.
+        if (own_.committed.number != newest.number) return false;
+        own_.stage = Stage::decided;
+        return true;
+    }
+    own_.committed = proposal;
+    own_.stage = Stage::working;
+    own_.report.reset();
+    return true;
+}
+
+bool Membership::propose(Time now) {
+    const Epoch newest = newest_epoch();
+    Epoch target{0, component(newest.members), {}};
+    target.links = alive_links(target.members);
+    if (target != target_) {
+        target_ = target;
+        target_since_ = now;
+    }
+    const std::size_t size = count_members(target.members);
+    if (first_member(target.members) != options_.self || !is_majority(size)) return false;
+    if (newest.number > 0 && newest.members[at(options_.self)] != own_.incarnation) return false;
+    std::uint64_t promised = 0;
+    for (Index k = 0; k < nodes_; ++k) {
+        if (target.members[at(k)] != 0) promised = std::max(promised, find(k, target.members[at(k)])->promised);
+    }
+    const auto alive = static_cast<std::size_t>(std::count(target.links.begin(), target.links.end(), true));
+    const bool everybody = size == at(nodes_) && alive == options_.graph.edges().size();
+    const bool wanted = newest.number > 0 ? !holds(newest, target) || promised > newest.number
+                                          : everybody || now - begin_ >= options_.gather || promised > 0;
+    const bool stands =
+        own_.proposal.number > newest.number && own_.proposal.number >= promised && holds(own_.proposal, target);
+    if (!wanted || stands) return false;
+    // Losses come together: those of one dead peer's neighbours, those of a partition. One proposal for all of them,
+    // and none that outbids another view of the network at once. Nothing more can be expected when everybody is there.
+    const Time settle = options_.link_deadline / 4;
+    const bool settled = now - target_since_ >= settle && now - proposed_at_ >= settle;
+    if (!settled && !(everybody && own_.proposal.number == 0)) return false;
+    own_.proposal = {next_number(), target.members, target.links};
+    own_.promised = own_.proposal.number;
+    proposed_at_ = now;
+    return true;
+}
+
+void Membership::give_up(Time now) {
+    if (failure_ || decided()) return;
+    const Epoch newest = newest_epoch();
+    if (newest.number > own_.committed.number && newest.members[at(options_.self)] != own_.incarnation) {
+        failure_ = Failure::left_out;
+        others_ = newest;
+    } else if (now - begin_ >= options_.deadline) {
+        failure_ = Failure::deadline;
+    }
+}
+
+}  // namespace couplet::net

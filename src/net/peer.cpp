@@ -1,0 +1,536 @@
+#include "couplet/net/peer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "couplet/core/error.hpp"
+#include "couplet/wire/digest.hpp"
+#include "crash_point.hpp"
+#include "inbox.hpp"
+#include "membership.hpp"
+#include "peer_links.hpp"
+#include "peer_work.hpp"
+
+namespace couplet::net {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_events = 4096;
+constexpr milliseconds patience{20};
+// A neighbour that has begun an epoch can send a few messages of it before its commit has come here.
+constexpr std::size_t most_early = 16;
+// Bulletins of a storm are put together; a single one goes at once.
+constexpr milliseconds between_bulletins{20};
+
+struct Connected {
+    Index neighbour;
+    wire::Incarnation process;
+    bool is_new;
+};
+struct Arrived {
+    Index neighbour;
+    wire::Incarnation process;
+    wire::Message message;
+};
+struct Turned {
+    Index neighbour;
+    std::string reason;
+};
+struct Finished {
+    std::uint64_t epoch;
+    PeerOutput output;
+};
+struct Failed {
+    std::uint64_t epoch;
+    std::string reason;
+};
+using Event = std::variant<Connected, Arrived, Turned, Finished, Failed>;
+
+std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "none"; }
+
+/// Everything that must be the same at every peer, as text that a person can compare.
+std::string job_text(const wire::JobSpec& spec, const Kit& kit) {
+    const Job& job = spec.job;
+    wire::Digest digest;
+    std::string network = kit.identity.federation;
+    for (const PeerAddress& peer : kit.peers) network += " " + peer.name;
+    const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
+    for (const Edge& edge : graph.edges()) network += fmt::format(" {}-{}", edge.a, edge.b);
+    digest.add(std::as_bytes(std::span(network)));
+    const wire::Hash hash = digest.finish();
+    return fmt::format(
+        "aggregate {}, rank {}, eps {}, eps1 {}, eps2 {}, refit {}, sketch {}, passes {}, oversampling {}, seed {}, "
+        "consensus {}, weights {}, iterations {}, target {}, scale-clients {}, heldout {}, network {:02x}{:02x}{:02x}",
+        to_string(job.aggregate), job.rank ? std::to_string(*job.rank) : "none", optional_text(job.eps), job.eps1,
+        job.eps2, job.refit, static_cast<int>(job.sketch), job.passes, job.oversampling, job.seed,
+        to_string(job.consensus.engine), job.consensus.weights,
+        job.consensus.iterations ? std::to_string(*job.consensus.iterations) : "auto", job.consensus.target,
+        spec.preparation.scale_clients, spec.preparation.heldout, static_cast<unsigned>(hash[0]),
+        static_cast<unsigned>(hash[1]), static_cast<unsigned>(hash[2]));
+}
+
+wire::JobId id_of(const std::string& text) {
+    wire::Digest digest;
+    digest.add(std::as_bytes(std::span(text)));
+    const wire::Hash hash = digest.finish();
+    wire::JobId id{};
+    std::memcpy(id.data(), hash.data(), id.size());
+    return id;
+}
+
+wire::Incarnation random_process() {
+    const std::string digits = random_hex();
+    return std::max<wire::Incarnation>(1, std::stoull(digits.substr(0, 16), nullptr, 16));
+}
+
+/// The links of an epoch among its members, who count anew.
+Graph induced(const std::vector<Edge>& edges, const std::vector<Index>& members) {
+    std::map<Index, Index> place;
+    for (std::size_t i = 0; i < members.size(); ++i) place[members[i]] = static_cast<Index>(i);
+    std::vector<Edge> links;
+    for (const Edge& edge : edges) links.push_back({place.at(edge.a), place.at(edge.b)});
+    return Graph(static_cast<Index>(members.size()), std::move(links));
+}
+
+double ratio(double error2, double norm2) { return norm2 > 0 ? error2 / norm2 : 0; }
+
+}  // namespace
+
+struct PeerNode::Parts {
+    Kit kit;
+    std::shared_ptr<const Tensor<double>> x;
+    PeerOptions options;
+    Log& log;
+    Credentials credentials;
+    Graph graph;
+    Index self;
+    wire::Incarnation process = random_process();
+    std::string job = {};
+    LinkSettings settings = {};
+    Clock::time_point begun = Clock::now();
+    std::atomic<bool> stopping = false;
+    std::atomic<Index> messages_sent = 0;
+    Inbox<Event> inbox{most_events};
+    std::optional<Membership> membership = {};
+    std::unique_ptr<PeerLinks> links = {};
+    std::unique_ptr<PeerWork> work = {};
+    std::uint64_t epoch = 0;
+    Index epochs = 0;
+    std::vector<Index> members = {};
+    std::vector<Arrived> early = {};  ///< of epochs whose commit is still on its way
+    std::optional<PeerOutput> output = {};
+    std::optional<PeerResult> result = {};
+    std::map<Index, Clock::time_point> bulletin_at = {};
+    std::map<Index, std::string> refusals = {};
+    std::set<Index> heard_of = {};
+    std::string waiting_for = {};
+
+    // ---- names and times
+
+    milliseconds now() const { return std::chrono::duration_cast<milliseconds>(Clock::now() - begun); }
+    const std::string& name(Index k) const { return kit.peers[static_cast<std::size_t>(k)].name; }
+    std::vector<std::string> names(const std::vector<Index>& places) const {
+        std::vector<std::string> result_names;
+        for (const Index k : places) result_names.push_back(name(k));
+        return result_names;
+    }
+    std::vector<Index> neighbours() const {
+        const auto list = graph.neighbours(self);
+        return {list.begin(), list.end()};
+    }
+
+    // ---- the job
+
+    void prepare() {
+        job = job_text(options.spec, kit);
+        settings = {.job = job,
+                    .version = version(),
+                    .id = id_of(job),
+                    .beat = std::max(milliseconds(20), options.link_deadline / 5),
+                    .limits = {.max_payload_bytes = kit.limits.max_message_mib << 20}};
+        const Shape shape = x->shape();
+        const Shape features(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
+        membership.emplace(MembershipOptions{.graph = graph,
+                                             .self = self,
+                                             .incarnation = process,
+                                             .features = features,
+                                             .rows = shape[0],
+                                             .link_deadline = options.link_deadline,
+                                             .gather = options.gather,
+                                             .deadline = options.deadline},
+                           now());
+    }
+
+    void open() {
+        begun = Clock::now();
+        prepare();
+        work = std::make_unique<PeerWork>(
+            options.spec, x,
+            PeerWork::Hooks{[this](std::uint64_t number, const PeerMessage& message) { send(number, message); },
+                            [this](std::uint64_t number, PeerOutput done) {
+                                inbox.put(Finished{number, std::move(done)});
+                            },
+                            [this](std::uint64_t number, const std::string& reason) {
+                                inbox.put(Failed{number, reason});
+                            },
+                            [this](Index, const std::string& reason) { log.warn("message-refused", reason); }});
+        links = std::make_unique<PeerLinks>(kit, credentials, process, settings,
+                                            NeighbourEvents{[this](Index k, auto who, bool is_new) {
+                                                                inbox.put(Connected{k, who, is_new});
+                                                            },
+                                                            [this](Index k, auto who, wire::Message message) {
+                                                                inbox.put(Arrived{k, who, std::move(message)});
+                                                            },
+                                                            [this](Index k, const std::string& reason) {
+                                                                inbox.put(Turned{k, reason});
+                                                            }},
+                                            log);
+        log.info("listening", fmt::format("peer {} listens at {}; neighbours: {}", name(self), kit.listen,
+                                          fmt::join(names(neighbours()), ", ")));
+    }
+    /// Threads that wait for the inbox end first, then those that use it.
+    void close() {
+        inbox.close();
+        work.reset();
+        links.reset();
+    }
+
+    /// Called by the worker. `to` counts the members of that epoch, which are the current ones as long as it matters.
+    void send(std::uint64_t number, const PeerMessage& message) {
+        wire::Route route{wire::protocol_version, settings.id, static_cast<std::uint32_t>(number),
+                          static_cast<std::uint32_t>(message.step)};
+        auto bytes = std::make_shared<const wire::Message>(wire::to_message(route, message));
+        if (options.capture) options.capture(*bytes);
+        ++messages_sent;
+        Index neighbour = -1;
+        {
+            const std::lock_guard lock(members_mutex);
+            if (number != members_epoch) return;
+            neighbour = members_of_epoch[static_cast<std::size_t>(message.to)];
+        }
+        links->link(neighbour).post(std::move(bytes));
+    }
+    std::mutex members_mutex = {};
+    std::uint64_t members_epoch = 0;
+    std::vector<Index> members_of_epoch = {};
+
+    /// The data of all members must fit together, as in a simulation.
+    void check_members() const {
+        std::vector<Hello> hellos;
+        for (const Index k : members) {
+            const wire::PeerRecord& record = membership->member(k);
+            hellos.push_back({record.features, record.rows, 0});
+        }
+        try {
+            start_job(options.spec.job, hellos);
+        } catch (const InputError& error) {
+            throw RunError({"job", error.what(), "data that fits together",
+                            fmt::format("Clients count in this order: {}.", fmt::join(names(members), ", "))});
+        }
+    }
+
+    void begin_epoch() {
+        epoch = membership->epoch().number;
+        members = membership->members();
+        output.reset();
+        ++epochs;
+        {
+            const std::lock_guard lock(members_mutex);
+            members_epoch = epoch;
+            members_of_epoch = members;
+        }
+        log.info("epoch",
+                 fmt::format("{} with {} of {} peers: {}", epochs == 1 ? "begins" : "begins again", members.size(),
+                             graph.nodes(), fmt::join(names(members), ", ")),
+                 {{"epoch", epoch}, {"members", names(members)}});
+        crash_point("peer-epoch");
+        check_members();
+        const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
+        work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place));
+        for (Arrived& arrived : std::exchange(early, {})) take(std::move(arrived));
+    }
+
+    // ---- what arrives
+
+    void handle(Event event) {
+        std::visit([this](auto& value) { on(value); }, event);
+    }
+    void on(const Connected& connected) {
+        if (connected.is_new) {
+            membership->reset(connected.neighbour);
+            std::erase_if(early, [&](const Arrived& a) { return a.neighbour == connected.neighbour; });
+        }
+        refusals.erase(connected.neighbour);
+        if (heard_of.insert(connected.neighbour).second || connected.is_new) {
+            log.info("connected", fmt::format("connected with {}", name(connected.neighbour)));
+        }
+        membership->heard(connected.neighbour, connected.process, now());
+    }
+    void on(Arrived& arrived) {
+        if (const auto* bulletin = std::get_if<wire::Bulletin>(&arrived.message.body)) {
+            try {
+                membership->receive(bulletin->records, now());
+            } catch (const InputError& error) {
+                log.warn("bulletin-refused", fmt::format("peer {}: {}", name(arrived.neighbour), error.what()));
+            }
+            return;
+        }
+        take(std::move(arrived));
+    }
+    void take(Arrived arrived) {
+        const auto current = static_cast<std::uint32_t>(epoch);
+        const std::uint32_t number = arrived.message.route.attempt;
+        if (number > current || epoch == 0) {
+            const auto waiting = std::count_if(early.begin(), early.end(),
+                                               [&](const Arrived& a) { return a.neighbour == arrived.neighbour; });
+            if (static_cast<std::size_t>(waiting) < most_early) early.push_back(std::move(arrived));
+            return;
+        }
+        const auto member = std::lower_bound(members.begin(), members.end(), arrived.neighbour);
+        if (number < current || member == members.end() || *member != arrived.neighbour) return;
+        if (membership->epoch().members[static_cast<std::size_t>(arrived.neighbour)] != arrived.process) return;
+        try {
+            const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
+            work->receive(epoch, static_cast<Index>(member - members.begin()),
+                          wire::to_peer_message(std::move(arrived.message), static_cast<Index>(place),
+                                                "peer " + name(arrived.neighbour)));
+        } catch (const InputError& error) {
+            log.warn("message-refused", error.what());
+        }
+    }
+    void on(const Turned& turned) {
+        if (std::exchange(refusals[turned.neighbour], turned.reason) == turned.reason) return;
+        log.warn("refused", fmt::format("{}: {}", name(turned.neighbour), turned.reason));
+    }
+    void on(Finished& finished) {
+        if (finished.epoch != epoch) return;
+        output = std::move(finished.output);
+        crash_point("peer-finished");
+        membership->finished(epoch, output->report, now());
+    }
+    void on(const Failed& failed) {
+        if (failed.epoch != epoch) return;
+        throw RunError({"job", failed.reason, "a job that can be computed", ""});
+    }
+
+    // ---- what is said
+
+    void watch_links() {
+        for (const Index k : neighbours()) {
+            Link& link = links->link(k);
+            const Link::View view = link.view();
+            if (view.process == 0) continue;
+            const auto silent = Clock::now() - view.heard;
+            if (silent <= options.link_deadline) {
+                membership->heard(k, view.process, now() - std::chrono::duration_cast<milliseconds>(silent));
+            } else if (view.connected) {
+                link.drop();  // it says nothing, so it may hear nothing: open another one
+            }
+        }
+    }
+    void post_news() {
+        const Index most = wire::records_per_bulletin(graph.nodes());
+        for (const Index k : neighbours()) {
+            const Link::View view = links->link(k).view();
+            if (!view.connected || view.has_bulletin) continue;
+            if (Clock::now() - bulletin_at[k] < between_bulletins) continue;
+            auto records = membership->news(k, most);
+            if (records.empty()) continue;
+            bulletin_at[k] = Clock::now();
+            links->link(k).post(std::make_shared<const wire::Message>(
+                wire::Message{{wire::protocol_version, settings.id, static_cast<std::uint32_t>(epoch), 0},
+                              wire::Bulletin{std::move(records)}}));
+        }
+    }
+    void tell_waiting() {
+        if (epoch != 0) return;
+        std::vector<Index> missing;
+        const std::vector<Index> here = membership->reachable();
+        for (Index k = 0; k < graph.nodes(); ++k) {
+            if (!std::binary_search(here.begin(), here.end(), k)) missing.push_back(k);
+        }
+        if (missing.empty() || now() < milliseconds(500)) return;
+        const std::string text =
+            fmt::format("waiting for {} of {}: {}", missing.size(), graph.nodes(), fmt::join(names(missing), ", "));
+        if (std::exchange(waiting_for, text) != text) log.info("waiting", text);
+    }
+
+    void turn() {
+        for (Event& event : inbox.take(patience)) handle(std::move(event));
+        watch_links();
+        membership->tick(now());
+        if (membership->epoch().number != epoch && !membership->failure()) begin_epoch();
+        post_news();
+        tell_waiting();
+    }
+
+    // ---- how it ends
+
+    /// Everything that neighbours should know has reached those that are still there.
+    bool told() {
+        for (const Index k : neighbours()) {
+            const Link::View view = links->link(k).view();
+            if (view.connected && (!view.drained || membership->has_news(k))) return false;
+        }
+        return true;
+    }
+
+    PeerResult make_result() {
+        PeerResult r;
+        r.spec = options.spec;
+        r.graph = kit.graph;
+        const Graph used_links = induced(membership->links(), members);
+        r.links.assign(used_links.edges().begin(), used_links.edges().end());
+        std::string text = kit.identity.federation;
+        for (const wire::Incarnation member : membership->epoch().members) text += fmt::format(" {}", member);
+        r.job = wire::to_hex(id_of(fmt::format("{} {}", text, epoch)));
+        r.features = output->features.clone();
+        r.personal = Matrix<double>::copy(output->personal.view());
+        r.rel_error_bound = output->rel_error_bound;
+        r.rounds = output->rounds;
+        r.lambda2 = output->lambda2;
+        r.iterations = output->iterations;
+        r.restarts = epochs - 1;
+        double error2 = 0;
+        double norm2 = 0;
+        double heldout_error2 = 0;
+        double heldout_norm2 = 0;
+        Index used = 0;
+        for (const Index k : members) {
+            const wire::PeerReport& report = *membership->member(k).report;
+            if (k == self) r.place = static_cast<Index>(r.members.size());
+            r.members.push_back(name(k));
+            r.rse_per_client.push_back(ratio(report.error2, report.norm2));
+            r.personal_ranks.push_back(report.rank);
+            error2 += report.error2;
+            norm2 += report.norm2;
+            heldout_error2 += report.heldout_error2;
+            heldout_norm2 += report.heldout_norm2;
+            r.numbers_total += report.numbers;
+            r.bytes_total += report.bytes;
+            used += report.links;
+            r.seconds_max = std::max(r.seconds_max, report.seconds);
+            r.seconds_sum += report.seconds;
+        }
+        r.rse = ratio(error2, norm2);
+        if (options.spec.preparation.heldout > 0) r.rse_heldout = ratio(heldout_error2, heldout_norm2);
+        r.numbers_per_link = used > 0 ? r.numbers_total / static_cast<double>(used) : 0;
+        r.numbers_sent = output->report.numbers;
+        r.messages_sent = messages_sent;
+        for (Index k = 0; k < graph.nodes(); ++k) {
+            if (!std::binary_search(members.begin(), members.end(), k)) r.missing.push_back(name(k));
+        }
+        r.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
+        return r;
+    }
+
+    [[noreturn]] void fail() {
+        const std::vector<Index> here = membership->reachable();
+        std::vector<std::string> absent;
+        for (Index k = 0; k < graph.nodes(); ++k) {
+            if (std::binary_search(here.begin(), here.end(), k)) continue;
+            const auto refusal = refusals.find(k);
+            const std::string why = refusal != refusals.end()  ? refusal->second
+                                    : membership->ever_seen(k) ? "lost"
+                                                               : "never seen";
+            absent.push_back(fmt::format("{} ({})", name(k), why));
+        }
+        const std::string seen = fmt::format("reached: {}; not reached: {}", fmt::join(names(here), ", "),
+                                             absent.empty() ? "nobody" : fmt::format("{}", fmt::join(absent, ", ")));
+        if (*membership->failure() == Membership::Failure::left_out) {
+            std::vector<Index> others;
+            for (Index k = 0; k < graph.nodes(); ++k) {
+                if (membership->others().members[static_cast<std::size_t>(k)] != 0) others.push_back(k);
+            }
+            throw RunError({fmt::format("peer {}", name(self)),
+                            fmt::format("the job goes on without it, with {}", fmt::join(names(others), ", ")),
+                            "to be there from the beginning to the end", "It can take part in the next job."});
+        }
+        const bool enough = 2 * here.size() > static_cast<std::size_t>(graph.nodes());
+        const std::string expected =
+            enough ? fmt::format("a result within {} s", static_cast<double>(options.deadline.count()) / 1000)
+                   : fmt::format("more than half of {} peers within {} s", graph.nodes(),
+                                 static_cast<double>(options.deadline.count()) / 1000);
+        throw RunError(
+            {fmt::format("peer {}", name(self)), seen, expected,
+             enough ? "Allow more time with --deadline." : "Start the others and see that they can be reached."});
+    }
+
+    /// Passes on what is known, so that others do not wait for somebody who is gone.
+    void linger(milliseconds longest, const std::function<bool()>& enough) {
+        const auto until = Clock::now() + longest;
+        while (Clock::now() < until && !enough()) turn();
+    }
+
+    PeerResult run() {
+        while (!membership->decided()) {
+            if (stopping) {
+                throw RunError({fmt::format("peer {}", name(self)), "stopped before the job was done",
+                                "time to finish it", "It can take part in the next job."});
+            }
+            turn();
+            if (membership->failure()) {
+                linger(options.link_deadline / 4, [this] { return told(); });
+                fail();
+            }
+        }
+        crash_point("peer-decided");
+        result = make_result();
+        if (options.deliver) options.deliver(*result);
+        crash_point("peer-result-written");
+        log.info("decided", fmt::format("the result is decided; it has {} of {} peers: {}", members.size(),
+                                        graph.nodes(), fmt::join(result->members, ", ")));
+        // A neighbour that does not know the decision yet would take this peer's end for a loss.
+        linger(options.link_deadline, [this] { return stopping || (gone_or_knowing() && told()); });
+        return std::move(*result);
+    }
+    bool gone_or_knowing() {
+        for (const Index k : neighbours()) {
+            const Link::View view = links->link(k).view();
+            if (!view.connected && Clock::now() - view.changed > options.link_deadline / 5) continue;
+            if (!membership->knows_decision(k)) return false;
+        }
+        return true;
+    }
+};
+
+PeerNode::PeerNode(const Kit& kit, std::shared_ptr<const Tensor<double>> x, PeerOptions options, Log& log) {
+    Credentials credentials = load_credentials(kit, Role::peer);
+    if (options.spec.job.network != Network::decentralized) {
+        throw InputError({"job", "one for a star", "a decentralized one", ""});
+    }
+    if (x->shape().order() < 2) {
+        throw InputError({"tensor", "order " + std::to_string(x->shape().order()),
+                          "at least two modes: patients and a feature", ""});
+    }
+    Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
+    Index self = 0;
+    while (kit.peers[static_cast<std::size_t>(self)].name != kit.identity.name) ++self;
+    parts_.reset(new Parts{kit, std::move(x), std::move(options), log, std::move(credentials), std::move(graph), self});
+}
+
+PeerNode::~PeerNode() = default;
+
+PeerResult PeerNode::run() {
+    struct Closer {
+        Parts& parts;
+        ~Closer() { parts.close(); }
+    };
+    const Closer closer{*parts_};
+    parts_->open();
+    return parts_->run();
+}
+
+void PeerNode::stop() { parts_->stopping = true; }
+
+}  // namespace couplet::net

@@ -1,0 +1,298 @@
+#include "peer_links.hpp"
+
+#include <fmt/format.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_context.h>
+
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/net/backoff.hpp"
+#include "credentials.hpp"
+#include "doorman.hpp"
+#include "grpc_log.hpp"
+#include "peers.grpc.pb.h"
+#include "watchdog.hpp"
+
+namespace couplet::net {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
+constexpr milliseconds first_wait{50};
+constexpr milliseconds longest_wait{1000};
+constexpr milliseconds glance{100};  ///< how often a wait looks whether it should end
+
+std::chrono::system_clock::time_point after(milliseconds time) { return std::chrono::system_clock::now() + time; }
+
+template <class Stream>
+class GrpcStream final : public FrameStream {
+  public:
+    explicit GrpcStream(Stream& stream) : stream_(stream) {}
+    bool write(const v1::Frame& frame) override { return stream_.Write(frame); }
+    bool read(v1::Frame& frame) override { return stream_.Read(&frame); }
+
+  private:
+    Stream& stream_;
+};
+
+/// Opens connections to one neighbour until its link is closed.
+class Dialer {
+  public:
+    Dialer(Link& link, std::string address, Identity neighbour, std::shared_ptr<grpc::ChannelCredentials> credentials,
+           const Doorman& doorman, Watchdog& watchdog, milliseconds patience)
+        : link_(link),
+          address_(std::move(address)),
+          neighbour_(std::move(neighbour)),
+          credentials_(std::move(credentials)),
+          doorman_(doorman),
+          watchdog_(watchdog),
+          patience_(patience),
+          thread_([this] { run(); }) {}
+    ~Dialer() { thread_.join(); }
+    Dialer(const Dialer&) = delete;
+    Dialer& operator=(const Dialer&) = delete;
+
+  private:
+    void run() {
+        Backoff backoff(first_wait, longest_wait,
+                        static_cast<std::uint64_t>(Link::Clock::now().time_since_epoch().count()));
+        while (!link_.closed()) {
+            try {
+                if (dial()) backoff.reset();
+            } catch (const std::exception& error) {
+                link_.refuse(error.what());
+            }
+            const auto until = Link::Clock::now() + backoff.next();
+            while (!link_.closed() && Link::Clock::now() < until) {
+                std::this_thread::sleep_for(std::min<Link::Clock::duration>(glance, until - Link::Clock::now()));
+            }
+        }
+    }
+
+    std::shared_ptr<grpc::Channel> open() {
+        grpc::ChannelArguments arguments;
+        // Connections are opened and given up by us, with our own backoff.
+        arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+        arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+        arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+        arguments.SetMaxReceiveMessageSize(largest_frame);
+        arguments.SetSslTargetNameOverride(coordinator_host);
+        return grpc::CreateCustomChannel(address_, credentials_, arguments);
+    }
+
+    /// True when the neighbour was greeted.
+    bool dial() {
+        const auto channel = open();
+        const auto until = Link::Clock::now() + patience_;
+        while (!channel->WaitForConnected(after(glance))) {
+            if (link_.closed() || Link::Clock::now() >= until) return false;
+        }
+        const auto stub = v1::Peering::NewStub(channel);
+        grpc::ClientContext context;
+        const auto stream = stub->Link(&context);
+        const auto cancel = [&context] { context.TryCancel(); };
+        // A neighbour that accepts and then says nothing.
+        watchdog_.arm(this, patience_, cancel);
+        stream->WaitForInitialMetadata();
+        watchdog_.disarm(this);
+        bool greeted = false;
+        std::exception_ptr failed;
+        try {
+            if (is_neighbour(context)) {
+                GrpcStream frames(*stream);
+                greeted = link_.speak(frames, true, cancel);
+            }
+        } catch (const InputError&) {
+            failed = std::current_exception();
+        }
+        context.TryCancel();
+        stream->Finish();
+        if (failed) std::rethrow_exception(failed);
+        return greeted;
+    }
+
+    /// Whoever answers must be that neighbour: nothing was sent before. False when nobody answers any more.
+    bool is_neighbour(const grpc::ClientContext& context) const {
+        const auto identity = context.auth_context();
+        if (!identity || !identity->IsPeerAuthenticated()) return false;
+        const auto shown = peer_certificate(*identity);
+        if (!shown || shown->identity != neighbour_) {
+            throw InputError({address_,
+                              shown ? fmt::format("a certificate of {}", to_uri(shown->identity)) : "no certificate",
+                              fmt::format("peer {} of this federation", neighbour_.name),
+                              "Something else listens there; nothing was sent to it."});
+        }
+        doorman_.let_in(*shown, Role::peer);
+        return true;
+    }
+
+    Link& link_;
+    std::string address_;
+    Identity neighbour_;
+    std::shared_ptr<grpc::ChannelCredentials> credentials_;
+    const Doorman& doorman_;
+    Watchdog& watchdog_;
+    milliseconds patience_;
+    std::thread thread_;
+};
+
+/// Lets neighbours in by their certificates.
+class PeeringService final : public v1::Peering::Service {
+  public:
+    using Find = std::function<net::Link*(const std::string& name)>;
+    PeeringService(Doorman& doorman, Watchdog& watchdog, milliseconds patience, Find find, Log& log)
+        : doorman_(doorman), watchdog_(watchdog), patience_(patience), find_(std::move(find)), log_(log) {}
+
+    grpc::Status Link(grpc::ServerContext* context, grpc::ServerReaderWriter<v1::Frame, v1::Frame>* stream) override {
+        GrpcStream frames(*stream);
+        const auto cancel = [context] { context->TryCancel(); };
+        try {
+            net::Link& link = let_in(*context);
+            // The other end waits for it, to look at our certificate before it says anything.
+            watchdog_.arm(&frames, patience_, cancel);
+            stream->SendInitialMetadata();
+            Watched watched(frames, watchdog_);
+            link.speak(watched, false, cancel);
+            watchdog_.disarm(&frames);
+            return grpc::Status::OK;
+        } catch (const InputError& error) {
+            watchdog_.disarm(&frames);
+            log_.warn("refused", error.what());
+            try {
+                send_message(frames, {{}, wire::Refusal{error.what()}});
+            } catch (const Disconnected&) {
+                // It will not hear why.
+            }
+            return {grpc::StatusCode::PERMISSION_DENIED, error.what()};
+        }
+    }
+
+  private:
+    /// The greeting must come in time; afterwards the owner of the link watches it.
+    class Watched final : public FrameStream {
+      public:
+        Watched(FrameStream& stream, Watchdog& watchdog) : stream_(stream), watchdog_(watchdog) {}
+        bool write(const v1::Frame& frame) override {
+            if (!std::exchange(greeted_, true)) watchdog_.disarm(&stream_);
+            return stream_.write(frame);
+        }
+        bool read(v1::Frame& frame) override { return stream_.read(frame); }
+
+      private:
+        FrameStream& stream_;
+        Watchdog& watchdog_;
+        bool greeted_ = false;
+    };
+
+    net::Link& let_in(const grpc::ServerContext& context) {
+        const auto certificate = peer_certificate(*context.auth_context());
+        if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a peer", ""});
+        const std::string& name = certificate->identity.name;
+        doorman_.let_in(*certificate, Role::peer);
+        doorman_.limit_rate(name, Doorman::Clock::now());
+        net::Link* link = find_(name);
+        if (link == nullptr) {
+            throw InputError({"peer " + name, "a connection that it should not open",
+                              "one from a neighbour that comes earlier among the peers",
+                              "Use the kits as couplet provision made them."});
+        }
+        return *link;
+    }
+
+    Doorman& doorman_;
+    Watchdog& watchdog_;
+    milliseconds patience_;
+    Find find_;
+    Log& log_;
+};
+
+}  // namespace
+
+struct PeerLinks::Parts {
+    Doorman doorman;
+    Watchdog watchdog = {};
+    std::map<Index, std::unique_ptr<Link>> links = {};
+    std::map<std::string, Link*> callers = {};  ///< neighbours that open the connection
+    std::unique_ptr<PeeringService> service = {};
+    std::unique_ptr<grpc::Server> server = {};
+    std::vector<std::unique_ptr<Dialer>> dialers = {};
+};
+
+PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incarnation own,
+                     const LinkSettings& settings, NeighbourEvents events, Log& log)
+    : parts_(new Parts{.doorman = Doorman(kit.identity, kit.file("revoked.txt"))}) {
+    quiet_grpc();
+    const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
+    const auto place = [&](const std::string& name) {
+        for (std::size_t k = 0; k < kit.peers.size(); ++k) {
+            if (kit.peers[k].name == name) return static_cast<Index>(k);
+        }
+        return Index{-1};
+    };
+    const Index self = place(kit.identity.name);
+    // Patience with a connection that does not come to a greeting: several beats.
+    const milliseconds patience = 5 * settings.beat;
+    for (const Index k : graph.neighbours(self)) {
+        const std::string& name = kit.peers[static_cast<std::size_t>(k)].name;
+        const LinkEvents mine{
+            [events, k](auto process, bool is_new) { events.connected(k, process, is_new); },
+            [events, k](auto process, wire::Message message) { events.received(k, process, std::move(message)); },
+            [events, k](const std::string& reason) { events.refused(k, reason); }};
+        auto& link = parts_->links[k] = std::make_unique<Link>(name, own, settings, mine);
+        if (k < self) parts_->callers[name] = link.get();
+    }
+    parts_->service = std::make_unique<PeeringService>(
+        parts_->doorman, parts_->watchdog, patience,
+        [parts = parts_.get()](const std::string& name) {
+            const auto found = parts->callers.find(name);
+            return found == parts->callers.end() ? nullptr : found->second;
+        },
+        log);
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(largest_frame);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 4);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(patience.count()));
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    grpc::ResourceQuota quota("couplet");
+    // A connection holds a thread; each neighbour has one, and a second while it reconnects.
+    quota.SetMaxThreads(static_cast<int>(2 * parts_->links.size() + 16));
+    builder.SetResourceQuota(quota);
+    builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
+    int port = 0;
+    builder.AddListeningPort(kit.listen, server_credentials(credentials), &port);
+    builder.RegisterService(parts_->service.get());
+    parts_->server = builder.BuildAndStart();
+    if (!parts_->server || port == 0) {
+        throw RunError({kit.listen, "the address cannot be used", "a free port of this machine",
+                        "Another peer may be running; change listen in kit.toml otherwise."});
+    }
+    for (const auto& [k, link] : parts_->links) {
+        if (k < self) continue;
+        const PeerAddress& peer = kit.peers[static_cast<std::size_t>(k)];
+        parts_->dialers.push_back(
+            std::make_unique<Dialer>(*link, peer.address, Identity{kit.identity.federation, Role::peer, peer.name},
+                                     channel_credentials(credentials), parts_->doorman, parts_->watchdog, patience));
+    }
+}
+
+PeerLinks::~PeerLinks() {
+    for (const auto& [k, link] : parts_->links) link->close();
+    parts_->dialers.clear();
+    parts_->server->Shutdown(after(milliseconds(100)));
+    parts_->server->Wait();
+}
+
+Link& PeerLinks::link(Index neighbour) { return *parts_->links.at(neighbour); }
+
+}  // namespace couplet::net

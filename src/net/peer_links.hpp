@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "couplet/net/kit.hpp"
+#include "couplet/net/log.hpp"
+#include "link.hpp"
+
+namespace couplet::net {
+
+/// The same as LinkEvents, of any neighbour.
+struct NeighbourEvents {
+    std::function<void(Index neighbour, wire::Incarnation process, bool is_new)> connected;
+    std::function<void(Index neighbour, wire::Incarnation process, wire::Message message)> received;
+    std::function<void(Index neighbour, const std::string& reason)> refused;
+};
+
+/// A peer's links to its neighbours over gRPC with mutual TLS. Of two neighbours the one that comes first among the
+/// peers opens the connection, again and again; each looks at the other's certificate and speaks to that peer alone.
+class PeerLinks {
+  public:
+    /// Throws RunError when the kit's address cannot be had.
+    PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incarnation own, const LinkSettings& settings,
+              NeighbourEvents events, Log& log);
+    /// Ends all connections and waits for them.
+    ~PeerLinks();
+    PeerLinks(const PeerLinks&) = delete;
+    PeerLinks& operator=(const PeerLinks&) = delete;
+
+    Link& link(Index neighbour);
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace couplet::net

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "couplet/ctt/peer.hpp"
+#include "couplet/wire/message.hpp"
+
+namespace couplet::net {
+
+/// What a peer has computed in an epoch.
+struct PeerOutput {
+    Features features;
+    Matrix<double> personal;  ///< in the units of its data
+    wire::PeerReport report;
+    std::optional<double> rel_error_bound;
+    Index rounds = 0;
+    double lambda2 = 0;
+    Index iterations = 0;
+};
+
+/// Runs ctt's peer of one epoch after another in a thread of its own, so that whoever owns it stays responsive.
+/// Messages of an epoch that is over are dropped.
+class PeerWork {
+  public:
+    struct Hooks {
+        std::function<void(std::uint64_t epoch, const PeerMessage& message)> send;
+        std::function<void(std::uint64_t epoch, PeerOutput output)> finished;
+        std::function<void(std::uint64_t epoch, const std::string& reason)> failed;
+        /// A message that no honest peer sends; it changed nothing.
+        std::function<void(Index from, const std::string& reason)> refused;
+    };
+    PeerWork(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks);
+    ~PeerWork();
+    PeerWork(const PeerWork&) = delete;
+    PeerWork& operator=(const PeerWork&) = delete;
+
+    /// Forgets the epoch before. `graph` is that of the members, `place` this peer's among them.
+    void begin(std::uint64_t epoch, Graph graph, Index place);
+    /// `from` is a place among the members.
+    void receive(std::uint64_t epoch, Index from, PeerMessage message);
+
+  private:
+    class Run;
+    struct Task {
+        std::uint64_t epoch = 0;
+        std::function<void()> action;
+    };
+    void loop();
+    void add(std::uint64_t epoch, std::function<void()> action);
+
+    wire::JobSpec spec_;
+    std::shared_ptr<const Tensor<double>> x_;
+    Hooks hooks_;
+    std::unique_ptr<Run> run_;  ///< touched by the thread alone
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Task> tasks_;
+    std::uint64_t epoch_ = 0;
+    bool ending_ = false;
+    std::thread thread_;
+};
+
+}  // namespace couplet::net

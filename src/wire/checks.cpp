@@ -1,0 +1,108 @@
+#include "checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet::wire {
+
+void refuse(const std::string& who, const std::string& found, const std::string& expected) {
+    throw InputError({who, found, expected, ""});
+}
+
+void put(Numbers* field, std::span<const Index> values) {
+    for (const Index value : values) field->Add(static_cast<std::uint64_t>(value));
+}
+
+Index to_index(std::uint64_t value, const std::string& who, const char* what) {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<Index>::max())) {
+        refuse(who, std::string(what) + " of " + std::to_string(value), "fewer than 2^63");
+    }
+    return static_cast<Index>(value);
+}
+
+double finite(double value, const std::string& who, const char* what) {
+    if (!std::isfinite(value)) refuse(who, std::string(what) + " of " + std::to_string(value), "a finite number");
+    return value;
+}
+
+double squares(double value, const std::string& who, const char* what) {
+    if (!(finite(value, who, what) >= 0)) {
+        refuse(who, std::string(what) + " of " + std::to_string(value), "a number of at least 0");
+    }
+    return value;
+}
+
+double part(double value, const std::string& who, const char* what) {
+    if (!(value >= 0 && value < 1)) {
+        refuse(who, std::string(what) + " of " + std::to_string(value), "a number from 0 up to 1");
+    }
+    return value;
+}
+
+std::string text(const std::string& value, const std::string& who) {
+    if (value.size() > most_text) {
+        refuse(who, "a text of " + std::to_string(value.size()) + " bytes", "at most " + std::to_string(most_text));
+    }
+    // It ends in logs and on terminals.
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    if (std::any_of(value.begin(), value.end(), is_control))
+        refuse(who, "a text with control characters", "plain text");
+    return value;
+}
+
+std::vector<Index> indices(const Numbers& values, const std::string& who, const char* what, int most) {
+    if (values.size() > most) {
+        refuse(who, std::to_string(values.size()) + " " + what, "at most " + std::to_string(most));
+    }
+    std::vector<Index> result;
+    for (const std::uint64_t value : values) {
+        result.push_back(to_index(value, who, what));
+        if (result.back() < 1) refuse(who, std::string(what) + " of 0", "at least 1");
+    }
+    return result;
+}
+
+Shape modes_of(const Numbers& values, const std::string& who) {
+    if (values.empty()) refuse(who, "no feature modes", "at least one");
+    try {
+        return Shape(indices(values, who, "modes", most_modes));
+    } catch (const InputError& error) {
+        refuse(who, error.parts().found, error.parts().expected);
+    }
+}
+
+std::vector<Index> ranks_of(const Numbers& values, const Shape& modes, const std::string& who) {
+    auto ranks = indices(values, who, "ranks", most_modes + 1);
+    const Index order = modes.order();
+    if (static_cast<Index>(ranks.size()) != order + 1 || ranks.back() != 1) {
+        refuse(who, std::to_string(ranks.size()) + " ranks", std::to_string(order + 1) + ", the last of them 1");
+    }
+    for (Index n = 0; n < order; ++n) {
+        const Index left = ranks[static_cast<std::size_t>(n)];
+        const Index right = ranks[static_cast<std::size_t>(n) + 1];
+        const Index above = left > std::numeric_limits<Index>::max() / modes[n] ? left : left * modes[n];
+        const Index below = modes.product(n, order);
+        if (left > below || right > above) {
+            refuse(who,
+                   "ranks " + std::to_string(left) + " and " + std::to_string(right) + " around a mode of " +
+                       std::to_string(modes[n]),
+                   "at most " + std::to_string(below) + " and " + std::to_string(above));
+        }
+    }
+    return ranks;
+}
+
+Index train_numbers(const Shape& modes, const std::vector<Index>& ranks) {
+    Index numbers = 0;
+    for (Index n = 0; n < modes.order(); ++n) {
+        const auto at = static_cast<std::size_t>(n);
+        const Index core = checked_product(checked_product(ranks[at], modes[n]), ranks[at + 1]);
+        if (__builtin_add_overflow(numbers, core, &numbers)) checked_product(core, std::numeric_limits<Index>::max());
+    }
+    return numbers;
+}
+
+}  // namespace couplet::wire

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "couplet/tensor/tensor.hpp"
+#include "couplet/wire/message.hpp"
+
+namespace couplet::wire {
+
+/// What a head says that its message holds.
+struct Promise {
+    Kind kind = Kind::join;
+    Index numbers = 0;
+    Shape modes = {};
+    std::vector<Index> ranks = {};
+    Index rows = 0;
+};
+
+/// Hands the payload out array by array.
+class PayloadReader {
+  public:
+    explicit PayloadReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    void read(double* to, Index count) {
+        const auto size = static_cast<std::size_t>(count) * sizeof(double);
+        std::memcpy(to, bytes_.data(), size);
+        bytes_ = bytes_.subspan(size);
+    }
+    std::vector<Tensor<double>> cores(const Shape& modes, const std::vector<Index>& ranks) {
+        std::vector<Tensor<double>> result;
+        for (Index n = 0; n < modes.order(); ++n) {
+            const auto at = static_cast<std::size_t>(n);
+            result.emplace_back(Shape{ranks[at], modes[n], ranks[at + 1]});
+            read(result.back().data(), result.back().size());
+        }
+        return result;
+    }
+
+  private:
+    std::span<const std::byte> bytes_;
+};
+
+}  // namespace couplet::wire
