@@ -224,6 +224,7 @@ def main():
     parser.add_argument("--couplet", default="build/bin/couplet", help="the command line to measure")
     parser.add_argument("--python", default=sys.executable, help="the Python that has NumPy")
     parser.add_argument("--output", default="build/bench/results/baselines.json", help="where every sample goes")
+    parser.add_argument("--repeat", type=int, default=3, help="samples of each")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -240,7 +241,7 @@ def main():
             rounds = 5 if fibers in (0, None) else 15
             epoch = 3 if method == "fedgtf-ef" else 1
             mine, peers = [], {}
-            for _ in range(3):  # in turn, so that other work on the machine hits both
+            for _ in range(options.repeat):  # in turn, so that other work on the machine hits both
                 mine.append(ours(options.couplet, files, method, fibers, rounds) * epoch)
                 for threads in sorted({1, cores}):
                     done = subprocess.run([options.python, __file__, "--worker", folder, method, str(fibers or 0),

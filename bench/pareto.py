@@ -20,6 +20,7 @@ import tempfile
 CLIENTS = 4
 RANK = 20
 ROUNDING = 1e-12  # errors below are equal
+SAME = 1.001      # and so are those within this factor
 CASES = {"synthetic3": ["synthetic", "200x30x30"], "synthetic4": ["synthetic", "200x20x20x20"],
          "diabetes": ["diabetes", "--count", "1000"], "cms": ["ehr"], "ecg": ["ecg", "--count", "1000"]}
 OURS = [["--rank", "5"], ["--rank", "10"], ["--rank", "20"], ["--rank", "40"],
@@ -45,7 +46,7 @@ def point(options, name, files, arguments):
 def dominated(candidate, others, cost):
     def error(p):
         return max(p["rse"], ROUNDING)
-    return any(error(o) <= error(candidate) and o[cost] <= candidate[cost] and
+    return any(error(o) <= SAME * error(candidate) and o[cost] <= candidate[cost] and
                (error(o) < error(candidate) or o[cost] < candidate[cost]) for o in others)
 
 
