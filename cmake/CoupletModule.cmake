@@ -53,6 +53,20 @@ function(couplet_compile_options target visibility)
   endif()
 endfunction()
 
+# Headers that most files of a target parse, parsed once. Clang's checks see the files as they are written.
+function(couplet_precompile target)
+  if(NOT PROJECT_IS_TOP_LEVEL OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache needs it to see through the header
+  if(ARGV1 STREQUAL "REUSE_FROM")
+    target_precompile_headers(${target} ${ARGN})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN} <cmath> <filesystem> <functional> <map> <optional> <string>
+                              <variant> <vector>)
+  endif()
+endfunction()
+
 # One test program per module from tests/NAME/*_test.cpp. Every source file src/NAME/X.cpp is mirrored by
 # tests/NAME/X_test.cpp. Tests may link any module through tests/NAME/depends.txt (one a line).
 function(couplet_module_tests name)
@@ -89,14 +103,12 @@ function(couplet_module_tests name)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE -O1)
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache needs it to see through the header
-  endif()
-  # protobuf's target compiles with -pthread, which a header precompiled without it does not fit.
-  if(name STREQUAL core OR "couplet_proto" IN_LIST extra)
-    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <vector> <string> <cmath>)
+  if(name STREQUAL core)
+    couplet_precompile(${target} <gtest/gtest.h>)
+  elseif(name MATCHES "^(cli|experiments|net)$")
+    couplet_precompile(${target} <gtest/gtest.h> <nlohmann/json.hpp> <fmt/format.h>)
   else()
-    target_precompile_headers(${target} REUSE_FROM core_tests)
+    couplet_precompile(${target} REUSE_FROM core_tests)
   endif()
   gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 600)
