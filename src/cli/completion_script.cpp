@@ -8,7 +8,7 @@ namespace couplet::cli {
 namespace {
 
 /// In single quotes for a POSIX shell or fish.
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
     std::string out = "'";
     for (const char c : text) {
         if (c == '\'') {
@@ -24,7 +24,7 @@ std::string quoted(std::string_view text) {
 std::string path_patterns(std::span<const CompletionNode> nodes) {
     std::vector<std::string> patterns;
     for (const CompletionNode& node : nodes) {
-        if (!node.path.empty()) patterns.push_back(quoted(node.path));
+        if (!node.path.empty()) patterns.push_back(shell_word(node.path));
     }
     return fmt::format("{}", fmt::join(patterns, "|"));
 }
@@ -32,7 +32,7 @@ std::string path_patterns(std::span<const CompletionNode> nodes) {
 /// "'decompose -o'|'decompose --output'".
 std::string option_patterns(const CompletionNode& node, const CompletionOption& option) {
     std::vector<std::string> patterns;
-    for (const std::string& name : option.names) patterns.push_back(quoted(node.path + " " + name));
+    for (const std::string& name : option.names) patterns.push_back(shell_word(node.path + " " + name));
     return fmt::format("{}", fmt::join(patterns, "|"));
 }
 
@@ -89,7 +89,7 @@ std::string bash_completion(std::span<const CompletionNode> nodes) {
     text += "    esac\n    case \"$verb\" in\n";
     for (const CompletionNode& node : nodes) {
         const std::string arguments = argument_words(node);
-        text += fmt::format("        {})\n            if [[ $cur == -* ]]; then {}\n", quoted(node.path),
+        text += fmt::format("        {})\n            if [[ $cur == -* ]]; then {}\n", shell_word(node.path),
                             words(option_names(node)));
         if (!arguments.empty()) text += fmt::format("            else {}\n", words(arguments));
         if (arguments.empty() && node.takes_files) text += fmt::format("            else {}\n", files);
@@ -118,10 +118,10 @@ std::string zsh_completion(std::span<const CompletionNode> nodes) {
     text += "    esac\n    case \"$verb\" in\n";
     for (const CompletionNode& node : nodes) {
         text += fmt::format("        {})\n            if [[ $cur == -* ]]; then\n                choices=(\n",
-                            quoted(node.path));
+                            shell_word(node.path));
         for (const CompletionOption& option : node.options) {
             for (const std::string& name : option.names) {
-                text += fmt::format("                    {}\n", quoted(name + ":" + option.description));
+                text += fmt::format("                    {}\n", shell_word(name + ":" + option.description));
             }
         }
         text += "                )\n                _describe option choices\n";
@@ -148,7 +148,7 @@ std::string fish_completion(std::span<const CompletionNode> nodes) {
         if (node.path.empty()) continue;
         const std::size_t space = node.path.rfind(' ');
         const std::string pattern = space == std::string::npos ? " " + node.path : node.path;
-        text += fmt::format("            case {}\n                set verb {}\n", quoted(pattern), quoted(node.path));
+        text += fmt::format("            case {}\n                set verb {}\n", shell_word(pattern), shell_word(node.path));
     }
     text +=
         "        end\n    end\n    echo \"$verb\"\nend\n"
@@ -160,11 +160,11 @@ std::string fish_completion(std::span<const CompletionNode> nodes) {
             const bool is_child = child.path.size() > prefix.size() && child.path.starts_with(prefix) &&
                                   child.path.find(' ', prefix.size()) == std::string::npos;
             if (is_child) {
-                text += fmt::format("{} -a {} -d {}\n", when, quoted(child.path.substr(prefix.size())),
-                                    quoted(child.description));
+                text += fmt::format("{} -a {} -d {}\n", when, shell_word(child.path.substr(prefix.size())),
+                                    shell_word(child.description));
             }
         }
-        for (const std::string& word : node.words) text += fmt::format("{} -a {}\n", when, quoted(word));
+        for (const std::string& word : node.words) text += fmt::format("{} -a {}\n", when, shell_word(word));
         if (node.takes_files) text += when + " -F\n";
         for (const CompletionOption& option : node.options) {
             text += when;
@@ -174,7 +174,7 @@ std::string fish_completion(std::span<const CompletionNode> nodes) {
             if (option.kind == ValueKind::text) text += " -x";
             if (option.kind == ValueKind::file) text += " -r -F";
             if (option.kind == ValueKind::words) text += fmt::format(" -x -a '{}'", fmt::join(option.words, " "));
-            text += " -d " + quoted(option.description) + "\n";
+            text += " -d " + shell_word(option.description) + "\n";
         }
     }
     return text;

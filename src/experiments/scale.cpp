@@ -14,7 +14,7 @@ namespace {
 std::string with_commas(long long value) {
     std::string digits = std::to_string(std::abs(value));
     for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
-        digits.insert(digits.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i)), ',');
+        digits.insert(digits.begin() + i, ',');
     }
     return (value < 0 ? "-" : "") + digits;
 }
