@@ -33,12 +33,13 @@ sanitize: deps ## run the test programs under the address, undefined behaviour a
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
 	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_federation
+	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_federation network
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
 	@build/venv/bin/python bench/federation.py
 	@build/venv/bin/python bench/baselines.py
+	@build/bench/bin/network
 
 fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@cmake --preset fuzz --log-level=WARNING

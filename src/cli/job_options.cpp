@@ -46,13 +46,6 @@ void refuse_idle_consensus(const CLI::App& app, const Job& job) {
                  "it with --aggregate subspace or average: stack merges along a tree of the graph");
 }
 
-void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
-              const std::string& description, TakeText take) {
-    app.add_option_function<std::string>(name, std::move(take), description)
-        ->type_name(type)
-        ->default_str(shown_default);
-}
-
 void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
               const std::string& shown_default, const std::string& description, TakeText take) {
     add_text(app, name, fmt::format("{}", fmt::join(words, "|")), shown_default, description,

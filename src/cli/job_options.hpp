@@ -33,10 +33,7 @@ void add_preparation_flags(CLI::App& app, JobFlags& flags);
 void add_data_flags(CLI::App& app, JobFlags& flags);
 
 using TakeText = std::function<void(const std::string&)>;
-/// An option whose text goes through `take`.
-void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& shown_default,
-              const std::string& description, TakeText take);
-/// The same for one of a few words.
+/// One of a few words, which goes through `take`.
 void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
               const std::string& shown_default, const std::string& description, TakeText take);
 
