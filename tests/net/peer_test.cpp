@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "couplet/wire/encoder.hpp"
 #include "peer_test_support.hpp"
 
 namespace couplet::net {
