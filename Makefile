@@ -39,11 +39,12 @@ chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table i
 
 bench: build ## TT-SVD and the federation beside NumPy and TensorLy (about 15 minutes; BENCH_FLAGS=--quick: one)
 	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target machine
+	@cmake --build --preset bench -j $(JOBS) --target machine network
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
 	@build/venv/bin/python bench/federation.py
+	@build/bench/bin/network
 
 fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@cmake --preset fuzz --log-level=WARNING

@@ -275,6 +275,7 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
     // What gRPC holds for a stream that is not read yet; measuring the link would let it grow to megabytes for each.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, stream_window);
+    builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 64 << 10);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
     // Two servers on one port would share its connections at random.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

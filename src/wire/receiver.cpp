@@ -82,7 +82,7 @@ void Receiver::tail(std::span<const std::byte> hash) {
     }
     const Hash found = digest_.finish();
     if (!std::equal(hash.begin(), hash.end(), found.begin(), found.end())) {
-        throw InputError({who_, "a hash that does not match", "the SHA-256 of the message", "Send it again."});
+        throw InputError({who_, "a hash that does not match", "that of the message", "Send it again."});
     }
     complete_ = true;
 }

@@ -155,7 +155,7 @@ long peak_kib(pid_t process) {
 TEST_F(CrashTest, MemoryIsFlatInTheNumberOfClients) {
     const auto peak = [&](std::size_t clients) {
         Clients data;
-        for (std::uint64_t k = 0; k < clients; ++k) data.push_back(random_tensor<double>({16, 8192}, k + 1));
+        for (std::uint64_t k = 0; k < clients; ++k) data.push_back(random_tensor<double>({16, 32768}, k + 1));
         const TestFederation federation(path("kits" + std::to_string(clients)), std::move(data));
         // Held before its end, so that its peak can be read.
         Process lead = start_coordinator(federation, {"--rank", "16", "--eps1", "0", "--deadline", "30s"});
@@ -171,11 +171,11 @@ TEST_F(CrashTest, MemoryIsFlatInTheNumberOfClients) {
         EXPECT_EQ(lead.wait(), 0) << lead.err();
         return kib;
     };
-    // Enough for the merge to be as large as it gets.
-    const long few = peak(24);
-    const long many = peak(56);
-    // 32 more uploads of 1 MiB each.
-    EXPECT_LT(many - few, 16 * 1024) << few << " KiB with 24 clients, " << many << " KiB with 56";
+    // Enough for the merge to be as large as it gets: it takes eight clients in one go.
+    const long few = peak(18);
+    const long many = peak(28);
+    // 10 more connections, and 40 MiB more uploads.
+    EXPECT_LT(many - few, 14 * 1024) << few << " KiB with 18 clients, " << many << " KiB with 28";
 }
 
 }  // namespace

@@ -2,36 +2,43 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
+#include <vector>
 
 namespace couplet::wire {
 namespace {
 
-std::string hex(const Hash& hash) {
-    std::string text;
-    for (const std::byte byte : hash) {
-        constexpr const char* digits = "0123456789abcdef";
-        text += digits[std::to_integer<int>(byte) >> 4];
-        text += digits[std::to_integer<int>(byte) & 15];
-    }
-    return text;
+Hash hash_of(const std::vector<std::string>& parts) {
+    Digest digest;
+    for (const std::string& part : parts) digest.add(std::as_bytes(std::span(part)));
+    return digest.finish();
 }
 
-// FIPS 180-4, the one-block example.
-TEST(DigestTest, IsSha256InWhateverPieces) {
-    const std::string text = "abc";
-    const auto bytes = std::as_bytes(std::span(text));
-    Digest whole;
-    whole.add(bytes);
-    const std::string expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    EXPECT_EQ(hex(whole.finish()), expected);
-    Digest pieces;
-    pieces.add(bytes.first(1));
-    pieces.add({});
-    Digest moved = std::move(pieces);
-    moved.add(bytes.subspan(1));
-    EXPECT_EQ(hex(moved.finish()), expected);
+TEST(DigestTest, IsTheSameForTheSameParts) {
+    EXPECT_EQ(hash_of({"head", "chunk"}), hash_of({"head", "chunk"}));
+    Digest digest;
+    digest.add(std::as_bytes(std::span("head", 4)));
+    Digest moved = std::move(digest);
+    moved.add(std::as_bytes(std::span("chunk", 5)));
+    EXPECT_EQ(moved.finish(), hash_of({"head", "chunk"}));
+}
+
+TEST(DigestTest, NoticesEveryChangedBitAndEveryOtherOrder) {
+    const std::string chunk(1000, 'x');
+    const Hash good = hash_of({"head", chunk, chunk});
+    for (std::size_t at = 0; at < chunk.size(); at += 37) {
+        for (const unsigned bit : {1U, 64U}) {
+            std::string bad = chunk;
+            bad[at] = static_cast<char>(static_cast<unsigned char>(bad[at]) ^ bit);
+            EXPECT_NE(hash_of({"head", bad, chunk}), good);
+            EXPECT_NE(hash_of({"head", chunk, bad}), good);
+            EXPECT_NE(hash_of({"head", bad, bad}), good) << "equal changes do not cancel";
+        }
+    }
+    EXPECT_NE(hash_of({"a", "b"}), hash_of({"b", "a"}));
+    EXPECT_NE(hash_of({"head", chunk}), good);
+    EXPECT_NE(hash_of({"head", chunk + chunk}), hash_of({"head", chunk, chunk}));
+    EXPECT_NE(hash_of({std::string(1, '\0')}), hash_of({std::string(2, '\0')})) << "zeros count";
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class Encoder {
     Index payload_bytes() const noexcept { return payload_bytes_; }
     /// The next chunk, valid until the next call; empty when all have been given.
     std::span<const std::byte> next_chunk();
-    /// SHA-256 of head and chunks; call after the last chunk.
+    /// Hash of head and chunks; call after the last chunk.
     Hash tail();
 
   private:

@@ -1,0 +1,52 @@
+#include "job_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet::cli {
+namespace {
+
+class JobOptionsTest : public ::testing::Test {
+  protected:
+    JobOptionsTest() {
+        add_job_flags(app_, flags_);
+        add_data_flags(app_, flags_);
+    }
+    void parse(const std::string& line) { app_.parse(line); }
+
+    CLI::App app_;
+    JobFlags flags_;
+};
+
+TEST_F(JobOptionsTest, FillTheJob) {
+    parse("--aggregate subspace --rank 7 --eps2 0.5 --sketch gram --passes 2 --scale-clients norm --heldout 0.25");
+    EXPECT_EQ(flags_.job.aggregate, Aggregate::subspace);
+    EXPECT_EQ(flags_.job.rank, 7);
+    EXPECT_EQ(flags_.job.eps2, 0.5);
+    EXPECT_EQ(flags_.job.sketch, Sketch::gram);
+    EXPECT_EQ(flags_.job.passes, 2);
+    EXPECT_EQ(flags_.preparation(), (Preparation{true, 0.25}));
+    EXPECT_NO_THROW(refuse_idle_flags(app_, resolve_job(flags_.job)));
+}
+
+TEST_F(JobOptionsTest, FlagsOfAnotherAggregateAreRefused) {
+    parse("--rank 3 --passes 2 --save-state s.npz --resume r.npz");
+    EXPECT_EQ(flags_.save_state, "s.npz");
+    EXPECT_EQ(flags_.resume, "r.npz");
+    EXPECT_THROW(refuse_idle_flags(app_, resolve_job(flags_.job)), InputError);
+    EXPECT_THROW(refuse_given(app_, {"--rank"}, "x", "y"), InputError);
+    EXPECT_NO_THROW(refuse_given(app_, {"--eps"}, "x", "y"));
+}
+
+TEST_F(JobOptionsTest, WrongWordsAndNumbersAreRefused) {
+    EXPECT_THROW(parse("--aggregate sum"), InputError);
+    EXPECT_THROW(parse("--rank 0"), InputError);
+    EXPECT_THROW(parse_fraction("--heldout", "1"), InputError);
+    EXPECT_EQ(parse_fraction("--heldout", "0.5"), 0.5);
+}
+
+}  // namespace
+}  // namespace couplet::cli
