@@ -1,10 +1,12 @@
 # One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test sanitize bench fuzz tidy format format-check docs install clean
+.PHONY: help deps build demo test sanitize chaos bench fuzz tidy format format-check docs install clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 300
+CHAOS_JOBS ?= 200
+CHAOS_SEED ?= 0
 DEMO_DIR := build/demo
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -30,6 +32,10 @@ test: build ## build and run every test; the last line is the sum
 sanitize: deps ## run the test programs under the address, undefined behaviour and thread sanitizers
 	@scripts/sanitize asan
 	@scripts/sanitize tsan
+
+chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 20 minutes)
+	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
+	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
 	@cmake --preset bench --log-level=WARNING

@@ -140,27 +140,28 @@ class Network:
 
 
 class Peers(Network):
-    """A decentralized network; every dialer reaches every neighbour by a route of its own."""
+    """A decentralized network; unless `direct`, every dialer reaches every neighbour by a route of its own."""
 
-    def __init__(self, folder, seed, graph, clients, flags, deadline=12.0, link_deadline=1.0, gather=None, data=None):
+    def __init__(self, folder, seed, graph, clients, flags, deadline=12.0, link_deadline=1.0, gather=None, data=None,
+                 direct=False, hosts={}, prefix={}):
         super().__init__(folder, seed, flags, deadline)
         self.names = [f"p{k}" for k in range(1, clients + 1)]
         self.data = data or make_data(folder / "data", clients, seed)
         self.kits = folder / "kits"
         ports = {name: free_port() for name in self.names}
         couplet("provision", "--network", "decentralized", "--peers",
-                ",".join(f"{name}=127.0.0.1:{port}" for name, port in ports.items()), "--graph", graph, "-o", self.kits,
-                "--seed", seed)
+                ",".join(f"{name}={hosts.get(name, '127.0.0.1')}:{port}" for name, port in ports.items()),
+                "--graph", graph, "-o", self.kits, "--seed", seed)
         text = (self.kits / "p1" / "kit.toml").read_text()
         self.links = [tuple(map(int, pair)) for pair in re.findall(r"\[(\d+), (\d+)\]", text.split("links = ")[1].split("\n")[0])]
-        for a, b in self.links:  # the earlier one opens the connection
+        for a, b in [] if direct else self.links:  # the earlier one opens the connection
             self.redirect(self.names[a - 1], self.names[b - 1], ports[self.names[b - 1]])
         times = ["--deadline", f"{deadline}s", "--link-deadline", f"{link_deadline}s"]
         times += ["--gather", f"{gather}s"] if gather else []
         for name, data_file in zip(self.names, self.data):
             output = folder / f"result-{name}"
-            command = [COUPLET, "peer", "--kit", self.kits / name, "--data", data_file, "-o", output, "--json", "--threads", 1,
-                       *self.flags, *times]
+            command = [*prefix.get(name, []), COUPLET, "peer", "--kit", self.kits / name, "--data", data_file, "-o", output,
+                       "--json", "--threads", 1, *self.flags, *times]
             self.parties[name] = Party(name, command, folder, output)
 
     def redirect(self, source, target, port):
@@ -252,8 +253,10 @@ class Star(Network):
 
     def wait(self) -> list:
         # The coordinator's deadline runs anew for every wait: for clients, for uploads, for reports, and once more after
-        # each restart. A client's runs anew after every contact.
-        self.deadline *= 4 + sum(party.restarts for party in self.parties.values())
+        # each restart. A client's runs anew after every contact; that nobody is there any more behind a connection that
+        # carries nothing is seen after half a minute.
+        silent = 30.0
+        self.deadline = self.deadline * (4 + sum(party.restarts for party in self.parties.values())) + silent
         return super().wait()
 
     def simulate(self, members: tuple) -> pathlib.Path:

@@ -90,5 +90,46 @@ TEST_F(KitTest, TextFilesAreWrittenWithTheirPermissions) {
     EXPECT_EQ(load_revoked(path("list")), (std::vector<std::string>{"ABC", "DEF"}));
 }
 
+Kit some_peer() {
+    Kit kit;
+    kit.identity = {"fed1", Role::peer, "b"};
+    kit.network = "decentralized";
+    kit.listen = "127.0.0.1:7002";
+    kit.graph = "path";
+    kit.peers = {{"a", "host-a:7001"}, {"b", "host-b:7002"}, {"c", "host-c:7003"}};
+    kit.links = {{0, 1}, {1, 2}};
+    return kit;
+}
+
+TEST_F(KitTest, OfAPeerIsReadBack) {
+    const Kit kit = parse_kit(kit_text(some_peer()), "kit.toml");
+    EXPECT_EQ(kit.identity, some_peer().identity);
+    EXPECT_EQ(kit.network, "decentralized");
+    EXPECT_EQ(kit.listen, "127.0.0.1:7002");
+    EXPECT_EQ(kit.graph, "path");
+    EXPECT_EQ(kit.peers, some_peer().peers);
+    EXPECT_EQ(kit.links, some_peer().links);
+    EXPECT_EQ(kit.limits, some_peer().limits);
+}
+
+TEST_F(KitTest, OfAPeerNamesWhatIsWrong) {
+    const auto refused = [](const std::string& from, const std::string& to) {
+        std::string text = kit_text(some_peer());
+        const std::size_t at = text.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        text.replace(at, from.size(), to);
+        return complaint([&] { parse_kit(text, "kit.toml"); });
+    };
+    EXPECT_NE(refused("[1, 2], [2, 3]", "[1, 2]").find("links"), std::string::npos) << "not connected";
+    EXPECT_NE(refused("[1, 2]", "[1, 9]").find("1 to 3"), std::string::npos);
+    EXPECT_NE(refused("[1, 2]", "[1]").find("links"), std::string::npos);
+    EXPECT_NE(refused("\"c\"", "\"a\"").find("twice"), std::string::npos);
+    EXPECT_NE(refused("host-a:7001", "host-a").find("HOST:PORT"), std::string::npos);
+    EXPECT_NE(refused("name = \"b\"\nlisten", "name = \"x\"\nlisten").find("owner"), std::string::npos);
+    EXPECT_NE(refused("role = \"peer\"", "role = \"client\"").find("role"), std::string::npos);
+    EXPECT_NE(refused("graph = ", "grpah = ").find("graph"), std::string::npos);
+    EXPECT_NE(refused("network = \"decentralized\"", "network = \"mesh\"").find("network"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace couplet::net

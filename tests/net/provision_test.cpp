@@ -71,5 +71,52 @@ TEST_F(ProvisionTest, RotatesRevokesAndAdds) {
     EXPECT_NE(complaint([&] { rotate(path("none"), "a", 30); }).find("no such file"), std::string::npos);
 }
 
+PeersPlan some_peers() {
+    return {.peers = {{"a", "localhost:7001"}, {"b", "localhost:7002"}, {"c", "host.example:7003"}},
+            .graph = "ring",
+            .seed = 0,
+            .days = 30};
+}
+
+TEST_F(ProvisionTest, MakesAKitForEveryPeer) {
+    provision_peers(path("kits"), some_peers(), false);
+    for (const char* name : {"a", "b", "c"}) {
+        const Kit kit = load_kit(path("kits") / name);
+        EXPECT_EQ(kit.identity.name, name);
+        EXPECT_EQ(kit.peers, some_peers().peers);
+        EXPECT_EQ(kit.links.size(), 3U);
+        EXPECT_NO_THROW(load_credentials(kit, Role::peer));
+        EXPECT_EQ(mode(std::string("kits/") + name + "/key.pem"), 0600U);
+    }
+    EXPECT_EQ(load_kit(path("kits/a")).listen, "127.0.0.1:7001");
+    EXPECT_EQ(load_kit(path("kits/c")).listen, "0.0.0.0:7003");
+    EXPECT_NE(complaint([&] { provision_peers(path("kits"), some_peers(), false); }).find("exists"), std::string::npos);
+    EXPECT_NE(complaint([&] { provision_client(path("kits"), "d", 30); }).find("decentralized"), std::string::npos);
+}
+
+TEST_F(ProvisionTest, PeersThatCannotBeAreRefused) {
+    const auto refused = [&](const std::function<void(PeersPlan&)>& change) {
+        PeersPlan plan = some_peers();
+        change(plan);
+        return complaint([&] { provision_peers(path("x"), plan, false); });
+    };
+    EXPECT_NE(refused([](PeersPlan& p) { p.peers.resize(1); }).find("at least two"), std::string::npos);
+    EXPECT_NE(refused([](PeersPlan& p) { p.peers[1].name = "a"; }).find("another folder"), std::string::npos);
+    EXPECT_NE(refused([](PeersPlan& p) { p.peers[1].name = "ca"; }).find("another folder"), std::string::npos);
+    EXPECT_NE(refused([](PeersPlan& p) { p.peers[1].address = "x"; }).find("HOST:PORT"), std::string::npos);
+    EXPECT_NE(refused([](PeersPlan& p) { p.graph = "paper8"; }), "");
+    EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
+TEST_F(ProvisionTest, APeerIsRevokedAtAllOthers) {
+    provision_peers(path("kits"), some_peers(), false);
+    const std::string before = serial("b");
+    rotate(path("kits"), "b", 30);
+    EXPECT_NE(serial("b"), before);
+    for (const char* name : {"a", "c"}) {
+        EXPECT_EQ(load_revoked(path("kits") / name / "revoked.txt"), std::vector<std::string>{before}) << name;
+    }
+}
+
 }  // namespace
 }  // namespace couplet::net

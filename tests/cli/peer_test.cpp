@@ -1,0 +1,92 @@
+#include "cli_test_support.hpp"
+
+namespace couplet::testing {
+namespace {
+
+class PeerTest : public CliTest {
+  protected:
+    /// Kits for so many peers on a ring, in the folder kits, and their data in d.
+    void provision(int peers) const {
+        std::string list;
+        const int first = 16000 + 10 * (::getpid() % 900);  // a port of its own for every process that tests
+        for (int k = 1; k <= peers; ++k) {
+            list += (k > 1 ? "," : "") + name(k) + "=127.0.0.1:" + std::to_string(first + k);
+        }
+        ASSERT_EQ(couplet({"provision", "--network", "decentralized", "--peers", list, "--graph", "ring", "-o",
+                           path("kits"), "--quiet"})
+                      .status,
+                  0);
+        ASSERT_EQ(couplet({"data", "synthetic", "36x6x7:rank=4,noise=0.05", "--clients", std::to_string(peers), "-o",
+                           path("d"), "--quiet"})
+                      .status,
+                  0);
+    }
+    static std::string name(int k) { return "p" + std::to_string(k); }
+    std::vector<std::string> command(int k, const std::vector<std::string>& flags) const {
+        std::vector<std::string> words{"peer", "--kit", path("kits/" + name(k)), "--data",
+                                       path("d/client_" + std::to_string(k) + ".npy")};
+        words.insert(words.end(), flags.begin(), flags.end());
+        return words;
+    }
+};
+
+TEST_F(PeerTest, ThreeProcessesGiveWhatASimulationGives) {
+    provision(3);
+    std::vector<pid_t> running;
+    for (int k = 1; k <= 3; ++k) {
+        running.push_back(start(command(k, {"--rank", "3", "--json", "-o", path("r" + name(k))}), {},
+                                ::open(path(name(k) + ".json").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600),
+                                ::open(path(name(k) + ".err").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600)));
+    }
+    for (const pid_t process : running) EXPECT_EQ(finish(process), 0) << get("p1.err");
+    const Outcome simulated =
+        couplet({"simulate", path("d/client_1.npy"), path("d/client_2.npy"), path("d/client_3.npy"), "--network",
+                 "decentralized", "--graph", "ring", "--rank", "3", "--json"});
+    ASSERT_EQ(simulated.status, 0);
+    const Json expected = simulated.json();
+    for (int k = 1; k <= 3; ++k) {
+        const Json json = Json::parse(get(name(k) + ".json"));
+        for (const char* field : {"rse", "rse_per_client", "ranks", "personal_ranks", "rounds", "numbers_up_per_client",
+                                  "numbers_total", "bytes_up", "seed", "network", "aggregate", "method"}) {
+            EXPECT_EQ(json[field], expected[field]) << field;
+        }
+        EXPECT_EQ(json["members"], (std::vector<std::string>{"p1", "p2", "p3"}));
+        EXPECT_TRUE(std::filesystem::exists(path("r" + name(k) + "/features.npz")));
+        EXPECT_TRUE(std::filesystem::exists(path("r" + name(k) + "/personal.npz")));
+    }
+    const Outcome again = couplet(command(1, {"--rank", "3", "-o", path("rp1")}));
+    EXPECT_EQ(again.status, 2);
+    EXPECT_NE(again.err.find("--force"), std::string::npos) << again.err;
+}
+
+TEST_F(PeerTest, AloneItFailsByItsDeadlineAndSaysWhy) {
+    provision(3);
+    const Outcome outcome = couplet(command(2, {"--rank", "3", "--deadline", "1500ms"}));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_TRUE(outcome.out.empty());
+    EXPECT_NE(outcome.err.find("not reached: p1 (never seen), p3 (never seen)"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("waiting for 2 of 3: p1, p3"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(path("kits/p2/features.npz")));
+}
+
+TEST_F(PeerTest, BadUsageIsTwo) {
+    provision(2);
+    const auto refused = [&](const std::vector<std::string>& flags, const std::string& expected) {
+        const Outcome outcome = couplet(command(1, flags));
+        EXPECT_EQ(outcome.status, 2) << outcome.err;
+        EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+    };
+    refused({"--rank", "3", "--deadline", "soon"}, "--deadline");
+    refused({"--rank", "3", "--deadline", "1s"}, "--link-deadline");
+    refused({"--rank", "3", "--aggregate", "stack", "--consensus", "tree"}, "--consensus");
+    refused({"--rank", "3", "--aggregate", "average", "--passes", "2"}, "--passes");
+    refused({"--rank", "3", "--graph", "ring"}, "--graph");
+    refused({}, "rank");
+    const Outcome missing =
+        couplet({"peer", "--kit", path("nowhere"), "--data", path("d/client_1.npy"), "--rank", "3"});
+    EXPECT_EQ(missing.status, 2);
+    EXPECT_NE(missing.err.find("kit.toml"), std::string::npos) << missing.err;
+}
+
+}  // namespace
+}  // namespace couplet::testing

@@ -1,0 +1,106 @@
+#include "peer_links.hpp"
+
+#include "peer_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+/// The links of one peer and what they told.
+struct Owner {
+    std::mutex mutex;
+    std::vector<Index> connected = {};
+    std::vector<std::string> received = {};
+    std::string refusal = {};
+    Log log{{}, {}};
+    PeerLinks links;
+
+    Owner(const Kit& kit, const Credentials& credentials, wire::Incarnation own)
+        : links(kit, credentials, own, LinkSettings{.job = "job", .version = "1", .id = {}, .beat = 50ms},
+                NeighbourEvents{[this](Index k, auto, bool) {
+                                    const std::lock_guard lock(mutex);
+                                    connected.push_back(k);
+                                },
+                                [this](Index, auto, wire::Message message) {
+                                    const std::lock_guard lock(mutex);
+                                    received.emplace_back(wire::to_string(message.kind()));
+                                },
+                                [this](Index, const std::string& reason) {
+                                    const std::lock_guard lock(mutex);
+                                    refusal = reason;
+                                }},
+                log) {}
+    explicit Owner(const Kit& kit, wire::Incarnation own) : Owner(kit, load_credentials(kit, Role::peer), own) {}
+
+    template <class F>
+    bool soon(F happens) {
+        for (int i = 0; i < 1000; ++i) {
+            {
+                const std::lock_guard lock(mutex);
+                if (happens(*this)) return true;
+            }
+            std::this_thread::sleep_for(5ms);
+        }
+        return false;
+    }
+};
+
+class PeerLinksTest : public NetTest {
+  protected:
+    TestPeers peers_{path("kits"), population(3, {4, 3, 3}, 2, 0.7, 0.05, 4), "path"};
+};
+
+TEST_F(PeerLinksTest, NeighboursFindEachOtherAndSpeak) {
+    Owner b(peers_.kit(1), 2);
+    Owner a(peers_.kit(0), 1);
+    Owner c(peers_.kit(2), 3);
+    EXPECT_TRUE(b.soon([](Owner& o) { return o.connected.size() == 2; }));
+    EXPECT_TRUE(a.soon([](Owner& o) { return o.connected == std::vector<Index>{1}; }));
+    a.links.link(1).post(std::make_shared<const wire::Message>(wire::Message{{}, wire::Bulletin{}}));
+    EXPECT_TRUE(b.soon([](Owner& o) { return o.received == std::vector<std::string>{"bulletin"}; }));
+    EXPECT_THROW(a.links.link(2), std::out_of_range) << "no neighbour";
+}
+
+TEST_F(PeerLinksTest, AnAddressInUseIsNamed) {
+    Owner a(peers_.kit(0), 1);
+    EXPECT_NE(complaint([&] { Owner again(peers_.kit(0), 9); }).find("cannot be used"), std::string::npos);
+}
+
+/// A certificate speaks for its own peer alone: c's cannot answer as b, nor call as a.
+TEST_F(PeerLinksTest, NobodySpeaksForAnother) {
+    const Credentials stolen = load_credentials(peers_.kit(2), Role::peer);
+    Owner impostor(peers_.kit(1), stolen, 2);
+    Owner a(peers_.kit(0), 1);
+    EXPECT_TRUE(a.soon([](Owner& o) { return o.refusal.find("/peer/c") != std::string::npos; })) << a.refusal;
+    EXPECT_TRUE(a.connected.empty());
+}
+
+TEST_F(PeerLinksTest, AnotherCallerThanTheNeighbourIsRefused) {
+    const Credentials stolen = load_credentials(peers_.kit(2), Role::peer);
+    Owner b(peers_.kit(1), 2);
+    Owner impostor(peers_.kit(0), stolen, 1);
+    EXPECT_TRUE(impostor.soon([](Owner& o) { return o.refusal.find("should not open") != std::string::npos; }))
+        << impostor.refusal;
+    EXPECT_TRUE(b.connected.empty());
+}
+
+TEST_F(PeerLinksTest, ARevokedPeerIsNotLetIn) {
+    revoke(peers_.kits, "a");
+    Owner b(peers_.kit(1), 2);
+    Owner a(peers_.kit(0), 1);
+    EXPECT_TRUE(a.soon([](Owner& o) { return o.refusal.find("revoked") != std::string::npos; })) << a.refusal;
+    EXPECT_TRUE(b.connected.empty());
+}
+
+TEST_F(PeerLinksTest, AnotherFederationIsNotLetIn) {
+    const TestPeers others(path("others"), population(3, {4, 3, 3}, 2, 0.7, 0.05, 4), "path");
+    Owner b(peers_.kit(1), 2);
+    Kit foreign = others.kit(0);
+    foreign.peers[1].address = peers_.kit(1).peers[1].address;
+    Owner a(foreign, 1);
+    std::this_thread::sleep_for(400ms);
+    const std::lock_guard lock(b.mutex);
+    EXPECT_TRUE(b.connected.empty());
+}
+
+}  // namespace
+}  // namespace couplet::net

@@ -1,0 +1,164 @@
+#include "couplet/net/peer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "couplet/wire/encoder.hpp"
+#include "peer_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+class PeerNodeTest : public NetTest {};
+
+/// Over real sockets with mutual TLS, every aggregate: the bits of a simulation.
+TEST_F(PeerNodeTest, GivesWhatASimulationGives) {
+    const TestPeers peers(path("kits"), population(5, {9, 6, 7}, 4, 0.7, 0.05, 4), "ring");
+    const std::vector<JobOptions> jobs{
+        {.network = Network::decentralized, .rank = 3, .graph = "ring"},
+        {.network = Network::decentralized,
+         .aggregate = Aggregate::average,
+         .rank = 3,
+         .graph = "ring",
+         .iterations = 6},
+        {.network = Network::decentralized, .aggregate = Aggregate::stack, .eps = 0.2, .graph = "ring"}};
+    for (const JobOptions& job : jobs) {
+        std::vector<Matrix<double>> personal;
+        Clients copies;
+        for (const auto& x : peers.data) copies.push_back(Tensor<double>::copy(x.view()));
+        SimulationOptions options{.job = job};
+        options.on_personal = [&](Index, const Matrix<double>& core) {
+            personal.push_back(Matrix<double>::copy(core.view()));
+        };
+        const SimulationResult expected = simulate(MemorySource(std::move(copies)), std::move(options));
+        std::vector<std::future<PeerResult>> running;
+        for (std::size_t k = 0; k < 5; ++k) running.push_back(peers.start(k, peers.options(job)));
+        std::set<std::string> ids;
+        for (std::size_t k = 0; k < 5; ++k) {
+            const PeerResult result = running[k].get();
+            ids.insert(result.job);
+            EXPECT_TRUE(same_numbers(result.personal, personal[k])) << k;
+            if (k == 0 || job.aggregate != Aggregate::average) {
+                EXPECT_TRUE(same_bits(result.features, *expected.features)) << k;
+            }
+            EXPECT_EQ(result.members, peers.names);
+            EXPECT_TRUE(result.missing.empty());
+            EXPECT_EQ(result.links.size(), 5U);
+            EXPECT_EQ(result.place, static_cast<Index>(k));
+            EXPECT_EQ(result.restarts, 0);
+            EXPECT_EQ(result.rse, expected.rse);
+            EXPECT_EQ(result.rse_per_client, expected.rse_per_client);
+            EXPECT_EQ(result.personal_ranks, expected.personal_ranks);
+            EXPECT_EQ(result.rel_error_bound, expected.rel_error_bound);
+            EXPECT_EQ(result.rounds, expected.rounds);
+            EXPECT_EQ(result.numbers_total, expected.numbers_total);
+            EXPECT_EQ(result.numbers_per_link, expected.numbers_up_per_client);
+            EXPECT_EQ(result.bytes_total, expected.bytes_up);
+        }
+        EXPECT_EQ(ids.size(), 1U);
+    }
+}
+
+/// Everything that a peer hands to its links, searched for rows of its data and of its personal core.
+TEST_F(PeerNodeTest, NeitherDataNorPersonalCoreLeave) {
+    const TestPeers peers(path("kits"), population(3, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    const JobOptions job{.network = Network::decentralized, .rank = 3, .sketch = Sketch::random, .graph = "complete"};
+    std::string sent;
+    std::mutex mutex;
+    std::vector<std::future<PeerResult>> running;
+    for (std::size_t k = 0; k < 3; ++k) {
+        PeerOptions how = peers.options(job);
+        if (k == 0) {
+            how.capture = [&](const wire::Message& message) {
+                const std::lock_guard lock(mutex);
+                wire::Encoder encoder(message);
+                sent += encoder.head();
+                for (auto chunk = encoder.next_chunk(); !chunk.empty(); chunk = encoder.next_chunk()) {
+                    sent.append(reinterpret_cast<const char*>(chunk.data()), chunk.size());
+                }
+            };
+        }
+        running.push_back(peers.start(k, std::move(how)));
+    }
+    std::vector<PeerResult> results;
+    for (auto& one : running) results.push_back(one.get());
+    ASSERT_GT(sent.size(), 1000U);
+    const auto contains = [&](const double* numbers, std::size_t count) {
+        const std::string_view bytes(reinterpret_cast<const char*>(numbers), count * sizeof(double));
+        return sent.find(bytes) != std::string::npos;
+    };
+    const Tensor<double>& x = peers.data[0];
+    for (Index row = 0; row < x.shape()[0]; ++row) {
+        EXPECT_FALSE(contains(x.data() + row * 42, 2)) << "row " << row;
+        EXPECT_FALSE(contains(results[0].personal.view().row(row), 2)) << "row " << row;
+    }
+}
+
+TEST_F(PeerNodeTest, SaysWhoWasThereWhenThereIsNoMajority) {
+    const TestPeers peers(path("kits"), population(4, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    PeerOptions how = peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"});
+    how.deadline = 1500ms;
+    how.gather = 500ms;
+    auto a = peers.start(0, how);
+    auto b = peers.start(1, how);
+    for (auto* one : {&a, &b}) {
+        const std::string said = complaint([&] { one->get(); });
+        EXPECT_NE(said.find("reached: a, b"), std::string::npos) << said;
+        EXPECT_NE(said.find("c (never seen), d (never seen)"), std::string::npos) << said;
+        EXPECT_NE(said.find("more than half of 4 peers"), std::string::npos) << said;
+    }
+}
+
+TEST_F(PeerNodeTest, PeersOfAnotherJobAreNamedWithTheDifference) {
+    const TestPeers peers(path("kits"), population(2, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    PeerOptions three = peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"});
+    PeerOptions four = peers.options({.network = Network::decentralized, .rank = 4, .graph = "complete"});
+    three.deadline = four.deadline = 1500ms;
+    auto a = peers.start(0, three);
+    auto b = peers.start(1, four);
+    const std::string said = complaint([&] { a.get(); });
+    EXPECT_NE(said.find("another job: rank 3"), std::string::npos) << said;
+    EXPECT_NE(said.find("expected rank 4"), std::string::npos) << said;
+    EXPECT_NE(complaint([&] { b.get(); }), "");
+}
+
+TEST_F(PeerNodeTest, DataThatDoesNotFitTogetherFailsEverywhereAtOnce) {
+    Clients data = population(3, {9, 6, 7}, 4, 0.7, 0.05, 4);
+    data[1] = random_tensor<double>({9, 6, 5}, 1);
+    const TestPeers peers(path("kits"), std::move(data), "complete");
+    const PeerOptions how = peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"});
+    std::vector<std::future<PeerResult>> running;
+    for (std::size_t k = 0; k < 3; ++k) running.push_back(peers.start(k, how));
+    for (auto& one : running) {
+        const std::string said = complaint([&] { one.get(); });
+        EXPECT_NE(said.find("client 2"), std::string::npos) << said;
+        EXPECT_NE(said.find("a, b, c"), std::string::npos) << said;
+    }
+}
+
+TEST_F(PeerNodeTest, StopsWhenToldTo) {
+    const TestPeers peers(path("kits"), population(3, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    Log log({}, {});
+    PeerNode peer(peers.kit(0), peers.tensor(0),
+                  peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"}), log);
+    auto running = std::async(std::launch::async, [&] { return complaint([&] { peer.run(); }); });
+    peer.stop();
+    EXPECT_NE(running.get().find("stopped"), std::string::npos);
+}
+
+TEST_F(PeerNodeTest, TakesOnlyAPeersKitAndADecentralizedJob) {
+    const TestPeers peers(path("kits"), population(2, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    Log log({}, {});
+    EXPECT_NE(complaint([&] { PeerNode(peers.kit(0), peers.tensor(0), peers.options({.rank = 3}), log); }).find("star"),
+              std::string::npos);
+    const TestFederation star(path("star"), population(2, {9, 6, 7}, 4, 0.7, 0.05, 4));
+    EXPECT_NE(complaint([&] {
+                  PeerNode(star.kit("a"), star.tensor(0),
+                           peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"}), log);
+              }).find("kit of a client"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::net
