@@ -12,15 +12,6 @@
 
 namespace couplet::cli {
 
-double parse_fraction(const std::string& option, const std::string& text) {
-    double value = 0;
-    if (text.empty() || parse_number(text, value) != NumberText::number || !(value >= 0 && value < 1)) {
-        throw InputError({option, shown(text), "a number from 0 up to, but not including, 1",
-                          "It is a part of every client's patients: 0.2 is one in five."});
-    }
-    return value;
-}
-
 void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
                   const std::string& only) {
     refuse_given(app, std::span(options.begin(), options.size()), with, only);

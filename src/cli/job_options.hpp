@@ -47,6 +47,4 @@ void refuse_idle_consensus(const CLI::App& app, const Job& job);
 /// Refuses flags of another aggregate, which would do nothing.
 void refuse_idle_flags(const CLI::App& app, const Job& job);
 
-double parse_fraction(const std::string& option, const std::string& text);
-
 }  // namespace couplet::cli

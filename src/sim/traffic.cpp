@@ -1,18 +1,19 @@
 #include "couplet/sim/traffic.hpp"
 
-#include "couplet/ctt/message_bytes.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
 
-void Traffic::up(double numbers) { up_packed(numbers, 8 * numbers); }
+void Traffic::up(double numbers) { message_up(numbers, static_cast<Index>(serialised_bytes(numbers))); }
 
 void Traffic::up_packed(double numbers, double bytes) {
     numbers_up_ += numbers;
     bytes_up_ += serialised_bytes(0) + bytes;
 }
 
-void Traffic::down(double numbers, Index clients) { down_packed(numbers, 8 * numbers, clients); }
+void Traffic::down(double numbers, Index clients) {
+    message_down(numbers, static_cast<Index>(serialised_bytes(numbers)), clients);
+}
 
 void Traffic::down_packed(double numbers, double bytes, Index clients) {
     const auto copies = static_cast<double>(clients);

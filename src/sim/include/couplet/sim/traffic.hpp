@@ -1,6 +1,6 @@
 #pragma once
 
-#include "couplet/tensor/shape.hpp"
+#include "couplet/ctt/message_bytes.hpp"
 
 namespace couplet {
 
