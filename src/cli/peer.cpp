@@ -46,7 +46,7 @@ void keep(const net::PeerResult& result, const JobOutput& output, const Federati
     save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), metadata, true);
     nlohmann::json shared = metadata;
     shared["seed"] = result.spec.job.seed;
-    shared["rse"] = result.rse;
+    if (result.rse) shared["rse"] = *result.rse;
     if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
     save_features(output.file("features.npz"), result.features, federation.feature_labels, std::move(shared), true);
 }

@@ -27,9 +27,10 @@ bool has_consensus(const net::PeerResult& r) { return r.spec.job.aggregate != Ag
 }  // namespace
 
 Json peer_json(const net::PeerResult& r, const std::string& output) {
-    Json json{{"rse", r.rse}};
+    Json json;
+    if (r.rse) json["rse"] = *r.rse;
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
-    json["rse_per_client"] = r.rse_per_client;
+    if (r.rse) json["rse_per_client"] = r.rse_per_client;
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
     json["ranks"] = r.features.train.ranks();
     json["personal_ranks"] = r.personal_ranks;
@@ -64,7 +65,8 @@ Json peer_json(const net::PeerResult& r, const std::string& output) {
 std::string peer_text(const net::PeerResult& r, const std::string& output) {
     std::vector<std::vector<std::string>> lines{{"peer", "rank", "RSE"}};
     for (std::size_t k = 0; k < r.members.size(); ++k) {
-        lines.push_back({r.members[k], count_text(r.personal_ranks[k]), number_text(r.rse_per_client[k])});
+        lines.push_back({r.members[k], r.rse ? count_text(r.personal_ranks[k]) : "",
+                         r.rse ? number_text(r.rse_per_client[k]) : ""});
     }
     const std::size_t all = r.members.size() + r.missing.size();
     std::vector<std::pair<std::string, std::string>> rows{
@@ -72,8 +74,11 @@ std::string peer_text(const net::PeerResult& r, const std::string& output) {
                                 r.missing.empty() ? "" : fmt::format("; without {}", fmt::join(r.missing, ", ")))},
         {"links", count_text(static_cast<Index>(r.links.size()))},
         {"method", fmt::format("decentralized on the graph {}, {}", r.graph, to_string(r.spec.job.aggregate))},
-        {"ranks", ranks_text(r.features.train.ranks())},
-        {"RSE", fmt::format("{} (relative error {})", number_text(r.rse), number_text(std::sqrt(r.rse)))}};
+        {"ranks", ranks_text(r.features.train.ranks())}};
+    if (r.rse) {
+        rows.emplace_back("RSE",
+                          fmt::format("{} (relative error {})", number_text(*r.rse), number_text(std::sqrt(*r.rse))));
+    }
     if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
     if (r.rel_error_bound) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));

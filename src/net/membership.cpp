@@ -116,12 +116,13 @@ std::vector<const PeerRecord*> Membership::unsent(Index neighbour) const {
         const auto known = sent.find({record.peer, record.incarnation});
         if (known == sent.end() || known->second < record.version) result.push_back(&record);
     };
-    offer(own_);
     for (const auto& known : records_) {
         for (const PeerRecord& record : known) {
             if (record.peer != neighbour) offer(record);
         }
     }
+    // Last: what this peer has concluded comes after what it concluded it from.
+    offer(own_);
     return result;
 }
 

@@ -70,6 +70,10 @@ class Membership {
     std::vector<Index> members() const;
     /// The links that they use, in places of all peers.
     std::vector<Edge> links() const;
+    /// Whether there is a record of that member of the current epoch.
+    bool is_known(Index peer) const {
+        return find(peer, own_.committed.members[static_cast<std::size_t>(peer)]) != nullptr;
+    }
     /// A member's latest record. Throws RunError unless it is one of the current epoch.
     const wire::PeerRecord& member(Index peer) const;
     bool decided() const noexcept { return own_.stage == wire::Stage::decided; }

@@ -385,6 +385,14 @@ struct PeerNode::Parts {
         return true;
     }
 
+    /// Whether the reports of all members are here; they come before the decision, unless a connection broke in
+    /// between.
+    bool reported() const {
+        return std::all_of(members.begin(), members.end(), [&](Index k) {
+            return membership->is_known(k) && membership->member(k).report.has_value();
+        });
+    }
+
     PeerResult make_result() {
         PeerResult r;
         r.spec = options.spec;
@@ -407,9 +415,11 @@ struct PeerNode::Parts {
         double heldout_norm2 = 0;
         Index used = 0;
         for (const Index k : members) {
-            const wire::PeerReport& report = *membership->member(k).report;
             if (k == self) r.place = static_cast<Index>(r.members.size());
             r.members.push_back(name(k));
+        }
+        for (const Index k : reported() ? members : std::vector<Index>{}) {
+            const wire::PeerReport& report = *membership->member(k).report;
             r.rse_per_client.push_back(ratio(report.error2, report.norm2));
             r.personal_ranks.push_back(report.rank);
             error2 += report.error2;
@@ -422,8 +432,10 @@ struct PeerNode::Parts {
             r.seconds_max = std::max(r.seconds_max, report.seconds);
             r.seconds_sum += report.seconds;
         }
-        r.rse = ratio(error2, norm2);
-        if (options.spec.preparation.heldout > 0) r.rse_heldout = ratio(heldout_error2, heldout_norm2);
+        if (reported()) {
+            r.rse = ratio(error2, norm2);
+            if (options.spec.preparation.heldout > 0) r.rse_heldout = ratio(heldout_error2, heldout_norm2);
+        }
         r.numbers_per_link = used > 0 ? r.numbers_total / static_cast<double>(used) : 0;
         r.numbers_sent = output->report.numbers;
         r.messages_sent = messages_sent;
@@ -485,6 +497,7 @@ struct PeerNode::Parts {
             }
         }
         crash_point("peer-decided");
+        linger(options.link_deadline, [this] { return stopping || reported(); });
         result = make_result();
         if (options.deliver) options.deliver(*result);
         crash_point("peer-result-written");

@@ -71,6 +71,8 @@ class Party:
     def restart(self):
         self.process.wait()
         self.restarts += 1
+        if "peer" in self.command and "--force" not in self.command:
+            self.command.append("--force")  # whatever the process before may have written belongs to another job
         self.start()
 
     def signal(self, number):

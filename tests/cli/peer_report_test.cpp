@@ -49,6 +49,15 @@ TEST(PeerReport, HasTheFieldsOfASimulationAndWhoIsInIt) {
     for (const char* absent : {"rse_heldout", "rel_error_bound"}) EXPECT_FALSE(json.contains(absent)) << absent;
 }
 
+TEST(PeerReport, GivesNoErrorWhenAReportWasLost) {
+    net::PeerResult result = some_result();
+    result.rse.reset();
+    result.rse_per_client.clear();
+    result.personal_ranks.clear();
+    EXPECT_FALSE(cli::peer_json(result, "out").contains("rse"));
+    EXPECT_EQ(cli::peer_text(result, "out").find("relative error"), std::string::npos);
+}
+
 TEST(PeerReport, SaysWhoIsMissing) {
     const std::string text = cli::peer_text(some_result(), "out");
     EXPECT_NE(text.find("2 of 3; without b"), std::string::npos) << text;

@@ -499,7 +499,7 @@ TEST(MembershipTest, AnInformedMemberIsBelieved) {
         machine.receive({record}, now);
     };
     machine.receive(others, Time{1});
-    const auto own = [&] { return machine.news(1, 1).front(); };
+    const auto own = [&] { return machine.news(1, 100).back(); };
     const wire::Epoch first = own().proposal;
     ASSERT_GT(first.number, 0U);
     for (Index k = 1; k < 5; ++k)

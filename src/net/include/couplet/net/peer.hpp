@@ -21,7 +21,7 @@ struct PeerResult {
     Features features;
     Matrix<double> personal;
     std::optional<double> rel_error_bound;
-    double rse = 0;  ///< of all members together
+    std::optional<double> rse;  ///< of all members together; nothing when a member's report was lost, as the next
     std::optional<double> rse_heldout;
     std::vector<double> rse_per_client;  ///< in the order of the members, as the next
     std::vector<Index> personal_ranks;
