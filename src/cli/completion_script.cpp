@@ -148,7 +148,8 @@ std::string fish_completion(std::span<const CompletionNode> nodes) {
         if (node.path.empty()) continue;
         const std::size_t space = node.path.rfind(' ');
         const std::string pattern = space == std::string::npos ? " " + node.path : node.path;
-        text += fmt::format("            case {}\n                set verb {}\n", shell_word(pattern), shell_word(node.path));
+        text += fmt::format("            case {}\n                set verb {}\n", shell_word(pattern),
+                            shell_word(node.path));
     }
     text +=
         "        end\n    end\n    echo \"$verb\"\nend\n"
