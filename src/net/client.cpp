@@ -195,6 +195,15 @@ struct Client::Parts {
         if (const auto* refusal = std::get_if<wire::Refusal>(&message.body)) throw TurnedAway{refusal->reason};
         return message;
     }
+    /// A coordinator that refuses stops listening; why is still to be read.
+    void send(Connection& connection, const wire::Message& message) {
+        try {
+            send_message(connection, message);
+        } catch (const Disconnected&) {
+            receive(connection);
+            throw;
+        }
+    }
     [[noreturn]] static void unexpected(const wire::Message& message) {
         throw InputError({coordinator, fmt::format("{}", wire::to_string(message.kind())), "another message now", ""});
     }
@@ -202,7 +211,7 @@ struct Client::Parts {
     /// One connection from join to bye. True when the job is done. Throws Disconnected.
     bool attend(Connection& connection) {
         crash_point("connected");
-        send_message(connection, {{}, wire::Join{target.self.name, version()}});
+        send(connection, {{}, wire::Join{target.self.name, version()}});
         const wire::Message welcome = receive(connection);
         if (!std::holds_alternative<wire::Welcome>(welcome.body)) unexpected(welcome);
         if (reported && work->job() != welcome.route.job) return true;  // it is on to the next job
@@ -212,7 +221,7 @@ struct Client::Parts {
             work.emplace(welcome, x);
         }
         crash_point("hello-computed");
-        send_message(connection, work->hello());
+        send(connection, work->hello());
         crash_point("hello-sent");
         for (;;) {
             wire::Message message = receive(connection);
@@ -225,7 +234,7 @@ struct Client::Parts {
             const wire::Message* answer = work->answer(message);
             crash_point("answer-computed");
             if (answer == nullptr) continue;
-            send_message(connection, *answer);
+            send(connection, *answer);
             crash_point("answer-sent");
             log.info("sent", fmt::format("sent {}", wire::to_string(answer->kind())));
         }
@@ -238,7 +247,7 @@ struct Client::Parts {
         result.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
         if (options.deliver) options.deliver(result);
         crash_point("result-written");
-        send_message(connection, work->report());
+        send(connection, work->report());
         reported = true;
         crash_point("report-sent");
         const wire::Message bye = receive(connection);

@@ -106,6 +106,8 @@ bool Connection::read(v1::Frame& frame) { return parts_->stream->Read(&frame); }
 std::string Connection::reason() {
     Parts& parts = *parts_;
     if (!parts.reason) {
+        // The status comes after everything that was sent before it.
+        for (v1::Frame rest; parts.stream->Read(&rest);) continue;
         const grpc::Status status = parts.stream->Finish();
         parts.reason = status.ok() ? "the connection was closed" : status.error_message();
     }

@@ -282,8 +282,9 @@ TEST_F(ServerTest, CutsOffAClientThatStallsInAMessage) {
     send_head(connection, wire::Encoder(message).head());
     v1::Frame frame;
     EXPECT_FALSE(connection.read(frame)) << "the coordinator ends it";
-    const auto said = coordinator_->status().clients[1].last_refusal;
-    EXPECT_SAYS(said, "nothing for 0.5 s");
+    const auto said = [this] { return coordinator_->status().clients[1].last_refusal; };
+    for (int i = 0; i < 200 && said().empty(); ++i) std::this_thread::sleep_for(20ms);
+    EXPECT_SAYS(said(), "nothing for 0.5 s");
     // One that says nothing at all, and a socket that does not even shake hands.
     Connection silent(target("b"), {});
     ASSERT_TRUE(silent.open());
