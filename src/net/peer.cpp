@@ -130,6 +130,7 @@ struct PeerNode::Parts {
     std::vector<Arrived> early = {};  ///< of epochs whose commit is still on its way
     std::optional<PeerOutput> output = {};
     std::optional<PeerResult> result = {};
+    std::optional<RunError> misfit = {};
     std::map<Index, Clock::time_point> bulletin_at = {};
     std::map<Index, std::string> refusals = {};
     std::set<Index> heard_of = {};
@@ -224,8 +225,9 @@ struct PeerNode::Parts {
     std::uint64_t members_epoch = 0;
     std::vector<Index> members_of_epoch = {};
 
-    /// The data of all members must fit together, as in a simulation.
-    void check_members() const {
+    /// The data of all members must fit together, as in a simulation. All of them find the same when it does not, once
+    /// they know of the epoch: this peer stays until they do.
+    bool members_fit() {
         std::vector<Hello> hellos;
         for (const Index k : members) {
             const wire::PeerRecord& record = membership->member(k);
@@ -233,9 +235,11 @@ struct PeerNode::Parts {
         }
         try {
             start_job(options.spec.job, hellos);
+            return true;
         } catch (const InputError& error) {
-            throw RunError({"job", error.what(), "data that fits together",
-                            fmt::format("Clients count in this order: {}.", fmt::join(names(members), ", "))});
+            misfit = RunError({"job", error.what(), "data that fits together",
+                               fmt::format("Clients count in this order: {}.", fmt::join(names(members), ", "))});
+            return false;
         }
     }
 
@@ -254,7 +258,7 @@ struct PeerNode::Parts {
                              graph.nodes(), fmt::join(names(members), ", ")),
                  {{"epoch", epoch}, {"members", names(members)}});
         crash_point("peer-epoch");
-        check_members();
+        if (!members_fit()) return;
         const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
         work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place));
         for (Arrived& arrived : std::exchange(early, {})) take(std::move(arrived));
@@ -491,8 +495,9 @@ struct PeerNode::Parts {
                                 "time to finish it", "It can take part in the next job."});
             }
             turn();
-            if (membership->failure()) {
+            if (membership->failure() || misfit) {
                 linger(options.link_deadline / 4, [this] { return told(); });
+                if (misfit) throw RunError(*misfit);
                 fail();
             }
         }
