@@ -33,7 +33,12 @@ TEST_F(SpoolTest, ComesBackAsItArrived) {
     const auto& sent = std::get<Upload>(message().body);
     const auto& kept = std::get<Upload>(back.body);
     EXPECT_EQ(kept.norm2, sent.norm2);
-    EXPECT_TRUE(same_numbers(kept.block->dense(), sent.block->dense()));
+    const auto rows = [](const Upload& upload) {
+        Matrix<double> expanded(upload.block->rows(), upload.block->features().size());
+        upload.block->expand(expanded.view());
+        return expanded;
+    };
+    EXPECT_TRUE(same_numbers(rows(kept), rows(sent)));
     save_message(path("y"), message());
     EXPECT_EQ(read_text(path("x")), read_text(path("y")));
 }

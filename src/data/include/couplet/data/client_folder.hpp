@@ -8,9 +8,9 @@
 
 namespace couplet {
 
-/// All clients of a folder that write_clients() wrote, one below the other, with their labels (empty unless every client
-/// has some). Throws InputError for a folder without a manifest, a manifest of another making, and files that are
-/// missing or do not fit it, naming them.
+/// All clients of a folder that write_clients() wrote, one below the other, with their labels (empty unless every
+/// client has some). Throws InputError for a folder without a manifest, a manifest of another making, and files that
+/// are missing or do not fit it, naming them.
 Dataset read_clients(const std::filesystem::path& folder);
 
 /// Classes from a .npy file of one mode: int64, or floating point where every number is whole. Throws InputError for
