@@ -170,7 +170,7 @@ extern const Verb provision_verb{
         "name.",
     .examples =
         "couplet provision --coordinator localhost:7443 --clients a,b,c -o kits\n"
-        "couplet provision --network decentralized --peers a=:7001,b=:7002 -o peers\n"
+        "couplet provision --network decentralized --peers a=x:7001,b=y:7001 --graph ring -o peers\n"
         "couplet provision --add d -o kits\n"
         "couplet provision --rotate a -o kits\n"
         "couplet provision --revoke b -o kits",
