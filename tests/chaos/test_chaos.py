@@ -30,17 +30,18 @@ def expect_right(verdict, names):
     assert sorted(verdict["success"]) == sorted(names), verdict["reasons"]
 
 
-@pytest.mark.parametrize("flags", [["--rank", 3], ["--rank", 3, "--aggregate", "average"], ["--eps", 0.2, "--aggregate", "stack"]],
+@pytest.mark.parametrize("flags", [["--rank", 3], ["--rank", 3, "--aggregate", "average", "--consensus", "finite-time"],
+                                   ["--eps", 0.2, "--aggregate", "stack"]],
                          ids=["subspace", "average", "stack"])
 def test_eight_peers_give_the_bits_of_the_simulation(network, flags):
-    peers = network(federation.Peers, 1, "paper8", 8, flags, deadline=30.0, link_deadline=3.0)
+    peers = network(federation.Peers, 1, "paper8", 8, flags, deadline=120.0, link_deadline=10.0)
     peers.start()
     assert peers.wait() == []
     expect_right(peers.judge(), peers.names)
 
 
 def test_seven_finish_when_one_of_eight_is_killed(network):
-    peers = network(federation.Peers, 2, "paper8", 8, ["--rank", 3], deadline=30.0)
+    peers = network(federation.Peers, 2, "paper8", 8, ["--rank", 3], deadline=60.0, link_deadline=3.0)
     peers.start({"p8": "peer-sent:4"})
     assert peers.wait() == []
     verdict = peers.judge()
@@ -51,8 +52,9 @@ def test_seven_finish_when_one_of_eight_is_killed(network):
 
 
 def test_five_of_eight_finish_three_say_why_and_the_next_job_has_all(network, tmp_path):
-    peers = network(federation.Peers, 3, "paper8", 8, ["--rank", 3], deadline=7.0, gather=1.5)
+    peers = network(federation.Peers, 3, "paper8", 8, ["--rank", 3], deadline=60.0, link_deadline=3.0, gather=5.0)
     one, other = set(peers.names[:5]), set(peers.names[5:])
+    peers.give(other, 7.0)
     peers.proxy.cut(peers.proxy.between(one, other))
     peers.start()
     assert peers.wait() == []
@@ -63,6 +65,7 @@ def test_five_of_eight_finish_three_say_why_and_the_next_job_has_all(network, tm
     for name in other:
         assert "not reached: p1" in verdict["reasons"][name] and "more than half of 8 peers" in verdict["reasons"][name]
     peers.proxy.heal(peers.proxy.routes)
+    peers.give(other, 60.0)
     for party in peers.parties.values():
         party.output = tmp_path / "next" / party.name
         party.command[party.command.index("-o") + 1] = str(party.output)
@@ -75,7 +78,7 @@ def test_five_of_eight_finish_three_say_why_and_the_next_job_has_all(network, tm
 
 
 def test_twelve_peers_on_one_machine(network):
-    peers = network(federation.Peers, 4, "random:0.3", 12, ["--rank", 3], deadline=40.0, link_deadline=5.0)
+    peers = network(federation.Peers, 4, "random:0.3", 12, ["--rank", 3], deadline=120.0, link_deadline=10.0)
     peers.start()
     assert peers.wait() == []
     expect_right(peers.judge(), peers.names)

@@ -85,7 +85,8 @@ def peers_on(switch, folder, **options):
 
 def test_a_partition_of_real_links(switch, tmp_path):
     switch.plug(NAMES[3:], "two")
-    peers = peers_on(switch, tmp_path / "job", deadline=5.0, gather=1.2)
+    peers = peers_on(switch, tmp_path / "job", deadline=60.0, link_deadline=3.0, gather=4.0)
+    peers.give(NAMES[3:], 6.0)
     try:
         peers.start()
         assert peers.wait() == []
@@ -98,7 +99,7 @@ def test_a_partition_of_real_links(switch, tmp_path):
 
 
 def test_links_that_fail_in_the_middle_and_come_back(switch, tmp_path):
-    peers = peers_on(switch, tmp_path / "job", deadline=20.0, link_deadline=4.0)
+    peers = peers_on(switch, tmp_path / "job", deadline=60.0, link_deadline=10.0)
     try:
         peers.start()
         time.sleep(0.3)
@@ -117,7 +118,7 @@ def test_lost_packets(switch, tmp_path):
     cannot = switch.lose(5)
     if cannot:
         pytest.skip(f"this kernel cannot lose packets (tc netem): {cannot}")
-    peers = peers_on(switch, tmp_path / "job", deadline=40.0, link_deadline=6.0)
+    peers = peers_on(switch, tmp_path / "job", deadline=120.0, link_deadline=15.0)
     try:
         peers.start()
         assert peers.wait() == []
