@@ -170,8 +170,7 @@ extern const Verb provision_verb{
         "name.",
     .examples =
         "couplet provision --coordinator localhost:7443 --clients a,b,c -o kits\n"
-        "couplet provision --network decentralized --peers a=localhost:7001,b=localhost:7002,c=localhost:7003 --graph "
-        "ring -o peers\n"
+        "couplet provision --network decentralized --peers a=h:7,b=i:7 --graph path -o p\n"
         "couplet provision --add d -o kits\n"
         "couplet provision --rotate a -o kits\n"
         "couplet provision --revoke b -o kits",
