@@ -87,8 +87,8 @@ extern const Verb client_verb{
         "aggregate, seed, version, job, clients, members, missing, output.\n"
         "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this client's tensor.",
     .examples =
-        "couplet client --kit kits/a --data a.npy\n"
-        "couplet client --kit kits/a --data a.npy -o result --deadline 2h",
+        "couplet client --kit hospital-a --data a.npy\n"
+        "couplet client --kit hospital-a --data a.npy -o result --deadline 2h",
     .setup = setup};
 
 }  // namespace couplet::cli

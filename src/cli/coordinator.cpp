@@ -126,9 +126,9 @@ extern const Verb coordinator_verb{
         "output. No rse when a client did not report its own.\n"
         "-o: features.npz. Also in the kit: log.jsonl, and job with what a restart needs.",
     .examples =
-        "couplet coordinator --kit kits/coordinator --rank 20\n"
-        "couplet coordinator --kit kits/coordinator --eps 0.1 --min-clients 3 --deadline 10m\n"
-        "couplet coordinator --kit kits/coordinator --rank 20 --late merge",
+        "couplet coordinator --kit coordinator --rank 20\n"
+        "couplet coordinator --kit coordinator --eps 0.1 --min-clients 3 --deadline 10m\n"
+        "couplet coordinator --kit coordinator --rank 20 --late merge",
     .setup = setup};
 
 }  // namespace couplet::cli

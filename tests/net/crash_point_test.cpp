@@ -9,7 +9,7 @@ namespace {
 class CrashTest : public NetTest {
   protected:
     static std::vector<std::string> flags(const JobOptions& job) {
-        std::vector<std::string> words{"--rank", "3", "--deadline", "20s", "--force"};
+        std::vector<std::string> words{"--rank", "3", "--deadline", "60s", "--force"};
         if (job.aggregate == Aggregate::subspace) {
             words.insert(words.end(), {"--aggregate", "subspace", "--sketch", "random"});
         }
@@ -158,7 +158,7 @@ TEST_F(CrashTest, MemoryIsFlatInTheNumberOfClients) {
         for (std::uint64_t k = 0; k < clients; ++k) data.push_back(random_tensor<double>({16, 32768}, k + 1));
         const TestFederation federation(path("kits" + std::to_string(clients)), std::move(data));
         // Held before its end, so that its peak can be read.
-        Process lead = start_coordinator(federation, {"--rank", "16", "--eps1", "0", "--deadline", "30s"});
+        Process lead = start_coordinator(federation, {"--rank", "16", "--eps1", "0", "--deadline", "60s"});
         std::vector<std::future<void>> visits;
         for (std::size_t k = 0; k + 1 < clients; ++k) {
             visits.push_back(std::async(std::launch::async, [&federation, k] { attend(federation, k); }));

@@ -93,9 +93,13 @@ struct TestFederation {
             names.push_back(k < 26 ? std::string(1, static_cast<char>('a' + k)) : "c" + std::to_string(k));
         }
         provision_star(kits, {"127.0.0.1:" + std::to_string(free_port()), names, 30}, true);
-        for (std::size_t k = 0; k < data.size(); ++k) write_npy(file(k), data[k].view(), true);
     }
-    std::filesystem::path file(std::size_t k) const { return kits / (names[k] + ".npy"); }
+    /// Client k's data as a file, for a process.
+    std::filesystem::path file(std::size_t k) const {
+        const std::filesystem::path path = kits / (names[k] + ".npy");
+        if (!std::filesystem::exists(path)) write_npy(path, data[k].view(), true);
+        return path;
+    }
     Kit kit(const std::string& name) const { return load_kit(kits / name); }
     Kit coordinator() const { return kit("coordinator"); }
     std::shared_ptr<const Tensor<double>> tensor(std::size_t k) const {
@@ -136,14 +140,14 @@ inline bool same_numbers(const Matrix<double>& a, const Matrix<double>& b) {
 
 /// Client k in this process, over real sockets.
 inline ClientResult attend(const TestFederation& federation, std::size_t k, ClientOptions options = {}) {
-    if (!options.deadline) options.deadline = 20s;
+    if (!options.deadline) options.deadline = 60s;  // the machine may be busy
     Log log({}, {});
     Client client(federation.kit(federation.names[k]), federation.tensor(k), std::move(options), log);
     return client.run();
 }
 
 inline CoordinatorOptions job_options(const JobOptions& job) {
-    return {.spec = {resolve_job(job), {}}, .min_clients = {}, .deadline = 20s, .on_features = {}, .on_state = {}};
+    return {.spec = {resolve_job(job), {}}, .min_clients = {}, .deadline = 60s, .on_features = {}, .on_state = {}};
 }
 
 /// The real binary as a process of its own.
@@ -220,7 +224,7 @@ inline Process start_coordinator(const TestFederation& federation, std::vector<s
 inline Process start_client(const TestFederation& federation, std::size_t k,
                             const std::vector<std::string>& environment = {}, std::vector<std::string> flags = {}) {
     flags.insert(flags.begin(), {"client", "--kit", (federation.kits / federation.names[k]).string(), "--data",
-                                 federation.file(k).string(), "--json", "--deadline", "20s"});
+                                 federation.file(k).string(), "--json", "--deadline", "60s"});
     return Process(flags, federation.kits / (federation.names[k] + ".out"), environment);
 }
 
