@@ -18,8 +18,7 @@ class UsageTest : public CliTest {
 TEST_F(UsageTest, UnknownVerbs) {
     const std::string verbs =
         "decompose, ranks, reconstruct, info, round, add, dot, norm, data, simulate, project, provision, coordinator, "
-        "client, "
-        "status, completion";
+        "client, peer, status, completion";
     expect({"decompos", "X.npy", "--eps", "0.1"}, "couplet: 'decompos': no such verb; expected one of " + verbs +
                                                       ". Did you mean decompose? See couplet --help.");
     expect({"--json", "rnaks"},
