@@ -129,9 +129,9 @@ extern const Verb peer_verb{
         "(names), links (pairs of members, from 1), place (of this peer), restarts, messages_sent, job, output.\n"
         "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this peer's tensor.",
     .examples =
-        "couplet peer --kit peers/a --data a.npy --rank 20\n"
-        "couplet peer --kit peers/a --data a.npy --rank 20 --deadline 10m -o result\n"
-        "couplet peer --kit peers/a --data a.npy --aggregate stack --eps 0.1",
+        "couplet peer --kit p/a --data a.npy --rank 20\n"
+        "couplet peer --kit p/a --data a.npy --rank 20 --deadline 10m -o result\n"
+        "couplet peer --kit p/a --data a.npy --aggregate stack --eps 0.1",
     .setup = setup};
 
 }  // namespace couplet::cli

@@ -30,6 +30,19 @@ TEST_F(ProvisionVerbTest, MakesKitsAndChangesThem) {
     EXPECT_NE(get("kits/coordinator/kit.toml").find("[\"a\", \"b\", \"c\"]"), std::string::npos);
 }
 
+TEST_F(ProvisionVerbTest, MakesAKitForEveryPeer) {
+    const Outcome made = provision({"--network", "decentralized", "--peers",
+                                    "a=localhost:7001,b=localhost:7002,c=host:7003", "--graph", "path", "--json"});
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(made.json()["peers"], Json({"a", "b", "c"}));
+    EXPECT_EQ(made.json()["graph"], "path");
+    EXPECT_EQ(shell("ls kits"), "a\nb\nc\nca\n");
+    EXPECT_NE(get("kits/b/kit.toml").find("links = [[1, 2], [2, 3]]"), std::string::npos);
+    EXPECT_NE(shell("openssl x509 -in kits/a/cert.pem -noout -text").find("/peer/a"), std::string::npos);
+    EXPECT_EQ(provision({"--revoke", "b"}).status, 0);
+    EXPECT_EQ(shell("grep -hc ' b' kits/a/revoked.txt kits/c/revoked.txt"), "1\n1\n");
+}
+
 TEST_F(ProvisionVerbTest, RefusesWhatMakesNoSense) {
     const auto refused = [&](const std::vector<std::string>& arguments, const std::string& message) {
         const Outcome run = provision(arguments);
@@ -37,6 +50,10 @@ TEST_F(ProvisionVerbTest, RefusesWhatMakesNoSense) {
         EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
     };
     refused({}, "--coordinator: missing");
+    refused({"--network", "decentralized", "--peers", "a"}, "NAME=HOST:PORT");
+    refused({"--network", "decentralized", "--peers", "a=h:1"}, "at least two");
+    refused({"--network", "decentralized", "--peers", "a=h:1,b=h:2", "--clients", "a"}, "--clients");
+    refused({"--coordinator", "h:1", "--clients", "a", "--graph", "ring"}, "--graph");
     refused({"--coordinator", "localhost", "--clients", "a"}, "HOST:PORT");
     refused({"--coordinator", "localhost:1", "--clients", "A"}, "lower-case");
     refused({"--add", "a"}, "no such file");
