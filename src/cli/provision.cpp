@@ -21,7 +21,7 @@ struct Options {
     std::string coordinator;
     std::vector<std::string> clients;
     std::vector<std::string> peers;
-    std::string graph;
+    std::string graph = "complete";
     std::string add;
     std::string rotate;
     std::string revoke;
@@ -56,10 +56,6 @@ std::vector<net::PeerAddress> parse_peers(const std::vector<std::string>& texts)
 
 void make_peers(const CLI::App& app, const Options& options, const Session& session, Json json) {
     refuse_given(app, {"--coordinator", "--clients"}, "--network decentralized", "it with --network star only");
-    if (options.graph.empty()) {
-        throw InputError({"--graph", "missing", "who talks to whom",
-                          "For example: --graph ring; complete, star, path, grid, random:S, paper8 or file:PATH"});
-    }
     const auto peers = parse_peers(options.peers);
     net::provision_peers(options.output, {peers, options.graph, session.seed(), static_cast<int>(options.days)},
                          session.force());
@@ -138,7 +134,8 @@ Action setup(CLI::App& app) {
            "--graph", options->graph,
            "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S, drawn with "
            "--seed), paper8, or file:PATH with two numbers a line")
-        ->type_name("GRAPH");
+        ->type_name("GRAPH")
+        ->default_str("complete");
     app.add_option("--add", options->add, "One more client for a federation made before")->type_name("NAME");
     app.add_option("--rotate", options->rotate, "New key and certificate for a party; the old one is revoked")
         ->type_name("NAME");
@@ -170,7 +167,7 @@ extern const Verb provision_verb{
         "name.",
     .examples =
         "couplet provision --coordinator localhost:7443 --clients a,b,c -o kits\n"
-        "couplet provision --network decentralized --peers a=x:7001,b=y:7001 --graph ring -o peers\n"
+        "couplet provision --network decentralized --peers a=h:7001,b=i:7001 -o p\n"
         "couplet provision --add d -o kits\n"
         "couplet provision --rotate a -o kits\n"
         "couplet provision --revoke b -o kits",

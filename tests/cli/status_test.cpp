@@ -10,7 +10,7 @@ TEST_F(StatusVerbTest, ShowsAJobThatWaits) {
     const pid_t lead = coordinator({"--rank", "3"});
     const pid_t a = client("a");
     Json json;
-    for (int i = 0; i < 200 && (json.is_null() || json["clients"][0]["state"] != "joined"); ++i) {
+    for (int i = 0; i < 200 && (json.is_null() || json["waiting"] != Json({"b"})); ++i) {
         const Outcome run = couplet({"status", "--kit", "kits/coordinator", "--json"});
         if (run.status == 0) json = run.json();
     }

@@ -33,7 +33,7 @@ struct Owner {
 
     template <class F>
     bool soon(F happens) {
-        for (int i = 0; i < 1000; ++i) {
+        for (int i = 0; i < 6000; ++i) {
             {
                 const std::lock_guard lock(mutex);
                 if (happens(*this)) return true;
