@@ -8,6 +8,8 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 
+#include <map>
+#include <mutex>
 #include <semaphore>
 
 #include "couplet/core/error.hpp"
@@ -100,13 +102,36 @@ class WatchedStream final : public FrameStream {
     std::atomic<bool> stalled_{false};
 };
 
+/// Each client's stream. A newer one ends the older, which may be waiting for an answer that will never come.
+class Seats {
+  public:
+    void take(const std::string& name, grpc::ServerContext& context) {
+        const std::lock_guard lock(mutex_);
+        auto& sitting = seats_[name];
+        if (sitting != nullptr) sitting->TryCancel();
+        sitting = &context;
+    }
+    void leave(const std::string& name, const grpc::ServerContext& context) {
+        const std::lock_guard lock(mutex_);
+        const auto at = seats_.find(name);
+        if (at != seats_.end() && at->second == &context) seats_.erase(at);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, grpc::ServerContext*> seats_;
+};
+
 /// One client's visit.
 class Visit {
   public:
-    Visit(Room& room, WatchedStream& stream, grpc::ServerContext& context, std::string name, wire::Limits limits)
-        : room_(room), stream_(stream), context_(context), name_(std::move(name)), limits_(limits) {}
+    Visit(Room& room, Seats& seats, WatchedStream& stream, grpc::ServerContext& context, std::string name,
+          wire::Limits limits)
+        : room_(room), seats_(seats), stream_(stream), context_(context), name_(std::move(name)), limits_(limits) {}
     ~Visit() {
-        if (entered_) room_.leave(ticket_);
+        if (!entered_) return;
+        seats_.leave(name_, context_);
+        room_.leave(ticket_);
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
@@ -116,6 +141,7 @@ class Visit {
         const auto join = receive<wire::Join>();
         ticket_ = room_.enter(name_, std::get<wire::Join>(join.body));
         entered_ = true;
+        seats_.take(name_, context_);
         send(room_.welcome(ticket_));
         crash_point("welcomed");
         stream_.expect_at_leisure();
@@ -174,6 +200,7 @@ class Visit {
     }
 
     Room& room_;
+    Seats& seats_;
     WatchedStream& stream_;
     grpc::ServerContext& context_;
     std::string name_;
@@ -202,7 +229,7 @@ class FederationService final : public v1::Federation::Service {
             }
             // The client waits for it, to look at our certificate before it says anything.
             raw->SendInitialMetadata();
-            return Visit(room_, stream, *context, caller.name, limits_).attend();
+            return Visit(room_, seats_, stream, *context, caller.name, limits_).attend();
         } catch (const InputError& error) {
             return turn_away(stream, caller.name, error.what());
         } catch (const Disconnected&) {
@@ -271,6 +298,7 @@ class FederationService final : public v1::Federation::Service {
     Doorman doorman_;
     Watchdog watchdog_;
     Slots slots_{chunks_at_once};
+    Seats seats_;
 };
 
 void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
