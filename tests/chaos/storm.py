@@ -146,7 +146,10 @@ def outcome(verdict: dict, parties: int) -> str:
 def run_job(seed: int, folder: pathlib.Path, keep: bool, fault: str = "", kind: str = "") -> dict:
     here = folder / f"job-{seed}"
     shutil.rmtree(here, ignore_errors=True)
-    verdict = Storm(seed, here, fault, kind).run()
+    try:
+        verdict = Storm(seed, here, fault, kind).run()
+    except Exception as error:
+        raise RuntimeError(f"job {seed} in {here}") from error
     if not verdict["wrong"] and not keep:
         shutil.rmtree(here, ignore_errors=True)
     return verdict

@@ -85,7 +85,7 @@ def test_twelve_peers_on_one_machine(network):
 
 
 # Of the long version's jobs, those that end quickly whatever happens: one per fault, both networks in turn.
-@pytest.mark.parametrize("seed", [1, 3, 4, 8, 10, 17, 18, 20])
+@pytest.mark.parametrize("seed", [3, 8, 10, 17, 18, 20])
 def test_storm(seed, tmp_path):
     verdict = storm.run_job(seed, tmp_path, keep=True)
     assert not verdict["wrong"], verdict["reasons"]
