@@ -33,7 +33,7 @@ TEST_F(SpoolTest, ComesBackAsItArrived) {
     const auto& sent = std::get<Upload>(message().body);
     const auto& kept = std::get<Upload>(back.body);
     EXPECT_EQ(kept.norm2, sent.norm2);
-    EXPECT_TRUE(same_numbers(kept.block->dense(), sent.block->dense()));
+    EXPECT_TRUE(same_bits(kept.block->train(), sent.block->train()));
     save_message(path("y"), message());
     EXPECT_EQ(read_text(path("x")), read_text(path("y")));
 }
