@@ -30,7 +30,8 @@ TEST_F(SpoolTest, ComesBackAsItArrived) {
     write("x", true);
     const wire::Message back = load_message(path("x"), "client a");
     EXPECT_EQ(back.route, message().route);
-    const auto& sent = std::get<Upload>(message().body);
+    const wire::Message original = message();
+    const auto& sent = std::get<Upload>(original.body);
     const auto& kept = std::get<Upload>(back.body);
     EXPECT_EQ(kept.norm2, sent.norm2);
     EXPECT_TRUE(same_bits(kept.block->train(), sent.block->train()));
