@@ -65,6 +65,7 @@ void Link::close() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     if (cancel_) cancel_();
+    for (const auto* cancel : greeting_) (*cancel)();
     changed_.notify_all();
 }
 
@@ -124,23 +125,56 @@ void Link::end(std::uint64_t generation) {
     changed_.notify_all();
 }
 
-bool Link::speak(FrameStream& stream, bool opened_here, const std::function<void()>& cancel) {
-    std::uint64_t generation = 0;
-    const auto greet = [&] {
+/// Makes a connection known to close() before it stands.
+class Link::Greeting {
+  public:
+    Greeting(Link& link, const std::function<void()>& cancel) : link_(link), cancel_(cancel) {
+        const std::lock_guard lock(link_.mutex_);
+        if (link_.closing_) throw Disconnected{};
+        link_.greeting_.push_back(&cancel_);
+    }
+    ~Greeting() {
+        const std::lock_guard lock(link_.mutex_);
+        std::erase(link_.greeting_, &cancel_);
+    }
+    Greeting(const Greeting&) = delete;
+    Greeting& operator=(const Greeting&) = delete;
+
+  private:
+    Link& link_;
+    const std::function<void()>& cancel_;
+};
+
+std::uint64_t Link::greet(FrameStream& stream, bool opened_here, const std::function<void()>& cancel) {
+    const auto say = [&] {
         std::unique_lock lock(mutex_);
         const wire::Message greeting = message(ledger_.greeting(settings_.job, settings_.version));
         lock.unlock();
         send_message(stream, greeting);
     };
+    if (opened_here) say();
+    const wire::Greeting theirs = receive_greeting(stream);
+    // The end that was called answers once the connection before this one can count no more arrivals.
+    const std::uint64_t generation = begin(theirs, cancel);
     try {
-        if (opened_here) greet();
-        // The end that was called answers once the connection before this one can count no more arrivals.
-        generation = begin(receive_greeting(stream), cancel);
-        if (!opened_here) greet();
+        if (!opened_here) say();
     } catch (const Disconnected&) {
-        if (generation != 0) end(generation);
-        return generation != 0;
+        end(generation);
+        throw;
     }
+    return generation;
+}
+
+bool Link::speak(FrameStream& stream, bool opened_here, const std::function<void()>& cancel,
+                 const std::function<void()>& greeted) {
+    std::uint64_t generation = 0;
+    try {
+        const Greeting visible(*this, cancel);
+        generation = greet(stream, opened_here, cancel);
+    } catch (const Disconnected&) {
+        return false;
+    }
+    greeted();
     crash_point("peer-greeted");
     std::thread writer([&] {
         try {

@@ -38,9 +38,12 @@ class Link {
     Link(std::string name, wire::Incarnation own, LinkSettings settings, LinkEvents events);
 
     /// Speaks over a connection until it ends: greets, then reads in this thread and writes in another. The end that
-    /// opened it greets first. `cancel` must make reads and writes of the stream fail, from any thread. A connection
-    /// that begins ends the one before. Returns true when the other end was greeted.
-    bool speak(FrameStream& stream, bool opened_here, const std::function<void()>& cancel);
+    /// opened it greets first. `cancel` must make reads and writes of the stream fail, from any thread; `greeted` is
+    /// called when both ends have greeted: until then the caller must see to it that it does not take for ever. A
+    /// connection that begins ends the one before. Returns true when the other end was greeted. Throws InputError for
+    /// another job.
+    bool speak(FrameStream& stream, bool opened_here, const std::function<void()>& cancel,
+               const std::function<void()>& greeted);
 
     void post(std::shared_ptr<const wire::Message> message);
     /// Ends the connection, if there is one.
@@ -65,7 +68,10 @@ class Link {
     wire::Message message(wire::Body body) const {
         return {{wire::protocol_version, settings_.id, 0, 0}, std::move(body)};
     }
+    class Greeting;
     wire::Greeting receive_greeting(FrameStream& stream) const;
+    /// Returns the number of the connection. Throws Disconnected.
+    std::uint64_t greet(FrameStream& stream, bool opened_here, const std::function<void()>& cancel);
     std::uint64_t begin(const wire::Greeting& theirs, const std::function<void()>& cancel);
     void end(std::uint64_t generation);
     void read(FrameStream& stream, std::uint64_t generation);
@@ -80,8 +86,9 @@ class Link {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     LinkLedger ledger_;
-    std::uint64_t generation_ = 0;  ///< counts connections
-    std::function<void()> cancel_;  ///< of the one that stands
+    std::uint64_t generation_ = 0;                        ///< counts connections
+    std::function<void()> cancel_;                        ///< of the one that stands
+    std::vector<const std::function<void()>*> greeting_;  ///< the same of those that have not come so far
     bool closing_ = false;
     Clock::time_point changed_at_ = Clock::now();
     Clock::time_point heard_at_ = {};

@@ -99,21 +99,21 @@ class Dialer {
         const auto stub = v1::Peering::NewStub(channel);
         grpc::ClientContext context;
         const auto stream = stub->Link(&context);
-        const auto cancel = [&context] { context.TryCancel(); };
+        const std::function<void()> cancel = [&context] { context.TryCancel(); };
         // A neighbour that accepts and then says nothing.
         watchdog_.arm(this, patience_, cancel);
         stream->WaitForInitialMetadata();
-        watchdog_.disarm(this);
         bool greeted = false;
         std::exception_ptr failed;
         try {
             if (is_neighbour(context)) {
                 GrpcStream frames(*stream);
-                greeted = link_.speak(frames, true, cancel);
+                greeted = link_.speak(frames, true, cancel, [this] { watchdog_.disarm(this); });
             }
         } catch (const InputError&) {
             failed = std::current_exception();
         }
+        watchdog_.disarm(this);
         context.TryCancel();
         stream->Finish();
         if (failed) std::rethrow_exception(failed);
@@ -154,14 +154,13 @@ class PeeringService final : public v1::Peering::Service {
 
     grpc::Status Link(grpc::ServerContext* context, grpc::ServerReaderWriter<v1::Frame, v1::Frame>* stream) override {
         GrpcStream frames(*stream);
-        const auto cancel = [context] { context->TryCancel(); };
+        const std::function<void()> cancel = [context] { context->TryCancel(); };
         try {
             net::Link& link = let_in(*context);
             // The other end waits for it, to look at our certificate before it says anything.
             watchdog_.arm(&frames, patience_, cancel);
             stream->SendInitialMetadata();
-            Watched watched(frames, watchdog_);
-            link.speak(watched, false, cancel);
+            link.speak(frames, false, cancel, [&] { watchdog_.disarm(&frames); });
             watchdog_.disarm(&frames);
             return grpc::Status::OK;
         } catch (const InputError& error) {
@@ -177,22 +176,6 @@ class PeeringService final : public v1::Peering::Service {
     }
 
   private:
-    /// The greeting must come in time; afterwards the owner of the link watches it.
-    class Watched final : public FrameStream {
-      public:
-        Watched(FrameStream& stream, Watchdog& watchdog) : stream_(stream), watchdog_(watchdog) {}
-        bool write(const v1::Frame& frame) override {
-            if (!std::exchange(greeted_, true)) watchdog_.disarm(&stream_);
-            return stream_.write(frame);
-        }
-        bool read(v1::Frame& frame) override { return stream_.read(frame); }
-
-      private:
-        FrameStream& stream_;
-        Watchdog& watchdog_;
-        bool greeted_ = false;
-    };
-
     net::Link& let_in(const grpc::ServerContext& context) {
         const auto certificate = peer_certificate(*context.auth_context());
         if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a peer", ""});

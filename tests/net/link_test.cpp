@@ -90,7 +90,7 @@ class Line {
         const auto speak = [this, cancel](Link& link, Pipe& in, Pipe& out, bool opened) {
             End end(in, out);
             try {
-                link.speak(end, opened, cancel);
+                link.speak(end, opened, cancel, [] {});
             } catch (const InputError& error) {
                 said = error.what();
                 cancel();
@@ -187,6 +187,24 @@ TEST(LinkTest, ARestartedProcessGetsNothingOfTheOneBefore) {
     a.link.post(numbered(8));
     ASSERT_TRUE(soon([&] { return again.count() == 1; }));
     EXPECT_EQ(again.steps.front(), 8U);
+}
+
+/// A neighbour behind a partition takes the greeting and answers nothing: that must not keep anybody from ending.
+TEST(LinkTest, ClosingEndsAConnectionThatNeverGreets) {
+    Side a(1, "job");
+    Pipe in;
+    Pipe out;
+    std::atomic<bool> greeted = false;
+    auto speaking = std::async(std::launch::async, [&] {
+        End end(in, out);
+        return a.link.speak(
+            end, true, [&] { in.close(); }, [&] { greeted = true; });
+    });
+    v1::Frame frame;
+    ASSERT_TRUE(out.take(frame)) << "its greeting";
+    a.link.close();
+    EXPECT_FALSE(speaking.get());
+    EXPECT_FALSE(greeted);
 }
 
 TEST(LinkTest, WhatIsPostedBeforeTheFirstGreetingIsForNobody) {
