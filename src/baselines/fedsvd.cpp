@@ -84,18 +84,7 @@ SimulationResult run_fedsvd(const ClientSource& source, SimulationOptions option
         features = unmask_features(masked_rows, features_mask, shape, bonds);
     }
     for (double& own : run.client_seconds_) own += seconds;
-    std::vector<PersonalFit> fits(clients.size());
-    run.for_clients(
-        "refit",
-        [&](Index k) {
-            const auto at = static_cast<std::size_t>(k);
-            fits[at] = refit(clients[at].training->view(), features);
-        },
-        [&](Index k) {
-            const auto at = static_cast<std::size_t>(k);
-            run.book(k, clients[at], fits[at], features);
-            result.personal_ranks.push_back(features.train.left_rank());
-        });
+    run.refit_all(clients, features);
     traffic.store(result, run.clients());
     result.rounds = 2;
     result.features = std::move(features);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/markup.hpp"
 #include "couplet/experiments/chart.hpp"
 #include "couplet/experiments/reasons.hpp"
 #include "couplet/experiments/scale.hpp"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "couplet/core/markup.hpp"
+
 namespace couplet {
 namespace {
 
@@ -37,32 +39,6 @@ std::string outline(Marker marker) {
 }
 
 }  // namespace
-
-std::string escape_markup(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                result += "&amp;";
-                break;
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            case '\'':
-                result += "&#39;";
-                break;
-            default:
-                result += c;
-        }
-    }
-    return result;
-}
 
 std::string path_point(double x, double y) { return fmt::format("{:.2f},{:.2f} ", x, y); }
 

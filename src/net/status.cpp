@@ -5,37 +5,12 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/markup.hpp"
 
 namespace couplet::net {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                result += "&amp;";
-                break;
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            case '\'':
-                result += "&#39;";
-                break;
-            default:
-                result += c;
-        }
-    }
-    return result;
-}
 
 std::string bytes_text(double bytes) {
     if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
@@ -57,8 +32,8 @@ constexpr const char* page_style =
 
 std::string client_row(const ClientStatus& client) {
     return fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(client.name),
-        escaped(client.last_refusal.empty() ? client.state : client.state + "; refused: " + client.last_refusal),
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape_markup(client.name),
+        escape_markup(client.last_refusal.empty() ? client.state : client.state + "; refused: " + client.last_refusal),
         client.rows ? std::to_string(*client.rows) : "", bytes_text(client.bytes_up), bytes_text(client.bytes_down),
         client.rse ? fmt::format("{:.6g}", *client.rse) : "");
 }
@@ -167,7 +142,7 @@ std::string status_page(const StatusReport& status, const std::vector<std::strin
     std::string rows;
     for (const ClientStatus& client : status.clients) rows += client_row(client);
     std::string lines;
-    for (const std::string& line : log) lines += escaped(line) + "\n";
+    for (const std::string& line : log) lines += escape_markup(line) + "\n";
     const std::string waiting = waiting_text(status);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -180,8 +155,9 @@ std::string status_page(const StatusReport& status, const std::vector<std::strin
         "{7}</table>\n<h2>Log</h2>\n<pre id=\"log\">{8}</pre>\n"
         "<p>couplet {9}; also: <a href=\"/status.json\">status.json</a>, <a href=\"/metrics\">metrics</a></p>\n"
         "</body></html>\n",
-        escaped(status.phase), page_style, escaped(status.job), escaped(status.aggregate), status.attempt, status.round,
-        escaped(waiting.empty() ? "Waiting for nobody." : waiting), rows, lines, escaped(status.version));
+        escape_markup(status.phase), page_style, escape_markup(status.job), escape_markup(status.aggregate),
+        status.attempt, status.round, escape_markup(waiting.empty() ? "Waiting for nobody." : waiting), rows, lines,
+        escape_markup(status.version));
 }
 
 }  // namespace couplet::net

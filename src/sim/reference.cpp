@@ -97,19 +97,8 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
         features = features_of(all.view(), reference_bonds(job, all.shape().order()));
         report(options.progress, "decompose", 1, 1);
     }
-    std::vector<PersonalFit> fits(clients.size());
-    run.for_clients(
-        "refit",
-        [&](Index k) {
-            const auto at = static_cast<std::size_t>(k);
-            fits[at] = refit(clients[at].training->view(), features);
-        },
-        [&](Index k) {
-            const auto at = static_cast<std::size_t>(k);
-            run.book(k, clients[at], fits[at], features);
-            result.personal_ranks.push_back(features.train.left_rank());
-            traffic.up(static_cast<double>(clients[at].training->size()));
-        });
+    run.refit_all(clients, features);
+    for (const PreparedClient& client : clients) traffic.up(static_cast<double>(client.training->size()));
     traffic.down(static_cast<double>(features.train.parameters()), run.clients());
     traffic.store(result, run.clients());
     result.rounds = 2;

@@ -6,6 +6,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/ctt/refit.hpp"
 #include "couplet/sim/run.hpp"
 
 namespace couplet {
@@ -56,6 +57,21 @@ void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFi
     heldout_error2_ += heldout.error2 / scale2;
     heldout_norm2_ += heldout.norm2 / scale2;
     if (options_.on_personal) options_.on_personal(k, scaled_back(fit.personal, client.scale));
+}
+
+void SimulationRun::refit_all(const std::vector<PreparedClient>& clients, const Features& features) {
+    std::vector<PersonalFit> fits(clients.size());
+    for_clients(
+        "refit",
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            fits[at] = refit(clients[at].training->view(), features);
+        },
+        [&](Index k) {
+            const auto at = static_cast<std::size_t>(k);
+            book(k, clients[at], fits[at], features);
+            result_.personal_ranks.push_back(features.train.left_rank());
+        });
 }
 
 SimulationResult SimulationRun::finish() {

@@ -15,6 +15,7 @@
 #include "federation.pb.h"
 #include "payload_reader.hpp"
 #include "peer_convert.hpp"
+#include "shared_fields.hpp"
 
 namespace couplet::wire {
 namespace {
@@ -80,11 +81,8 @@ v1::SumRequest to_proto(const SumRequest& request) {
 }
 
 v1::Upload to_proto(const Upload& upload) {
-    const FeatureBlock& block = upload.block.get();
     v1::Upload p;
-    put(p.mutable_modes(), block.features().sizes());
-    if (!block.is_dense()) put(p.mutable_ranks(), block.train().ranks());
-    p.set_block_rows(static_cast<std::uint64_t>(block.rows()));
+    put_block(p, upload.block.get());
     p.set_rows(static_cast<std::uint64_t>(upload.rows));
     p.set_norm2(upload.norm2);
     p.set_svd_tail2(upload.svd_tail2);
@@ -112,12 +110,7 @@ v1::Features to_proto(const FeaturesMessage& message) {
 
 v1::Report to_proto(const Report& report) {
     v1::Report p;
-    p.set_rank(static_cast<std::uint64_t>(report.rank));
-    p.set_error2(report.error2);
-    p.set_norm2(report.norm2);
-    p.set_heldout_error2(report.heldout_error2);
-    p.set_heldout_norm2(report.heldout_norm2);
-    p.set_seconds(report.seconds);
+    put_fit(p, report);
     return p;
 }
 
@@ -139,12 +132,7 @@ v1::State to_proto(const MergeState& state) {
     v1::State p;
     put(p.mutable_modes(), state.block.features().sizes());
     put(p.mutable_ranks(), state.block.train().ranks());
-    p.set_clients(static_cast<std::uint64_t>(state.ledger.clients));
-    p.set_rows(static_cast<std::uint64_t>(state.ledger.rows));
-    p.set_norm2(state.ledger.norm2);
-    p.set_svd_tail2(state.ledger.svd_tail2);
-    p.set_tt_tail2(state.ledger.tt_tail2);
-    p.set_used2(state.ledger.used2);
+    put_ledger(p, state.ledger);
     return p;
 }
 
@@ -171,21 +159,6 @@ struct BodyWriter {
 };
 
 // ---- what a head promises
-
-Promise promise(const v1::Upload& p, const std::string& who) {
-    Promise result{Kind::upload, 0, modes_of(p.modes(), who), {}, to_index(p.block_rows(), who, "rows")};
-    if (p.ranks().empty()) {
-        if (result.rows < 1) refuse(who, "an upload without rows", "at least one");
-        result.numbers = checked_product(result.rows, result.modes.size());
-        return result;
-    }
-    result.ranks = ranks_of(p.ranks(), result.modes, who);
-    if (result.ranks.front() != result.rows) {
-        refuse(who, std::to_string(result.rows) + " rows", std::to_string(result.ranks.front()) + ", the first rank");
-    }
-    result.numbers = train_numbers(result.modes, result.ranks);
-    return result;
-}
 
 Promise promise(const v1::Features& p, const std::string& who) {
     Promise result{Kind::features, 0, modes_of(p.modes(), who), {}, 0};
@@ -230,7 +203,7 @@ Promise promise(const v1::Head& head, const std::string& who) {
         case v1::Head::kSumRequest:
             return promise(head.sum_request(), who);
         case v1::Head::kUpload:
-            return promise(head.upload(), who);
+            return promise_block(Kind::upload, "an upload", head.upload(), who);
         case v1::Head::kSumReply:
             return promise(head.sum_reply(), who);
         case v1::Head::kFeatures:
@@ -336,15 +309,9 @@ SumRequest from_proto(const v1::SumRequest& p, PayloadReader& payload, const std
 }
 
 Upload from_proto(const v1::Upload& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
-    const auto block = [&] {
-        if (!promised.ranks.empty())
-            return FeatureBlock(left_orthonormal(payload.cores(promised.modes, promised.ranks)));
-        Matrix<double> rows(promised.rows, promised.modes.size());
-        payload.read(rows.data(), rows.size());
-        return FeatureBlock(std::move(rows), promised.modes);
-    };
-    return {ArrivalGate::arrived(block()), to_index(p.rows(), who, "patients"), squares(p.norm2(), who, "squared norm"),
-            squares(p.svd_tail2(), who, "squared tail"), squares(p.tt_tail2(), who, "squared tail")};
+    return {ArrivalGate::arrived(read_block(promised, payload, left_orthonormal)), to_index(p.rows(), who, "patients"),
+            squares(p.norm2(), who, "squared norm"), squares(p.svd_tail2(), who, "squared tail"),
+            squares(p.tt_tail2(), who, "squared tail")};
 }
 
 SumReply from_proto(const v1::SumReply& p, const Promise& promised, PayloadReader& payload) {
@@ -370,15 +337,6 @@ FeaturesMessage from_proto(const v1::Features& p, const Promise& promised, Paylo
     return message;
 }
 
-Report from_proto(const v1::Report& p, const std::string& who) {
-    return {to_index(p.rank(), who, "rank"),
-            squares(p.error2(), who, "squared error"),
-            squares(p.norm2(), who, "squared norm"),
-            squares(p.heldout_error2(), who, "squared error"),
-            squares(p.heldout_norm2(), who, "squared norm"),
-            squares(p.seconds(), who, "seconds")};
-}
-
 std::vector<std::string> names(const google::protobuf::RepeatedPtrField<std::string>& values, const std::string& who) {
     if (values.size() > most_names) refuse(who, std::to_string(values.size()) + " names", "fewer");
     std::vector<std::string> result;
@@ -391,11 +349,8 @@ Bye from_proto(const v1::Bye& p, const std::string& who) {
 }
 
 MergeState from_proto(const v1::State& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
-    const Ledger ledger{to_index(p.clients(), who, "clients"),      to_index(p.rows(), who, "patients"),
-                        squares(p.norm2(), who, "squared norm"),    squares(p.svd_tail2(), who, "squared tail"),
-                        squares(p.tt_tail2(), who, "squared tail"), squares(p.used2(), who, "squared tail")};
     // As from a state file: nothing is claimed of the cores.
-    return {FeatureBlock(TensorTrain<double>(payload.cores(promised.modes, promised.ranks))), ledger};
+    return {FeatureBlock(TensorTrain<double>(payload.cores(promised.modes, promised.ranks))), ledger_of(p, who)};
 }
 
 Body body_of(const v1::Head& head, const Promise& promised, std::span<const std::byte> bytes, const std::string& who) {
@@ -418,7 +373,7 @@ Body body_of(const v1::Head& head, const Promise& promised, std::span<const std:
         case Kind::features:
             return from_proto(head.features(), promised, payload, who);
         case Kind::report:
-            return from_proto(head.report(), who);
+            return fit_of<Report>(head.report(), who);
         case Kind::bye:
             return from_proto(head.bye(), who);
         case Kind::refusal:

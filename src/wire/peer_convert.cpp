@@ -6,6 +6,7 @@
 #include "arrival_gate.hpp"
 #include "arrived_cores.hpp"
 #include "checks.hpp"
+#include "shared_fields.hpp"
 
 namespace couplet::wire {
 namespace {
@@ -24,12 +25,7 @@ v1::Epoch to_proto(const Epoch& epoch) {
 
 v1::PeerReport to_proto(const PeerReport& report) {
     v1::PeerReport p;
-    p.set_rank(static_cast<std::uint64_t>(report.rank));
-    p.set_error2(report.error2);
-    p.set_norm2(report.norm2);
-    p.set_heldout_error2(report.heldout_error2);
-    p.set_heldout_norm2(report.heldout_norm2);
-    p.set_seconds(report.seconds);
+    put_fit(p, report);
     p.set_numbers(report.numbers);
     p.set_bytes(report.bytes);
     p.set_links(static_cast<std::uint64_t>(report.links));
@@ -73,15 +69,11 @@ Epoch epoch_of(const v1::Epoch& p, const std::string& who) {
 }
 
 PeerReport report_of(const v1::PeerReport& p, const std::string& who) {
-    return {to_index(p.rank(), who, "rank"),
-            squares(p.error2(), who, "squared error"),
-            squares(p.norm2(), who, "squared norm"),
-            squares(p.heldout_error2(), who, "squared error"),
-            squares(p.heldout_norm2(), who, "squared norm"),
-            squares(p.seconds(), who, "seconds"),
-            squares(p.numbers(), who, "numbers"),
-            squares(p.bytes(), who, "bytes"),
-            to_index(p.links(), who, "links")};
+    auto report = fit_of<PeerReport>(p, who);
+    report.numbers = squares(p.numbers(), who, "numbers");
+    report.bytes = squares(p.bytes(), who, "bytes");
+    report.links = to_index(p.links(), who, "links");
+    return report;
 }
 
 PeerRecord record_of(const v1::PeerRecord& p, const std::string& who) {
@@ -140,23 +132,15 @@ v1::PeerBasis to_proto(const PeerBasis& basis) {
 
 v1::PeerMerge to_proto(const PeerMerge& merge) {
     const FeatureBlock& block = merge.state.block;
-    const Ledger& ledger = merge.state.ledger;
     v1::PeerMerge p;
-    put(p.mutable_modes(), block.features().sizes());
+    put_block(p, block);
+    put_ledger(p, merge.state.ledger);
     if (!block.is_dense()) {
         const TensorTrain<double>& train = block.train();
-        put(p.mutable_ranks(), train.ranks());
         bool left = true;
         for (Index n = 0; n + 1 < train.order(); ++n) left = left && train.orthogonality(n) == Orthogonality::left;
         p.set_left_orthonormal(left);
     }
-    p.set_block_rows(static_cast<std::uint64_t>(block.rows()));
-    p.set_clients(static_cast<std::uint64_t>(ledger.clients));
-    p.set_rows(static_cast<std::uint64_t>(ledger.rows));
-    p.set_norm2(ledger.norm2);
-    p.set_svd_tail2(ledger.svd_tail2);
-    p.set_tt_tail2(ledger.tt_tail2);
-    p.set_used2(ledger.used2);
     return p;
 }
 
@@ -180,18 +164,7 @@ Promise promise_of(const v1::PeerBasis& p, const std::string& who) {
 }
 
 Promise promise_of(const v1::PeerMerge& p, const std::string& who) {
-    Promise result{Kind::peer_merge, 0, modes_of(p.modes(), who), {}, to_index(p.block_rows(), who, "rows")};
-    if (p.ranks().empty()) {
-        if (result.rows < 1) refuse(who, "a merge without rows", "at least one");
-        result.numbers = checked_product(result.rows, result.modes.size());
-        return result;
-    }
-    result.ranks = ranks_of(p.ranks(), result.modes, who);
-    if (result.ranks.front() != result.rows) {
-        refuse(who, std::to_string(result.rows) + " rows", std::to_string(result.ranks.front()) + ", the first rank");
-    }
-    result.numbers = train_numbers(result.modes, result.ranks);
-    return result;
+    return promise_block(Kind::peer_merge, "a merge", p, who);
 }
 
 Greeting peer_body(const v1::Greeting& p, const std::string& who) {
@@ -214,22 +187,12 @@ PeerBasis peer_body(const v1::PeerBasis& p, PayloadReader& payload) {
 }
 
 PeerMerge peer_body(const v1::PeerMerge& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
-    const auto block = [&] {
-        if (promised.ranks.empty()) {
-            Matrix<double> rows(promised.rows, promised.modes.size());
-            payload.read(rows.data(), rows.size());
-            return FeatureBlock(std::move(rows), promised.modes);
-        }
-        auto cores = payload.cores(promised.modes, promised.ranks);
-        // What is claimed is checked; what is not claimed must not be known either, or the receiver would merge
-        // otherwise than the sender's simulation.
-        if (p.left_orthonormal()) return FeatureBlock(left_orthonormal(std::move(cores)));
-        return FeatureBlock(TensorTrain<double>(std::move(cores)));
+    // What is claimed is checked; what is not claimed must not be known either, or the receiver would merge otherwise
+    // than the sender's simulation.
+    const auto train = [&](std::vector<Tensor<double>> cores) {
+        return p.left_orthonormal() ? left_orthonormal(std::move(cores)) : TensorTrain<double>(std::move(cores));
     };
-    const Ledger ledger{to_index(p.clients(), who, "clients"),      to_index(p.rows(), who, "patients"),
-                        squares(p.norm2(), who, "squared norm"),    squares(p.svd_tail2(), who, "squared tail"),
-                        squares(p.tt_tail2(), who, "squared tail"), squares(p.used2(), who, "squared tail")};
-    return {{block(), ledger}};
+    return {{read_block(promised, payload, train), ledger_of(p, who)}};
 }
 
 Bulletin peer_body(const v1::Bulletin& p, const std::string& who) {

@@ -17,14 +17,7 @@ TEST_F(ClassificationTest, AccuraciesAreParts) {
     EXPECT_NE(find_category(result, "personal", "majority", "always the same class"), nullptr);
 }
 
-TEST_F(ClassificationTest, WithoutItsDataItSaysWhatIsMissing) {
-    Lab lab(tiny());
-    const std::vector<std::string> names{"classification"};
-    const ExperimentResult result = find_experiments(names).front()->run(lab);
-    EXPECT_TRUE(result.rows.empty());
-    ASSERT_EQ(result.absent.size(), 1U);
-    EXPECT_NE(result.absent.front().find("Kaggle"), std::string::npos);
-}
+TEST_F(ClassificationTest, WithoutItsDataItSaysWhatIsMissing) { expect_absent("classification"); }
 
 }  // namespace
 }  // namespace couplet

@@ -102,6 +102,16 @@ class LabTest : public ::testing::Test {
         return result;
     }
 
+    /// Without its file in the folder, an experiment says what is missing and where to get it.
+    void expect_absent(const std::string& name) const {
+        Lab lab(tiny());
+        const std::vector<std::string> names{name};
+        const ExperimentResult result = find_experiments(names).front()->run(lab);
+        EXPECT_TRUE(result.rows.empty());
+        ASSERT_EQ(result.absent.size(), 1U);
+        EXPECT_NE(result.absent.front().find("Kaggle"), std::string::npos);
+    }
+
     std::filesystem::path folder_;
 };
 

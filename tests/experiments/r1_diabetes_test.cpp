@@ -18,14 +18,7 @@ TEST_F(R1DiabetesTest, OursIsNeverWorseAndPeersSendTheFormula) {
     }
 }
 
-TEST_F(R1DiabetesTest, WithoutItsDataItSaysWhatIsMissing) {
-    Lab lab(tiny());
-    const std::vector<std::string> names{"r1_diabetes"};
-    const ExperimentResult result = find_experiments(names).front()->run(lab);
-    EXPECT_TRUE(result.rows.empty());
-    ASSERT_EQ(result.absent.size(), 1U);
-    EXPECT_NE(result.absent.front().find("Kaggle"), std::string::npos);
-}
+TEST_F(R1DiabetesTest, WithoutItsDataItSaysWhatIsMissing) { expect_absent("r1_diabetes"); }
 
 }  // namespace
 }  // namespace couplet

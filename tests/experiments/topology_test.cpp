@@ -19,14 +19,7 @@ TEST_F(TopologyTest, ExactConsensusForgetsTheGraph) {
               find_row(result, "numbers_total", "printed-dec", "S = 1", 2)->y.mean);
 }
 
-TEST_F(TopologyTest, WithoutItsDataItSaysWhatIsMissing) {
-    Lab lab(tiny());
-    const std::vector<std::string> names{"topology"};
-    const ExperimentResult result = find_experiments(names).front()->run(lab);
-    EXPECT_TRUE(result.rows.empty());
-    ASSERT_EQ(result.absent.size(), 1U);
-    EXPECT_NE(result.absent.front().find("Kaggle"), std::string::npos);
-}
+TEST_F(TopologyTest, WithoutItsDataItSaysWhatIsMissing) { expect_absent("topology"); }
 
 }  // namespace
 }  // namespace couplet

@@ -17,14 +17,7 @@ TEST_F(VariancesTest, PartsOfTheSum) {
     EXPECT_EQ(rows_of(result, "mode3").size(), 3U * 24U);
 }
 
-TEST_F(VariancesTest, WithoutItsDataItSaysWhatIsMissing) {
-    Lab lab(tiny());
-    const std::vector<std::string> names{"variances"};
-    const ExperimentResult result = find_experiments(names).front()->run(lab);
-    EXPECT_TRUE(result.rows.empty());
-    ASSERT_EQ(result.absent.size(), 1U);
-    EXPECT_NE(result.absent.front().find("Kaggle"), std::string::npos);
-}
+TEST_F(VariancesTest, WithoutItsDataItSaysWhatIsMissing) { expect_absent("variances"); }
 
 }  // namespace
 }  // namespace couplet

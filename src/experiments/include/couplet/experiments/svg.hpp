@@ -7,9 +7,6 @@
 
 namespace couplet {
 
-/// Text fit for HTML and SVG, inside elements and attributes.
-std::string escape_markup(std::string_view text);
-
 enum class Anchor { start, middle, end };
 
 /// A drawing in the making. Colours come from classes of the page's style sheet, so that one sheet serves light, dark

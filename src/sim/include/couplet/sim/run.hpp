@@ -39,6 +39,8 @@ class SimulationRun {
     void book(Index k, const PreparedClient& client, const PersonalFit& fit, const Features& features);
     /// The same with held-out patients fitted by the caller.
     void book(Index k, const PreparedClient& client, const PersonalFit& fit, const PersonalFit& heldout);
+    /// Fits the features to every client and books the fits.
+    void refit_all(const std::vector<PreparedClient>& clients, const Features& features);
     SimulationResult finish();
 
     const ClientSource& source_;

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "checks.hpp"
+#include "couplet/ctt/blocks.hpp"
+#include "couplet/ctt/merger.hpp"
+#include "payload_reader.hpp"
+
+/// Fields that several messages have in common, under the same names.
+namespace couplet::wire {
+
+template <class Proto>
+void put_block(Proto& p, const FeatureBlock& block) {
+    put(p.mutable_modes(), block.features().sizes());
+    if (!block.is_dense()) put(p.mutable_ranks(), block.train().ranks());
+    p.set_block_rows(static_cast<std::uint64_t>(block.rows()));
+}
+
+/// `what` is the message in words. No ranks: dense rows follow.
+template <class Proto>
+Promise promise_block(Kind kind, const char* what, const Proto& p, const std::string& who) {
+    Promise result{kind, 0, modes_of(p.modes(), who), {}, to_index(p.block_rows(), who, "rows")};
+    if (p.ranks().empty()) {
+        if (result.rows < 1) refuse(who, std::string(what) + " without rows", "at least one");
+        result.numbers = checked_product(result.rows, result.modes.size());
+        return result;
+    }
+    result.ranks = ranks_of(p.ranks(), result.modes, who);
+    if (result.ranks.front() != result.rows) {
+        refuse(who, std::to_string(result.rows) + " rows", std::to_string(result.ranks.front()) + ", the first rank");
+    }
+    result.numbers = train_numbers(result.modes, result.ranks);
+    return result;
+}
+
+/// `train` makes a train of the cores that arrived.
+template <class Train>
+FeatureBlock read_block(const Promise& promised, PayloadReader& payload, const Train& train) {
+    if (!promised.ranks.empty()) return FeatureBlock(train(payload.cores(promised.modes, promised.ranks)));
+    Matrix<double> rows(promised.rows, promised.modes.size());
+    payload.read(rows.data(), rows.size());
+    return FeatureBlock(std::move(rows), promised.modes);
+}
+
+template <class Proto>
+void put_ledger(Proto& p, const Ledger& ledger) {
+    p.set_clients(static_cast<std::uint64_t>(ledger.clients));
+    p.set_rows(static_cast<std::uint64_t>(ledger.rows));
+    p.set_norm2(ledger.norm2);
+    p.set_svd_tail2(ledger.svd_tail2);
+    p.set_tt_tail2(ledger.tt_tail2);
+    p.set_used2(ledger.used2);
+}
+
+template <class Proto>
+Ledger ledger_of(const Proto& p, const std::string& who) {
+    return {to_index(p.clients(), who, "clients"),      to_index(p.rows(), who, "patients"),
+            squares(p.norm2(), who, "squared norm"),    squares(p.svd_tail2(), who, "squared tail"),
+            squares(p.tt_tail2(), who, "squared tail"), squares(p.used2(), who, "squared tail")};
+}
+
+/// How well the features fit the patients of the sender.
+template <class Proto, class Report>
+void put_fit(Proto& p, const Report& report) {
+    p.set_rank(static_cast<std::uint64_t>(report.rank));
+    p.set_error2(report.error2);
+    p.set_norm2(report.norm2);
+    p.set_heldout_error2(report.heldout_error2);
+    p.set_heldout_norm2(report.heldout_norm2);
+    p.set_seconds(report.seconds);
+}
+
+template <class Report, class Proto>
+Report fit_of(const Proto& p, const std::string& who) {
+    Report report;
+    report.rank = to_index(p.rank(), who, "rank");
+    report.error2 = squares(p.error2(), who, "squared error");
+    report.norm2 = squares(p.norm2(), who, "squared norm");
+    report.heldout_error2 = squares(p.heldout_error2(), who, "squared error");
+    report.heldout_norm2 = squares(p.heldout_norm2(), who, "squared norm");
+    report.seconds = squares(p.seconds(), who, "seconds");
+    return report;
+}
+
+}  // namespace couplet::wire

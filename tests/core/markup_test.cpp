@@ -1,0 +1,19 @@
+#include "couplet/core/markup.hpp"
+
+#include <gtest/gtest.h>
+
+namespace couplet {
+namespace {
+
+TEST(MarkupTest, EscapesWhatMarkupReads) {
+    EXPECT_EQ(escape_markup("a<b & \"c\" > 'd'"), "a&lt;b &amp; &quot;c&quot; &gt; &#39;d&#39;");
+    EXPECT_EQ(escape_markup("&lt;"), "&amp;lt;");
+}
+
+TEST(MarkupTest, LeavesTheRest) {
+    EXPECT_EQ(escape_markup(""), "");
+    EXPECT_EQ(escape_markup("R\u2081 = 20\n"), "R\u2081 = 20\n");
+}
+
+}  // namespace
+}  // namespace couplet
