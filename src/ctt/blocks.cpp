@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
 
 namespace couplet {
 
@@ -26,6 +27,11 @@ FeatureBlock FeatureBlock::clone() const {
 Index FeatureBlock::rows() const noexcept { return is_dense() ? dense().rows() : train().left_rank(); }
 
 Index FeatureBlock::numbers() const noexcept { return is_dense() ? dense().size() : train().parameters(); }
+
+double FeatureBlock::squared_norm() const {
+    if (is_dense()) return couplet::squared_norm<double>(dense().view());
+    return couplet::squared_norm(train().core(train().order() - 1).unfold(0));
+}
 
 void FeatureBlock::expand(MatrixView<double> target) const {
     const auto copy_from = [&](const double* source) {

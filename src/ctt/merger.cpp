@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
-#include "couplet/linalg/products.hpp"
 
 namespace couplet {
 namespace {
@@ -24,12 +23,6 @@ std::vector<const FeatureBlock*> pointers(const std::vector<FeatureBlock>& block
     std::vector<const FeatureBlock*> result;
     for (const auto& block : blocks) result.push_back(&block);
     return result;
-}
-
-double block_norm2(const FeatureBlock& block) {
-    // Left-orthonormal trains carry the norm in the last core.
-    if (block.is_dense()) return squared_norm<double>(block.dense().view());
-    return squared_norm(block.train().core(block.train().order() - 1).unfold(0));
 }
 
 }  // namespace
@@ -128,7 +121,7 @@ MergeCuts Merger::final_cuts() const {
         return cuts;
     }
     double norm2 = 0;
-    for (const auto& block : blocks_) norm2 += block_norm2(block);
+    for (const auto& block : blocks_) norm2 += block.squared_norm();
     cuts.bond_tail2 = job_.eps2 * job_.eps2 * norm2 / bonds;
     return cuts;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,13 @@ Shape feature_shape(const Shape& shape) {
 
 void add_into(const double* from, Index size, double* to) {
     for (Index i = 0; i < size; ++i) to[i] += from[i];
+}
+
+/// What a client of this norm can send is a projection of its data, or products of its rows: nothing is larger. Whoever
+/// sends more would spoil the sums of all.
+double most_squares(const Hello& hello) {
+    constexpr double rounding = 1 + 1e-6;
+    return rounding * hello.norm2 + std::numeric_limits<double>::min();
 }
 
 }  // namespace
@@ -118,19 +126,25 @@ void StarCoordinator::on_upload(Index client, Upload upload) {
     if (client < taken_ || waiting_uploads_.contains(client)) return;
     const FeatureBlock& block = upload.block.get();
     const Shape& features = hellos_.front()->features;
+    const Hello& hello = *hellos_[static_cast<std::size_t>(client)];
     if (block.features() != features) {
         throw InputError({"client " + std::to_string(client + 1), "feature modes " + block.features().to_string(),
                           features.to_string(), ""});
     }
-    const Index cap = std::min(rank_cap(*hellos_[static_cast<std::size_t>(client)]), job_.rank.value_or(block.rows()));
+    const Index cap = std::min(rank_cap(hello), job_.rank.value_or(block.rows()));
     if (block.rows() > cap || (job_.aggregate == Aggregate::average && block.rows() != cap)) {
         throw InputError({"client " + std::to_string(client + 1), "rank " + std::to_string(block.rows()),
                           (job_.aggregate == Aggregate::average ? "" : "at most ") + std::to_string(cap), ""});
     }
-    for (const double squares : {upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
-        if (std::isfinite(squares) && squares >= 0) continue;
-        throw InputError({"client " + std::to_string(client + 1), "a squared norm of " + std::to_string(squares),
-                          "a finite number of at least 0", ""});
+    if (upload.rows != hello.rows) {
+        throw InputError({"client " + std::to_string(client + 1), std::to_string(upload.rows) + " patients",
+                          std::to_string(hello.rows) + " as it said", ""});
+    }
+    const double most = most_squares(hello);
+    for (const double squares : {block.squared_norm(), upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
+        if (squares >= 0 && squares <= most) continue;
+        throw InputError({"client " + std::to_string(client + 1), "a squared norm that its data cannot have",
+                          "one from 0 to that of its greeting", ""});
     }
     waiting_uploads_.emplace(client, std::move(upload));
     take_in_order();
@@ -163,6 +177,12 @@ void StarCoordinator::on_sum(Index client, const SumReply& reply) {
     if (static_cast<Index>(reply.sum->size()) != subspace_->sum_length()) {
         throw InputError({"client " + std::to_string(client + 1), std::to_string(reply.sum->size()) + " numbers",
                           std::to_string(subspace_->sum_length()), ""});
+    }
+    const double most = most_squares(*hellos_[static_cast<std::size_t>(client)]);
+    for (const double value : reply.sum.get()) {
+        if (std::abs(value) <= most) continue;
+        throw InputError({"client " + std::to_string(client + 1), "a sum that its data cannot have",
+                          "numbers up to the squared norm of its greeting", ""});
     }
     waiting_sums_.emplace(client, reply.sum.get());
     for (auto it = waiting_sums_.begin(); it != waiting_sums_.end() && it->first == taken_; ++taken_) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
+#include "couplet/linalg/products.hpp"
 #include "crash_point.hpp"
 #include "http_server.hpp"
 #include "room.hpp"
@@ -45,6 +47,16 @@ std::vector<std::string> name_list(const std::vector<std::string>& roster, const
     std::vector<std::string> result;
     for (const Index place : places) result.push_back(roster[static_cast<std::size_t>(place)]);
     return result;
+}
+
+/// Whatever clients send, nobody is given features that are none.
+void require_finite(const Features& features) {
+    for (Index n = 0; n < features.train.order(); ++n) {
+        const auto core = features.train.core(n).unfold(0);
+        if (std::isfinite(max_magnitude<double>(core))) continue;
+        throw RunError({"job", "NaN or infinity in the features", "finite numbers",
+                        "The data of a client may be too large; use --scale-clients norm."});
+    }
 }
 
 /// Clients may be added to the roster between runs, at its end.
@@ -159,19 +171,36 @@ struct Coordinator::Parts {
             room.publish(std::move(request), true, wanted);
         }
         const auto until = deadline();
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            if (!room.await_reply(members[i], until)) throw Lost{room.replied()};
-            wire::Message reply = room.take_reply(members[i]);
+        std::optional<Index> rejected;
+        bool complete = true;
+        for (std::size_t i = 0; complete && i < members.size(); ++i) {
+            complete = room.await_reply(members[i], until);
+            if (complete && !rejected && !take(star, i, members[i], outcome)) rejected = members[i];
+        }
+        if (complete && !rejected) return;
+        Lost lost{room.replied()};
+        if (rejected) std::erase(lost.left, *rejected);  // it may have answered once more
+        throw lost;
+    }
+
+    /// False when the answer cannot be used: then its sender is out, and the others begin again.
+    bool take(StarCoordinator& star, std::size_t at, Index place, Outcome& outcome) {
+        try {
+            wire::Message reply = room.take_reply(place);
             if (auto* upload = std::get_if<Upload>(&reply.body)) {
                 outcome.traffic.numbers_up += static_cast<double>(upload->block->numbers());
                 outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(*upload));
-                receive(star, i, std::move(*upload));
+                receive(star, at, std::move(*upload));
             } else {
                 auto& sum = std::get<SumReply>(reply.body);
                 outcome.traffic.numbers_up += static_cast<double>(sum.sum->size());
                 outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(sum));
-                receive(star, i, std::move(sum));
+                receive(star, at, std::move(sum));
             }
+            return true;
+        } catch (const InputError& error) {
+            room.reject(place, fmt::format("{}; expected {}", error.parts().found, error.parts().expected));
+            return false;
         }
     }
 
@@ -194,7 +223,9 @@ struct Coordinator::Parts {
         Outcome outcome;
         for (;;) {
             std::optional<ToClient> question = step(star);
+            if (!question) throw RunError({"job", "answers that lead nowhere", "those to the last question", ""});
             if (auto* features = std::get_if<FeaturesMessage>(&*question)) {
+                require_finite(features->features);
                 crash_point("merged");
                 const auto clients = static_cast<double>(members.size());
                 outcome.traffic.numbers_down += clients * static_cast<double>(features->features.train.parameters());

@@ -18,6 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds tick{100};
 constexpr std::chrono::seconds between_lines{10};
+// What one client says must not spoil the sums over all: these leave room for millions of clients, and for products of
+// their squared norms.
+constexpr Index most_patients = Index{1} << 40;
+constexpr double largest_norm2 = 1e150;
 
 bool contains(const std::vector<Index>& places, Index place) {
     return std::find(places.begin(), places.end(), place) != places.end();
@@ -97,6 +101,7 @@ Room::Ticket Room::enter(const std::string& name, const wire::Join& join) {
     Seat& seat = seats_[static_cast<std::size_t>(place)];
     seat.connected = true;
     seat.last_refusal.clear();
+    seat.rejected.clear();
     ++seat.generation;
     changed_.notify_all();
     return {place, seat.generation};
@@ -119,6 +124,11 @@ void Room::require_fitting_hello(Index place, const Hello& hello) const {
         throw InputError({who(place), fmt::format("{} patients with norm {}", hello.rows, hello.norm2),
                           fmt::format("{} with norm {} as when it joined this job", before->rows, before->norm2),
                           "Give it the same data, or begin a new job."});
+    }
+    if (hello.rows > most_patients || hello.norm2 > largest_norm2) {
+        throw InputError({who(place), fmt::format("{} patients with norm {}", hello.rows, hello.norm2),
+                          fmt::format("at most {} with norm {}", most_patients, largest_norm2),
+                          "Scale the data, or use --scale-clients norm."});
     }
     for (std::size_t k = 0; k < hellos_.size(); ++k) {
         if (!hellos_[k] || hellos_[k]->features == hello.features) continue;
@@ -163,6 +173,7 @@ Room::Next Room::next_now(Ticket ticket, const wire::Route& cursor) {
     if (stopping_) return {What::over, nullptr, false, "the coordinator is stopping"};
     if (seat.generation != ticket.generation) return {What::over, nullptr, false, "a newer connection took over"};
     if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
+    if (!seat.rejected.empty()) throw InputError({who(ticket.place), seat.rejected, "", ""});
     if (!takes_part(ticket.place) && !may_come_late()) {
         throw InputError({who(ticket.place), "the job went on without it", "an answer before the deadline",
                           "Ask for a coordinator with --late merge, or for the next job."});
@@ -232,6 +243,10 @@ std::optional<fs::path> Room::accept(Ticket ticket, const wire::Head& head) {
     if (!first && head.payload_bytes != 8 * question->numbers) {
         throw InputError({who(ticket.place), fmt::format("{} numbers", head.payload_bytes / 8),
                           fmt::format("{}", question->numbers), ""});
+    }
+    if (!first && head.pass != question->pass) {
+        throw InputError({who(ticket.place), fmt::format("a sum for pass {}", head.pass),
+                          fmt::format("pass {}", question->pass), ""});
     }
     if (replies_.contains({head.route.attempt, head.route.step, ticket.place})) return std::nullopt;
     return reply_file(head.route, ticket.place);
@@ -350,8 +365,10 @@ void Room::publish(wire::Body body, bool wants_reply, Index numbers) {
     Round& round = late_now_ ? *late_ : *main_;
     ++round.steps;
     const bool first = std::holds_alternative<wire::StartNotice>(body);
+    const auto* sum = std::get_if<SumRequest>(&body);
+    const Index pass = sum == nullptr ? 0 : sum->pass;
     const Question question{std::make_shared<const wire::Message>(message(&round, std::move(body))), wants_reply,
-                            numbers};
+                            numbers, pass};
     if (first) round.start = question;
     round.current = question;
     changed_.notify_all();
@@ -389,6 +406,22 @@ wire::Message Room::take_reply(Index place) const {
         route = (late_now_ ? late_ : main_)->current->message->route;
     }
     return load_message(reply_file(route, place), who(place));
+}
+
+void Room::reject(Index place, const std::string& reason) {
+    bool told = false;
+    {
+        const std::lock_guard lock(mutex_);
+        const wire::Route route = (late_now_ ? late_ : main_)->current->message->route;
+        std::error_code ignored;
+        fs::remove(reply_file(route, place), ignored);
+        replies_.erase({route.attempt, route.step, place});
+        Seat& seat = seats_[static_cast<std::size_t>(place)];
+        told = seat.connected;
+        if (told) seat.rejected = reason;
+        changed_.notify_all();
+    }
+    if (!told) refused(job_.roster[static_cast<std::size_t>(place)], fmt::format("{}: {}", who(place), reason));
 }
 
 bool Room::await_reports(const std::vector<Index>& places, Deadline deadline) {

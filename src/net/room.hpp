@@ -89,6 +89,8 @@ class Room {
     /// Members whose answer to the last question is here.
     std::vector<Index> replied() const;
     wire::Message take_reply(Index place) const;
+    /// Forgets this member's answer to the last question, on disk too, and turns the member away.
+    void reject(Index place, const std::string& reason);
     /// Waits until these have reported, or the deadline.
     bool await_reports(const std::vector<Index>& places, Deadline deadline);
     /// Waits for a client that is not in the result; nothing at the deadline, or when there is none to wait for.
@@ -108,11 +110,13 @@ class Room {
         double bytes_up = 0;
         double bytes_down = 0;
         std::string last_refusal;
+        std::string rejected;  ///< why its answer cannot be used; it is told and has to come again
     };
     struct Question {
         std::shared_ptr<const wire::Message> message;
         bool wants_reply = false;
         Index numbers = 0;
+        Index pass = 0;
     };
     /// One attempt as its members see it. The start is told again to whoever comes back.
     struct Round {

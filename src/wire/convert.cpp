@@ -187,7 +187,24 @@ Promise promise(const v1::SumRequest& p, const std::string& who) {
 Promise promise(const v1::SumReply& p, const std::string& who) {
     const Index count = to_index(p.count(), who, "numbers");
     if (count < 1) refuse(who, "a sum of no numbers", "at least one");
-    return {Kind::sum_reply, count};
+    Promise result{Kind::sum_reply, count};
+    result.pass = p.pass();
+    return result;
+}
+
+/// What an upload says beside its block. Checked with the head too: once a message is kept, nothing in it may be wrong.
+Ledger upload_ledger(const v1::Upload& p, const std::string& who) {
+    return {1,
+            to_index(p.rows(), who, "patients"),
+            squares(p.norm2(), who, "squared norm"),
+            squares(p.svd_tail2(), who, "squared tail"),
+            squares(p.tt_tail2(), who, "squared tail"),
+            0};
+}
+
+Promise promise(const v1::Upload& p, const std::string& who) {
+    upload_ledger(p, who);
+    return promise_block(Kind::upload, "an upload", p, who);
 }
 
 Promise promise(const v1::Head& head, const std::string& who) {
@@ -203,7 +220,7 @@ Promise promise(const v1::Head& head, const std::string& who) {
         case v1::Head::kSumRequest:
             return promise(head.sum_request(), who);
         case v1::Head::kUpload:
-            return promise_block(Kind::upload, "an upload", head.upload(), who);
+            return promise(head.upload(), who);
         case v1::Head::kSumReply:
             return promise(head.sum_reply(), who);
         case v1::Head::kFeatures:
@@ -309,9 +326,9 @@ SumRequest from_proto(const v1::SumRequest& p, PayloadReader& payload, const std
 }
 
 Upload from_proto(const v1::Upload& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
-    return {ArrivalGate::arrived(read_block(promised, payload, left_orthonormal)), to_index(p.rows(), who, "patients"),
-            squares(p.norm2(), who, "squared norm"), squares(p.svd_tail2(), who, "squared tail"),
-            squares(p.tt_tail2(), who, "squared tail")};
+    const Ledger said = upload_ledger(p, who);
+    return {ArrivalGate::arrived(read_block(promised, payload, left_orthonormal)), said.rows, said.norm2,
+            said.svd_tail2, said.tt_tail2};
 }
 
 SumReply from_proto(const v1::SumReply& p, const Promise& promised, PayloadReader& payload) {
@@ -454,7 +471,8 @@ Head parse_head(std::string_view bytes, const std::string& who) {
               static_cast<Index>(proto.chunk_bytes()),
               std::move(promised.modes),
               std::move(promised.ranks),
-              promised.rows};
+              promised.rows,
+              promised.pass};
     require_chunk_bytes(head.chunk_bytes, who);
     const Index needed = checked_product(promised.numbers, sizeof(double));
     if (head.payload_bytes != needed) {

@@ -16,6 +16,7 @@ struct Promise {
     Shape modes = {};
     std::vector<Index> ranks = {};
     Index rows = 0;
+    Index pass = 0;
 };
 
 /// Hands the payload out array by array.

@@ -1,6 +1,8 @@
 #include "couplet/ctt/blocks.hpp"
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/client.hpp"
+#include "couplet/linalg/products.hpp"
 #include "trains.hpp"
 
 namespace couplet {
@@ -30,6 +32,17 @@ TEST(FeatureBlockTest, TrainAndDenseFormHoldTheSameRows) {
     dense.clone().expand(again.view());
     EXPECT_TRUE(same_bits<double>(rows.view(), again.view()));
     EXPECT_TRUE(same_bits(train.clone().train(), train.train()));
+}
+
+TEST(FeatureBlockTest, BothFormsHaveTheSameNorm) {
+    const auto x = random_tensor<double>({9, 4, 5}, 3);
+    const auto upload = compress_client(x.view(), {0, 0, 9});
+    const FeatureBlock& block = upload.block.get();
+    Matrix<double> rows(block.rows(), block.features().size());
+    block.expand(rows.view());
+    const double norm2 = squared_norm<double>(rows.view());
+    EXPECT_NEAR(block.squared_norm(), norm2, 1e-12 * norm2);
+    EXPECT_NEAR(FeatureBlock(std::move(rows), {4, 5}).squared_norm(), norm2, 1e-12 * norm2);
 }
 
 TEST(FeatureBlockTest, RefusesRowsThatDoNotFit) {

@@ -1,5 +1,7 @@
 #include "couplet/ctt/star.hpp"
 
+#include <limits>
+
 #include "couplet/core/error.hpp"
 #include "federations.hpp"
 
@@ -175,6 +177,12 @@ TEST_F(StarRefusals, MessagesThatDoNotFitChangeNothing) {
     auto bad = upload_of(data_[0], {0.1, 0.1, 3});
     bad.norm2 = std::nan("");
     EXPECT_THROW(coordinator.receive(0, std::move(bad)), InputError);
+    bad = upload_of(data_[0], {0.1, 0.1, 3});
+    bad.rows = std::numeric_limits<Index>::max();
+    EXPECT_THROW(coordinator.receive(0, std::move(bad)), InputError);
+    auto huge = Tensor<double>::copy(data_[0].view());
+    for (Index i = 0; i < huge.size(); ++i) huge.data()[i] *= 1e100;
+    EXPECT_THROW(coordinator.receive(0, upload_of(huge, {0.1, 0.1, 3})), InputError);  // more than it greeted with
     EXPECT_THROW(coordinator.receive(0, SumReply{0, sketch_sum(data_[0].view(), {})}), InputError);
     EXPECT_FALSE(coordinator.next());
     std::vector<StarClient> clients;
@@ -214,6 +222,9 @@ TEST_F(StarRefusals, SumsOfAnotherPassOrSize) {
     EXPECT_THROW(coordinator.receive(0, SumReply{1, sketch_sum(data_[0].view(), asked.basis.view())}), InputError);
     EXPECT_THROW(coordinator.receive(0, SumReply{-1, sketch_sum(data_[0].view(), asked.basis.view())}), InputError);
     EXPECT_THROW(coordinator.receive(0, SumReply{0, sketch_sum(data_[0].view(), {})}), InputError);
+    auto huge = Tensor<double>::copy(data_[0].view());
+    for (Index i = 0; i < huge.size(); ++i) huge.data()[i] *= 1e100;
+    EXPECT_THROW(coordinator.receive(0, SumReply{0, sketch_sum(huge.view(), asked.basis.view())}), InputError);
     StarClient client(job, data_[0].view());
     SumRequest wrong{0, SubspaceIteration::Want::sketch, Matrix<double>::zeros(29, 4)};
     EXPECT_THROW(client.receive(ToClient(std::move(wrong))), InputError);

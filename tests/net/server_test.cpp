@@ -18,11 +18,17 @@ namespace {
 /// A coordinator with clients a and b, and somebody who holds b's kit and does not play by the rules.
 class ServerTest : public NetTest {
   protected:
-    ServerTest() : federation_(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05)) {
+    ServerTest() : federation_(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05)) { restart(); }
+    /// Another coordinator of the same kit.
+    void restart() {
         Kit kit = federation_.coordinator();
         kit.limits.stall_seconds = 0.5;
+        coordinator_.reset();
         CoordinatorOptions options = job_options(job_);
+        options.min_clients = min_clients_;
         coordinator_.emplace(kit, std::move(options), log_);
+        a_ = {};
+        run_ = {};
     }
 
     Target target(const std::string& name) const { return make_target(federation_.kit(name), Role::client, false); }
@@ -92,6 +98,7 @@ class ServerTest : public NetTest {
     }
 
     JobOptions job_{.rank = 3};
+    std::optional<Index> min_clients_;
     TestFederation federation_;
     std::vector<std::string> lines_;
     Log log_{{}, [this](std::string_view line) { lines_.emplace_back(line); }};
@@ -302,6 +309,88 @@ TEST_F(ServerTest, CutsOffAClientThatStallsInAMessage) {
     EXPECT_EQ(::connect(idle, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     expect_unharmed();
     ::close(idle);
+}
+
+/// What a head says beside sizes is checked before anything is kept.
+TEST_F(ServerTest, RefusesAnUploadWithImpossibleFigures) {
+    const auto refusal = [&](const std::function<void(v1::Upload&)>& change) {
+        Connection connection(target("b"), {});
+        const wire::Message message = upload(reach_start(connection));
+        v1::Head head;
+        EXPECT_TRUE(head.ParseFromString(wire::Encoder(message).head()));
+        change(*head.mutable_upload());
+        send_head(connection, head.SerializeAsString());
+        return answer(connection, connection);
+    };
+    EXPECT_SAYS(refusal([](v1::Upload& u) { u.set_norm2(std::numeric_limits<double>::quiet_NaN()); }), "squared norm");
+    EXPECT_SAYS(refusal([](v1::Upload& u) { u.set_svd_tail2(-1); }), "squared tail of -1");
+    EXPECT_SAYS(refusal([](v1::Upload& u) { u.set_rows(~0ULL); }), "fewer than 2^63");
+    expect_unharmed();
+}
+
+/// Numbers that only the merge can judge: their sender is out, the answer is forgotten, nobody else is harmed.
+TEST_F(ServerTest, ForgetsAnAnswerThatItsSenderCannotHave) {
+    for (const bool huge : {true, false}) {
+        Connection connection(target("b"), {});
+        wire::Message message = upload(reach_start(connection));
+        Upload& sent = std::get<Upload>(message.body);
+        if (huge) {
+            // Of other data: finite numbers whose squares are not.
+            auto large = Tensor<double>::copy(federation_.data[1].view());
+            for (Index i = 0; i < large.size(); ++i) large.data()[i] *= 1e200;
+            sent.block = compress_client(large.view(), {0, 0, 3}).block;
+        } else {
+            sent.rows += 1;
+        }
+        EXPECT_SAYS(say(connection, message), huge ? "a squared norm that its data cannot have" : "as it said");
+        EXPECT_SAYS(complaint([&] { run_.get(); }), "1 of 2 clients answered before the deadline: a; at least 2 must");
+        EXPECT_SAYS(complaint([&] { a_.get(); }), "1 of 2 clients answered");
+        // Started again, it goes on with an answer that is right.
+        restart();
+    }
+    expect_unharmed();
+}
+
+TEST_F(ServerTest, LeavesOutASenderOfWrongSums) {
+    job_ = {.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random};
+    min_clients_ = 1;
+    std::filesystem::remove_all(federation_.kits / "coordinator" / "job");
+    restart();
+    Connection connection(target("b"), {});
+    reach_start(connection);
+    const auto answer_sum = [&](Index pass, double scale) {
+        const wire::Message question = receive_message(connection, "coordinator", {}).message;
+        const auto& request = std::get<SumRequest>(question.body);
+        const SubspaceIteration first(resolve_job(job_), {5, 4});
+        auto x = Tensor<double>::copy(federation_.data[1].view());
+        for (Index i = 0; i < x.size(); ++i) x.data()[i] *= scale;
+        const auto& basis = request.pass == 0 ? first.basis() : request.basis;
+        send_message(connection, {question.route, SumReply{pass, sketch_sum(x.view(), basis.view())}});
+    };
+    answer_sum(0, 1);
+    answer_sum(0, 1);  // to the second question
+    EXPECT_SAYS(answer(connection, connection), "a sum for pass 0; expected pass 1");
+    Connection again(target("b"), {});
+    reach_start(again);
+    const wire::Message question = receive_message(again, "coordinator", {}).message;
+    auto x = Tensor<double>::copy(federation_.data[1].view());
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] *= 1e140;
+    const auto& request = std::get<SumRequest>(question.body);
+    const wire::Message huge{question.route, SumReply{request.pass, sketch_sum(x.view(), request.basis.view())}};
+    EXPECT_SAYS(say(again, huge), "a sum that its data cannot have");
+    const CoordinatorResult result = run_.get();
+    EXPECT_EQ(result.members, (std::vector<std::string>{"a"}));
+    EXPECT_TRUE(same_bits(a_.get().features, *simulated(federation_, {0}, job_).result.features));
+}
+
+TEST_F(ServerTest, RefusesAGreetingThatWouldSpoilEverySum) {
+    for (const Hello& said : {Hello{{5, 4}, Index{1} << 41, 1}, Hello{{5, 4}, 12, 1e200}}) {
+        Connection connection(target("b"), {});
+        ASSERT_TRUE(connection.open());
+        EXPECT_SAYS(say(connection, join(), wire::Message{{wire::protocol_version, job(), 0, 0}, said}),
+                    "expected at most");
+    }
+    expect_unharmed();
 }
 
 TEST_F(ServerTest, RefusesUnaskedAnswers) {

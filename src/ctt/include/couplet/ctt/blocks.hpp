@@ -24,6 +24,8 @@ class FeatureBlock {
     FeatureBlock clone() const;
     /// Numbers that travel.
     Index numbers() const noexcept;
+    /// Of all rows together.
+    double squared_norm() const;
     /// The rows multiplied out, written to `target` (rows() x features().size()).
     void expand(MatrixView<double> target) const;
 

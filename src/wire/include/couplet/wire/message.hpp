@@ -117,6 +117,7 @@ struct Head {
     Shape modes = {};               ///< upload, features, state, peer_merge
     std::vector<Index> ranks = {};  ///< of the same; empty: dense rows
     Index rows = 0;                 ///< of an upload's block
+    Index pass = 0;                 ///< of a sum
 };
 
 /// Chunk sizes that are accepted; a multiple of 8.
