@@ -65,6 +65,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                                 .late_merge = options.late == "merge",
                                 .insecure = options.insecure};
     if (!options.flags.resume.empty()) how.resume = load_state(options.flags.resume);
+    how.on_job = [&](const std::string& id) { output.require_free(id); };
     how.on_features = [&](const FeaturesMessage& message, const std::string& id) {
         nlohmann::json metadata{{"job", id}, {"seed", job.seed}, {"version", version()}};
         if (message.rel_error_bound) metadata["rel_error_bound"] = *message.rel_error_bound;
@@ -74,7 +75,6 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
         how.on_state = [&](const MergeState& state) { save_state(options.flags.save_state, state, true); };
     }
     net::Coordinator coordinator(kit, std::move(how), log);
-    output.require_free(coordinator.status().job);
     const StopOnSignal guard([&coordinator] { coordinator.stop(); });
     const net::CoordinatorResult result = coordinator.run();
     session.print(coordinator_json(result, folder), coordinator_text(result, folder));

@@ -24,8 +24,8 @@ constexpr std::chrono::milliseconds longest_wait{5000};
 // With the result in hand and reported, only the last word is missing.
 constexpr std::chrono::milliseconds last_word_patience{10000};
 constexpr const char* coordinator = "coordinator";
-// Features can be as large as the data; the coordinator is trusted that far.
-constexpr wire::Limits limits{.max_payload_bytes = Index{1} << 40};
+// Features can be as large as the data, and the last word names everybody; the coordinator is trusted that far.
+constexpr wire::Limits limits{.max_payload_bytes = Index{1} << 40, .max_head_bytes = wire::most_chunk_bytes};
 
 /// The coordinator's last word against us.
 struct TurnedAway {

@@ -11,6 +11,7 @@
 #include "couplet/linalg/products.hpp"
 #include "crash_point.hpp"
 #include "http_server.hpp"
+#include "kit_lock.hpp"
 #include "room.hpp"
 #include "server.hpp"
 #include "spool.hpp"
@@ -21,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+// A job of the longest roster, with names and reports of everybody.
+constexpr std::uintmax_t largest_job_file = 64 << 20;
 
 /// Too few clients are left; the job cannot go on.
 struct TooFew {
@@ -79,32 +83,48 @@ JobFile new_job(const Kit& kit, const CoordinatorOptions& options) {
     return job;
 }
 
-/// Whether a closed job is taken up again for those who are not in it.
-bool lacks_clients(const JobFile& job) {
-    return job.members.size() + job.late.size() < job.roster.size() || job.reports.size() < job.members.size();
+/// The job in the kit, if it is to go on: one that is not closed, or one that can still give somebody its result.
+std::optional<JobFile> unfinished_job(const Kit& kit, const CoordinatorOptions& options) {
+    const fs::path file = kit.file("job") / "job.json";
+    if (!fs::exists(file)) return std::nullopt;
+    JobFile job = parse_job_file(read_text(file, largest_job_file), file.string());
+    extend_roster(job, kit);
+    const std::string other = difference(job.spec, options.spec);
+    const bool lacking = !job.unreported().empty();
+    const bool meant = job.phase != Phase::closed || (options.late_merge && (lacking || !job.absent().empty()));
+    if (meant && !other.empty()) {
+        throw InputError({kit.file("job").string(), "a job with other flags: " + other, "the flags it was begun with",
+                          "Give those again to continue it, or remove that folder to begin a new job."});
+    }
+    if (meant || (lacking && other.empty())) return job;
+    return std::nullopt;
 }
 
-/// The job to run: see the constructor of Coordinator.
-JobFile open_job(const Kit& kit, const CoordinatorOptions& options) {
+/// Makes room for a new job. The one before is kept until the next: it may be wanted for clients that come late.
+void put_aside(const Kit& kit) {
     const fs::path folder = kit.file("job");
     if (fs::exists(folder / "job.json")) {
-        JobFile job = parse_job_file(read_text(folder / "job.json"), (folder / "job.json").string());
-        extend_roster(job, kit);
-        const bool again = job.phase != Phase::closed || (options.late_merge && lacks_clients(job));
-        const std::string other = difference(job.spec, options.spec);
-        if (again && !other.empty()) {
-            throw InputError({folder.string(), "a job with other flags: " + other, "the flags it was begun with",
-                              "Give those again to continue it, or remove that folder to begin a new job."});
-        }
-        if (again) return job;
-        fs::remove(folder / "job.json");
+        fs::remove_all(kit.file("job.old"));
+        fs::rename(folder, kit.file("job.old"));
     }
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
+    fs::remove_all(folder);
     fs::create_directories(folder);
-    const JobFile job = new_job(kit, options);
+}
+
+/// The job to run: see the constructor of Coordinator. Nothing is changed before on_job() has agreed.
+JobFile open_job(const Kit& kit, const CoordinatorOptions& options) {
+    const auto agree = [&](const JobFile& job) {
+        if (options.on_job) options.on_job(wire::to_hex(job.id));
+    };
+    if (auto unfinished = unfinished_job(kit, options)) {
+        agree(*unfinished);
+        return std::move(*unfinished);
+    }
+    JobFile job = new_job(kit, options);
+    agree(job);
+    put_aside(kit);
     if (options.resume) {
-        save_message(folder / "resume.msg",
+        save_message(kit.file("job") / "resume.msg",
                      {{}, MergeState{FeatureBlock(block_train(options.resume->block)), options.resume->ledger}});
     }
     return job;
@@ -117,6 +137,7 @@ struct Coordinator::Parts {
         : kit(k),
           options(std::move(o)),
           log(l),
+          lock(kit),
           room(open_job(kit, options), {kit.file("job"), options.late_merge}, log) {}
 
     // What the job computes at its end, kept for the result.
@@ -132,15 +153,15 @@ struct Coordinator::Parts {
         if (!options.deadline) return std::nullopt;
         return Clock::now() + *options.deadline;
     }
-    Index least() const { return options.min_clients.value_or(static_cast<Index>(room.job().roster.size())); }
-    const Job& job() const { return room.job().spec.job; }
+    Index least() const { return options.min_clients.value_or(static_cast<Index>(room.roster().size())); }
+    const Job& job() const { return room.spec().job; }
     bool stacks() const { return job().aggregate == Aggregate::stack; }
 
     void require_enough(const std::vector<Index>& there, const char* what) const {
         if (static_cast<Index>(there.size()) >= least()) return;
         throw TooFew{fmt::format("{} of {} clients {} before the deadline{}{}; at least {} must", there.size(),
-                                 room.job().roster.size(), what, there.empty() ? "" : ": ",
-                                 names(room.job().roster, there), least())};
+                                 room.roster().size(), what, there.empty() ? "" : ": ", names(room.roster(), there),
+                                 least())};
     }
 
     /// Fixes who takes part, before anybody is told.
@@ -151,8 +172,8 @@ struct Coordinator::Parts {
             file.members = members;
         });
         crash_point("members-fixed");
-        log.info("running", fmt::format("{} of {} clients take part: {}", members.size(), room.job().roster.size(),
-                                        names(room.job().roster, members)));
+        log.info("running", fmt::format("{} of {} clients take part: {}", members.size(), room.roster().size(),
+                                        names(room.roster(), members)));
     }
 
     /// One question to all members and the answers in their order, each from disk when it is its turn.
@@ -284,7 +305,7 @@ struct Coordinator::Parts {
         for (;;) {
             const std::vector<Index> members = room.job().members;
             const std::uint32_t attempt = room.job().attempt;
-            room.begin(attempt, members, false);
+            room.begin(attempt, members);
             try {
                 Outcome outcome = merge(members, load_resume());
                 keep(outcome, attempt, [&](JobFile& file) {
@@ -326,24 +347,34 @@ struct Coordinator::Parts {
         room.publish(wire::StartNotice{std::get<Start>(*star.next()), true}, false);
     }
 
-    /// Features to all members; ends when they have reported or at the deadline.
-    void deliver() {
-        const std::vector<Index> members = room.job().members;
-        const FeaturesMessage features = load_features(room.job().result);
-        hand_over(features);
-        if (options.on_state && room.job().state != 0) options.on_state(load_state());
+    /// Puts the features before everybody who is in the result: members get theirs, those merged late each its own.
+    void offer() {
+        const JobFile file = room.job();
         if (!began) {
-            room.begin(room.job().result, members, false);
-            publish_start(members);
+            room.begin(file.result, file.members);
+            publish_start(file.members);
         }
-        room.publish(clone(features), false);
-        const bool others = room.job().phase == Phase::closed && !room.absent().empty();
-        if (!others && !room.await_reports(members, deadline())) {
-            log.warn("undelivered",
-                     "some clients have not fetched the features; they get them from a coordinator "
-                     "that is started with --late merge");
+        room.publish(load_features(file.result), false);
+        for (std::size_t i = 0; i < file.late.size(); ++i) {
+            const Index place = file.late[i];
+            if (file.reports.contains(place)) continue;
+            room.begin_late(file.late_results[i], place);
+            room.publish(wire::StartNotice{start_job(job(), {room.hello(place)}), true}, false);
+            room.publish(load_features(file.late_results[i]), false);
         }
+    }
+
+    /// Closes the job when all members have reported, or at the deadline.
+    void deliver() {
+        hand_over(load_features(room.job().newest()));
+        if (options.on_state && room.job().state != 0) options.on_state(load_state());
+        offer();
         if (room.job().phase == Phase::closed) return;
+        if (!room.await_reports(room.job().members, deadline())) {
+            log.warn("undelivered",
+                     "some clients have not fetched the features; they get them from a coordinator that is started "
+                     "again with the same flags");
+        }
         room.update([](JobFile& file) { file.phase = Phase::closed; });
         crash_point("closed");
     }
@@ -356,11 +387,12 @@ struct Coordinator::Parts {
     void merge_late(Index place) {
         const std::uint32_t attempt = room.job().attempt + 1;
         room.update([&](JobFile& file) { file.attempt = attempt; });
-        room.begin(attempt, {place}, true);
+        room.begin_late(attempt, place);
         log.info("late", fmt::format("{} is merged late", room.who(place)));
         Outcome outcome = merge({place}, load_state());
         keep(outcome, attempt, [&](JobFile& file) {
             file.late.push_back(place);
+            file.late_results.push_back(attempt);
             file.personal_ranks.push_back(outcome.personal_ranks.front());
             const Traffic& more = outcome.traffic;
             file.traffic.numbers_up += more.numbers_up;
@@ -372,38 +404,35 @@ struct Coordinator::Parts {
         hand_over(outcome.features);
         if (options.on_state) options.on_state(load_state());
         room.publish(clone(outcome.features), false);
-        room.await_reports({place}, deadline());
     }
 
+    /// Until everybody has the result who may have it, or nobody came for the time of a deadline.
     void welcome_latecomers() {
-        if (!options.late_merge || room.job().state == 0) return;
-        while (!room.absent().empty()) {
-            const auto place = room.await_latecomer(deadline());
-            if (!place) return;
+        while (const auto place = room.await_latecomer(deadline())) {
             try {
                 merge_late(*place);
             } catch (const Lost&) {
-                log.warn("lost", fmt::format("{} did not answer before the deadline", room.who(*place)));
+                log.warn("lost", fmt::format("{} gave no answer that can be merged", room.who(*place)));
+                room.give_up(*place);
             }
         }
     }
 
     CoordinatorResult result() const {
-        const JobFile& file = room.job();
+        const JobFile file = room.job();
         CoordinatorResult r;
         r.job = wire::to_hex(file.id);
         r.spec = file.spec;
         r.members = name_list(file.roster, file.members);
         r.late = name_list(file.roster, file.late);
-        r.missing = name_list(file.roster, room.absent());
-        const std::uint32_t newest = file.late.empty() ? file.result : file.state;
-        const FeaturesMessage features = load_features(newest);
+        r.missing = name_list(file.roster, file.absent());
+        const FeaturesMessage features = load_features(file.newest());
         r.rel_error_bound = features.rel_error_bound;
         r.ranks = features.features.train.ranks();
         r.personal_ranks = file.personal_ranks;
         r.rounds = file.rounds;
         r.resumed_clients = file.resumed_clients;
-        add_reports(r);
+        add_reports(file, r);
         const double clients = static_cast<double>(file.members.size() + file.late.size());
         r.numbers_up_per_client = file.traffic.numbers_up / clients;
         r.numbers_down_per_client = file.traffic.numbers_down / clients;
@@ -415,8 +444,7 @@ struct Coordinator::Parts {
         return r;
     }
 
-    void add_reports(CoordinatorResult& r) const {
-        const JobFile& file = room.job();
+    static void add_reports(const JobFile& file, CoordinatorResult& r) {
         wire::Report sum;
         bool complete = true;
         for (const auto* places : {&file.members, &file.late}) {
@@ -441,27 +469,35 @@ struct Coordinator::Parts {
         }
     }
 
+    /// A job that was closed is only taken up for those who lack its result.
+    void require_progress(const JobFile& before) const {
+        const JobFile file = room.job();
+        if (file.late.size() + file.reports.size() > before.late.size() + before.reports.size()) return;
+        std::vector<Index> missing = file.unreported();
+        if (options.late_merge) {
+            const std::vector<Index> absent = file.absent();
+            missing.insert(missing.end(), absent.begin(), absent.end());
+        }
+        throw RunError({"job", "nobody came before the deadline", "one of " + names(file.roster, missing),
+                        "Start it again to go on waiting, or remove the folder job in the kit to begin a new job."});
+    }
+
     CoordinatorResult run() {
         if (room.job().phase == Phase::joining || room.job().phase == Phase::running) {
             compute();
             began = true;
         }
-        const bool closed = room.job().phase == Phase::closed;
-        const std::size_t before = room.job().late.size() + room.job().reports.size();
+        const JobFile before = room.job();
         deliver();
-        welcome_latecomers();
-        if (closed && room.job().late.size() + room.job().reports.size() == before) {
-            throw RunError(
-                {"job", "nobody came before the deadline",
-                 fmt::format("one of {}", names(room.job().roster, room.absent())),
-                 "Start it again to go on waiting, or remove the folder job in the kit to begin a new job."});
-        }
+        if (before.phase == Phase::closed || options.late_merge) welcome_latecomers();
+        if (before.phase == Phase::closed) require_progress(before);
         return result();
     }
 
     Kit kit;
     CoordinatorOptions options;
     Log& log;
+    KitLock lock;
     Room room;
     std::unique_ptr<Server> server;
     std::unique_ptr<HttpServer> http;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "couplet/core/error.hpp"
 
@@ -91,6 +94,10 @@ JobFile from_json(const Json& json) {
     job.attempt = json.at("attempt");
     job.members = json.at("members").get<std::vector<Index>>();
     job.late = json.at("late").get<std::vector<Index>>();
+    job.late_results = json.at("late_results").get<std::vector<std::uint32_t>>();
+    if (job.late_results.size() != job.late.size()) {
+        throw InputError({"late_results", std::to_string(job.late_results.size()), "one for each in late", ""});
+    }
     job.personal_ranks = json.at("personal_ranks").get<std::vector<Index>>();
     job.result = json.at("result");
     job.state = json.at("state");
@@ -113,6 +120,25 @@ JobFile from_json(const Json& json) {
 
 std::string_view to_string(Phase phase) noexcept { return phase_names[static_cast<std::size_t>(phase)]; }
 
+std::vector<Index> JobFile::unreported() const {
+    std::vector<Index> places;
+    for (const auto* group : {&members, &late}) {
+        std::copy_if(group->begin(), group->end(), std::back_inserter(places),
+                     [this](Index place) { return !reports.contains(place); });
+    }
+    return places;
+}
+
+std::vector<Index> JobFile::absent() const {
+    std::set<Index> in(members.begin(), members.end());
+    in.insert(late.begin(), late.end());
+    std::vector<Index> places;
+    for (Index place = 0; place < static_cast<Index>(roster.size()); ++place) {
+        if (!in.contains(place)) places.push_back(place);
+    }
+    return places;
+}
+
 std::string job_file_text(const JobFile& job) {
     Json reports = Json::array();
     for (const auto& [place, report] : job.reports) reports.push_back(report_json(place, report));
@@ -124,6 +150,7 @@ std::string job_file_text(const JobFile& job) {
                     {"attempt", job.attempt},
                     {"members", job.members},
                     {"late", job.late},
+                    {"late_results", job.late_results},
                     {"personal_ranks", job.personal_ranks},
                     {"result", job.result},
                     {"state", job.state},

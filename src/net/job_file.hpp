@@ -34,15 +34,23 @@ struct JobFile {
     std::vector<std::string> roster;
     Phase phase = Phase::joining;
     std::uint32_t attempt = 0;
-    std::vector<Index> members;         ///< places on the roster: of this attempt, or those in the result
-    std::vector<Index> late;            ///< merged into the result afterwards, in that order
-    std::uint32_t result = 0;           ///< the attempt whose features are the members'
-    std::uint32_t state = 0;            ///< the attempt whose merge takes one more client; 0: none
-    std::vector<Index> personal_ranks;  ///< of the uploads, of members and then of those merged late
+    std::vector<Index> members;               ///< places on the roster: of this attempt, or those in the result
+    std::vector<Index> late;                  ///< merged into the result afterwards, in that order
+    std::vector<std::uint32_t> late_results;  ///< the attempts whose features are theirs
+    std::uint32_t result = 0;                 ///< the attempt whose features are the members'
+    std::uint32_t state = 0;                  ///< the attempt whose merge takes one more client; 0: none
+    std::vector<Index> personal_ranks;        ///< of the uploads, of members and then of those merged late
     std::map<Index, wire::Report> reports;
     Index rounds = 0;
     Index resumed_clients = 0;  ///< merged before this job
     Traffic traffic;
+
+    /// The attempt whose features have everybody in them.
+    std::uint32_t newest() const noexcept { return late.empty() ? result : late_results.back(); }
+    /// Those in the result who have not said that they have it.
+    std::vector<Index> unreported() const;
+    /// Those on the roster who are not in the result.
+    std::vector<Index> absent() const;
 };
 
 /// Throws InputError, naming `where`, for text that is no such file.

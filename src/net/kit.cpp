@@ -206,8 +206,7 @@ void require_private(const fs::path& file) {
 
 }  // namespace
 
-std::string read_text(const fs::path& file) {
-    constexpr std::uintmax_t largest = 1 << 20;
+std::string read_text(const fs::path& file, std::uintmax_t largest) {
     std::error_code failed;
     const auto size = fs::file_size(file, failed);
     if (failed) throw InputError({file.string(), "no such file", "a readable file", ""});

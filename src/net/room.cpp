@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds tick{100};
 constexpr std::chrono::seconds between_lines{10};
+// A latecomer that comes and goes must not keep the coordinator for ever.
+constexpr int most_lost = 3;
 // What one client says must not spoil the sums over all: these leave room for millions of clients, and for products of
 // their squared norms.
 constexpr Index most_patients = Index{1} << 40;
@@ -74,9 +76,14 @@ void Room::update(const std::function<void(JobFile&)>& change) {
     changed_.notify_all();
 }
 
+JobFile Room::job() const {
+    const std::lock_guard lock(mutex_);
+    return job_;
+}
+
 bool Room::takes_part(Index place) const {
     return job_.phase == Phase::joining || contains(job_.members, place) || contains(job_.late, place) ||
-           (late_ && contains(late_->members, place));
+           late_.contains(place);
 }
 
 bool Room::may_come_late() const { return options_.late_merge && job_.spec.job.aggregate == Aggregate::stack; }
@@ -162,23 +169,25 @@ void Room::greet(Ticket ticket, const wire::Message& greeting) {
     changed_.notify_all();
 }
 
-Room::Round* Room::round_of(Index place) {
-    if (late_ && contains(late_->members, place)) return &*late_;
-    if (main_ && contains(main_->members, place)) return &*main_;
-    return nullptr;
+Room::Round& Room::speaking() { return late_now_ ? late_.at(*late_now_) : *main_; }
+
+const Room::Round* Room::round_of(Index place) const {
+    if (const auto at = late_.find(place); at != late_.end()) return &at->second;
+    return main_ && contains(main_->members, place) ? &*main_ : nullptr;
 }
 
 Room::Next Room::next_now(Ticket ticket, const wire::Route& cursor) {
     const Seat& seat = seats_[static_cast<std::size_t>(ticket.place)];
-    if (stopping_) return {What::over, nullptr, false, "the coordinator is stopping"};
     if (seat.generation != ticket.generation) return {What::over, nullptr, false, "a newer connection took over"};
-    if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
     if (!seat.rejected.empty()) throw InputError({who(ticket.place), seat.rejected, "", ""});
+    // A coordinator that has failed stops next: clients are to hear why.
+    if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
+    if (stopping_) return {What::over, nullptr, false, "the coordinator is stopping"};
     if (!takes_part(ticket.place) && !may_come_late()) {
         throw InputError({who(ticket.place), "the job went on without it", "an answer before the deadline",
                           "Ask for a coordinator with --late merge, or for the next job."});
     }
-    Round* round = round_of(ticket.place);
+    const Round* round = round_of(ticket.place);
     if (round == nullptr || !round->start) return {};
     const auto answered = [&](const Question& question) {
         return replies_.contains({round->attempt, question.message->route.step, ticket.place});
@@ -354,15 +363,23 @@ std::vector<Index> Room::gather(Deadline deadline) {
     return places([&](std::size_t k) { return hellos_[k] && seats_[k].connected; });
 }
 
-void Room::begin(std::uint32_t attempt, std::vector<Index> members, bool late) {
+void Room::begin(std::uint32_t attempt, std::vector<Index> members) {
     const std::lock_guard lock(mutex_);
-    (late ? late_ : main_) = Round{attempt, std::move(members), {}, {}, 0};
-    late_now_ = late;
+    main_ = Round{attempt, std::move(members), {}, {}, 0};
+    late_now_.reset();
+}
+
+void Room::begin_late(std::uint32_t attempt, Index place) {
+    const std::lock_guard lock(mutex_);
+    // Features of those who have them need not stay.
+    std::erase_if(late_, [this](const auto& entry) { return job_.reports.contains(entry.first); });
+    late_[place] = Round{attempt, {place}, {}, {}, 0};
+    late_now_ = place;
 }
 
 void Room::publish(wire::Body body, bool wants_reply, Index numbers) {
     const std::lock_guard lock(mutex_);
-    Round& round = late_now_ ? *late_ : *main_;
+    Round& round = speaking();
     ++round.steps;
     const bool first = std::holds_alternative<wire::StartNotice>(body);
     const auto* sum = std::get_if<SumRequest>(&body);
@@ -376,7 +393,7 @@ void Room::publish(wire::Body body, bool wants_reply, Index numbers) {
 
 bool Room::await_reply(Index place, Deadline deadline) {
     std::unique_lock lock(mutex_);
-    const Round& round = late_now_ ? *late_ : *main_;
+    const Round& round = speaking();
     const auto missing = [&] {
         std::vector<Index> places;
         for (const Index member : round.members) {
@@ -389,9 +406,9 @@ bool Room::await_reply(Index place, Deadline deadline) {
     return wait(lock, missing, deadline);
 }
 
-std::vector<Index> Room::replied() const {
+std::vector<Index> Room::replied() {
     const std::lock_guard lock(mutex_);
-    const Round& round = late_now_ ? *late_ : *main_;
+    const Round& round = speaking();
     std::vector<Index> places;
     for (const Index member : round.members) {
         if (replies_.contains({round.attempt, round.steps, member})) places.push_back(member);
@@ -399,11 +416,11 @@ std::vector<Index> Room::replied() const {
     return places;
 }
 
-wire::Message Room::take_reply(Index place) const {
+wire::Message Room::take_reply(Index place) {
     wire::Route route;
     {
         const std::lock_guard lock(mutex_);
-        route = (late_now_ ? late_ : main_)->current->message->route;
+        route = speaking().current->message->route;
     }
     return load_message(reply_file(route, place), who(place));
 }
@@ -412,7 +429,7 @@ void Room::reject(Index place, const std::string& reason) {
     bool told = false;
     {
         const std::lock_guard lock(mutex_);
-        const wire::Route route = (late_now_ ? late_ : main_)->current->message->route;
+        const wire::Route route = speaking().current->message->route;
         std::error_code ignored;
         fs::remove(reply_file(route, place), ignored);
         replies_.erase({route.attempt, route.step, place});
@@ -436,31 +453,32 @@ bool Room::await_reports(const std::vector<Index>& places, Deadline deadline) {
     return wait(lock, missing, deadline);
 }
 
-std::vector<Index> Room::absent() const {
-    std::vector<Index> places;
-    for (std::size_t k = 0; k < job_.roster.size(); ++k) {
-        const auto place = static_cast<Index>(k);
-        if (!contains(job_.members, place) && !contains(job_.late, place)) places.push_back(place);
-    }
-    return places;
-}
-
 std::optional<Index> Room::await_latecomer(Deadline deadline) {
     std::unique_lock lock(mutex_);
     std::optional<Index> found;
     const auto missing = [&] {
-        std::vector<Index> places = absent();
-        for (const Index place : places) {
-            const auto at = static_cast<std::size_t>(place);
-            if (!hellos_[at] || !seats_[at].connected) continue;
-            found = place;
-            return std::vector<Index>{};
+        found.reset();
+        std::vector<Index> places = job_.unreported();
+        for (const Index place : may_come_late() ? job_.absent() : std::vector<Index>{}) {
+            const Seat& seat = seats_[static_cast<std::size_t>(place)];
+            if (seat.lost >= most_lost || (seat.lost > 0 && seat.lost_generation == seat.generation)) continue;
+            places.push_back(place);
+            if (!seat.connected || !hellos_[static_cast<std::size_t>(place)]) continue;
+            if (!found || seat.lost < seats_[static_cast<std::size_t>(*found)].lost) found = place;
         }
-        return places;
+        return found ? std::vector<Index>{} : places;
     };
-    if (!may_come_late()) return std::nullopt;
     wait(lock, missing, deadline);
     return found;
+}
+
+void Room::give_up(Index place) {
+    const std::lock_guard lock(mutex_);
+    Seat& seat = seats_[static_cast<std::size_t>(place)];
+    ++seat.lost;
+    seat.lost_generation = seat.generation;
+    late_.erase(place);
+    late_now_.reset();
 }
 
 void Room::fail(const std::string& reason) {
@@ -480,9 +498,7 @@ std::string Room::state_text(Index place) const {
     if (job_.reports.contains(place)) return "done";
     if (!takes_part(place)) return seats_[at].connected ? "late" : "not in";
     if (!seats_[at].connected) return hellos_[at] ? "disconnected" : "absent";
-    const Round* round = late_ && contains(late_->members, place)   ? &*late_
-                         : main_ && contains(main_->members, place) ? &*main_
-                                                                    : nullptr;
+    const Round* round = round_of(place);
     if (round == nullptr || !round->current) return hellos_[at] ? "joined" : "connected";
     if (!round->current->wants_reply) return job_.phase == Phase::running ? "joined" : "fitting";
     return replies_.contains({round->attempt, round->steps, place}) ? "answered" : "computing";
@@ -495,8 +511,8 @@ StatusReport Room::status() const {
     status.phase = to_string(job_.phase);
     status.aggregate = to_string(job_.spec.job.aggregate);
     status.attempt = job_.attempt;
-    const auto& round = late_now_ ? late_ : main_;
-    status.round = round ? round->steps : 0;
+    const Round* round = late_now_ ? &late_.at(*late_now_) : main_ ? &*main_ : nullptr;
+    status.round = round != nullptr ? round->steps : 0;
     for (const Index place : waiting_) status.waiting.push_back(job_.roster[static_cast<std::size_t>(place)]);
     if (deadline_ && !waiting_.empty()) {
         status.seconds_left = std::max(0.0, std::chrono::duration<double>(*deadline_ - Clock::now()).count());

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,7 +72,10 @@ class Room {
 
     // ---- for the thread that runs the job
 
-    const JobFile& job() const noexcept { return job_; }
+    /// As it stands: streams add reports meanwhile.
+    JobFile job() const;
+    const std::vector<std::string>& roster() const noexcept { return job_.roster; }
+    const wire::JobSpec& spec() const noexcept { return job_.spec; }
     std::string who(Index place) const { return "client " + job_.roster[static_cast<std::size_t>(place)]; }
     std::filesystem::path file(const std::string& name) const { return options_.folder / name; }
     /// Changes the job and writes it; what `change` does is durable when this returns.
@@ -81,22 +85,25 @@ class Room {
     std::vector<Index> gather(Deadline deadline);
     const Hello& hello(Index place) const { return *hellos_[static_cast<std::size_t>(place)]; }
     /// Fixes who takes part from here on; nobody's question is left over.
-    void begin(std::uint32_t attempt, std::vector<Index> members, bool late);
-    /// Asks the members of the current attempt. `wants_reply` is for start and sums; `numbers` of a sum.
+    void begin(std::uint32_t attempt, std::vector<Index> members);
+    /// The same for one client that is merged late, beside the members and others that were.
+    void begin_late(std::uint32_t attempt, Index place);
+    /// Asks those of the attempt that began last. `wants_reply` is for start and sums; `numbers` of a sum.
     void publish(wire::Body body, bool wants_reply, Index numbers = 0);
     /// Whether the answer to the last question is here from this member; waits up to the deadline.
     bool await_reply(Index place, Deadline deadline);
     /// Members whose answer to the last question is here.
-    std::vector<Index> replied() const;
-    wire::Message take_reply(Index place) const;
+    std::vector<Index> replied();
+    wire::Message take_reply(Index place);
     /// Forgets this member's answer to the last question, on disk too, and turns the member away.
     void reject(Index place, const std::string& reason);
     /// Waits until these have reported, or the deadline.
     bool await_reports(const std::vector<Index>& places, Deadline deadline);
-    /// Waits for a client that is not in the result; nothing at the deadline, or when there is none to wait for.
+    /// Waits for a client that is not in the result and may be merged late, and meanwhile for reports of those who are.
+    /// Nothing at the deadline, or when there is nobody to wait for.
     std::optional<Index> await_latecomer(Deadline deadline);
-    /// Those on the roster who are neither in the result nor merged late.
-    std::vector<Index> absent() const;
+    /// This latecomer did not answer. It has its turn again when it reconnects, after others and not for ever.
+    void give_up(Index place);
     /// Turns everybody away from here on.
     void fail(const std::string& reason);
 
@@ -111,6 +118,8 @@ class Room {
         double bytes_down = 0;
         std::string last_refusal;
         std::string rejected;  ///< why its answer cannot be used; it is told and has to come again
+        int lost = 0;          ///< how often it was given up as a latecomer
+        std::uint64_t lost_generation = 0;
     };
     struct Question {
         std::shared_ptr<const wire::Message> message;
@@ -133,7 +142,8 @@ class Room {
     void write_job() const;
     bool takes_part(Index place) const;
     bool may_come_late() const;
-    Round* round_of(Index place);
+    Round& speaking();
+    const Round* round_of(Index place) const;
     Next next_now(Ticket ticket, const wire::Route& cursor);
     wire::Message message(const Round* round, wire::Body body) const;
     void require_fitting_hello(Index place, const Hello& hello) const;
@@ -152,8 +162,8 @@ class Room {
     std::vector<std::optional<Hello>> hellos_;
     std::set<Reply> replies_;
     std::optional<Round> main_;
-    std::optional<Round> late_;
-    bool late_now_ = false;  ///< which of the two publish() speaks to
+    std::map<Index, Round> late_;    ///< by place: each is asked alone
+    std::optional<Index> late_now_;  ///< whose publish() speaks to; nothing: to the members
     std::vector<Index> waiting_;
     Deadline deadline_;
     std::string failure_;

@@ -11,8 +11,6 @@
 namespace couplet::wire {
 namespace {
 
-constexpr std::size_t most_head_bytes = 64 << 10;
-
 /// Position of the first NaN or infinity. The bytes need not be aligned.
 std::optional<Index> first_non_finite(std::span<const std::byte> bytes) {
     constexpr std::uint64_t exponent = 0x7ff0000000000000;
@@ -41,9 +39,9 @@ Receiver::Receiver(std::string who, Limits limits) : who_(std::move(who)), limit
 
 const Head& Receiver::head(std::string_view bytes) {
     if (head_) throw InputError({who_, "a second head", "the chunks of the message that began", ""});
-    if (bytes.size() > most_head_bytes) {
+    if (static_cast<Index>(bytes.size()) > limits_.max_head_bytes) {
         throw InputError({who_, "a head of " + std::to_string(bytes.size()) + " bytes",
-                          "at most " + std::to_string(most_head_bytes), ""});
+                          "at most " + std::to_string(limits_.max_head_bytes), ""});
     }
     Head head = parse_head(bytes, who_);
     if (head.payload_bytes > limits_.max_payload_bytes) {

@@ -30,8 +30,29 @@ TEST_F(CoordinatorVerbTest, GivesTheJsonAndTheCoresOfASimulation) {
         "True\n");
     EXPECT_TRUE(std::filesystem::exists(path("state.npz")));
     EXPECT_NE(get("kits/coordinator/log.jsonl").find("\"event\":\"joined\""), std::string::npos);
-    // The next job replaces nothing without being told to.
+    // The next job replaces nothing without being told to, and the one before stays as it is.
+    const std::string before = get("kits/coordinator/job/job.json");
     refused({"coordinator", "--kit", "kits/coordinator", "--rank", "3"}, 2, "of another job");
+    EXPECT_EQ(get("kits/coordinator/job/job.json"), before);
+}
+
+TEST_F(CoordinatorVerbTest, ClientsAreToldWhyItFailed) {
+    const pid_t lead =
+        background({"coordinator", "--kit", "kits/coordinator", "--rank", "3", "--deadline", "1500ms"}, "coordinator");
+    const pid_t a = client("a");
+    EXPECT_EQ(finish(lead), 1);
+    EXPECT_EQ(finish(a), 1);
+    const std::string reason = "1 of 2 clients came before the deadline: a; at least 2 must";
+    EXPECT_NE(get("coordinator.err").find(reason), std::string::npos) << get("coordinator.err");
+    EXPECT_NE(get("a.err").find(reason), std::string::npos) << get("a.err");
+}
+
+TEST_F(CoordinatorVerbTest, OneAtATime) {
+    const pid_t lead = coordinator({"--rank", "3"});
+    for (int i = 0; i < 400 && get("coordinator.err").find("listening") == std::string::npos; ++i) ::usleep(25'000);
+    refused({"coordinator", "--kit", "kits/coordinator", "--rank", "4"}, 1, "another coordinator runs on this kit");
+    ::kill(lead, SIGTERM);
+    EXPECT_EQ(finish(lead), 143);
 }
 
 TEST_F(CoordinatorVerbTest, RefusesWhatMakesNoSense) {

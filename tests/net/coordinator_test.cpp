@@ -1,5 +1,8 @@
 #include "couplet/net/coordinator.hpp"
 
+#include <fmt/format.h>
+
+#include "job_file.hpp"
 #include "net_test_support.hpp"
 
 namespace couplet::net {
@@ -199,8 +202,108 @@ TEST_F(CoordinatorTest, RefusesOptionsThatDoNotFit) {
     const Coordinator first(federation.coordinator(), job_options({.rank = 3}), log);
     EXPECT_NE(complaint([&] {
                   Coordinator(federation.coordinator(), job_options({.rank = 3}), log);
+              }).find("another coordinator runs on this kit"),
+              std::string::npos);
+    std::filesystem::copy(federation.kits / "coordinator", path("copy"), std::filesystem::copy_options::recursive);
+    EXPECT_NE(complaint([&] {
+                  Coordinator(load_kit(path("copy")), job_options({.rank = 3}), log);
               }).find("the address cannot be used"),
               std::string::npos);
+}
+
+/// Nothing is changed in a kit before its owner has agreed, and the job before the last is never far.
+TEST_F(CoordinatorTest, ANewJobPutsTheOneBeforeAside) {
+    const TestFederation federation(path("kits"), people(3));
+    const auto job_file = [&](const char* folder) {
+        return read_text(federation.kits / "coordinator" / folder / "job.json");
+    };
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.min_clients = 2;
+    options.deadline = 700ms;
+    run(federation, std::move(options), {0, 1});
+    const std::string before = job_file("job");
+    Log log({}, {});
+    options = job_options({.rank = 3});
+    options.on_job = [](const std::string&) { throw InputError({"features.npz", "in the way", "", ""}); };
+    EXPECT_NE(complaint([&] { Coordinator(federation.coordinator(), std::move(options), log); }), "");
+    EXPECT_EQ(job_file("job"), before);
+    { const Coordinator next(federation.coordinator(), job_options({.rank = 3}), log); }
+    EXPECT_EQ(job_file("job.old"), before);
+    EXPECT_NE(job_file("job"), before);
+}
+
+/// A member that was gone when the features came gets them from a later coordinator, whatever the aggregate.
+TEST_F(CoordinatorTest, AMemberThatMissedTheDeliveryGetsItLater) {
+    const TestFederation federation(path("kits"), people(2));
+    const JobOptions job{.aggregate = Aggregate::subspace, .rank = 3};
+    CoordinatorOptions options = job_options(job);
+    options.deadline = 2500ms;
+    Process lost = start_client(federation, 1, {"COUPLET_CRASH_AT=features-received"});
+    const Run first = run(federation, std::move(options), {0});
+    EXPECT_EQ(lost.wait(), 128 + SIGKILL);
+    EXPECT_FALSE(first.result.rse) << "b has not reported";
+    options = job_options(job);
+    options.deadline = 200ms;
+    const std::string reason = complaint([&] { run(federation, std::move(options), {}); });
+    EXPECT_NE(reason.find("nobody came before the deadline; expected one of b"), std::string::npos) << reason;
+    const Run second = run(federation, job_options(job), {1});
+    const auto expected = simulated(federation, {0, 1}, job);
+    EXPECT_EQ(second.result.rse, expected.result.rse);
+    EXPECT_TRUE(same_bits(second.clients[0].features, *expected.result.features));
+    EXPECT_TRUE(same_numbers(second.clients[0].personal, expected.personal[1]));
+}
+
+/// The same for one that was merged late; and the result that is handed over is the newest, not the members'.
+TEST_F(CoordinatorTest, ALatecomerThatMissedTheDeliveryGetsItLater) {
+    TestFederation federation(path("kits"), people(2));
+    const auto first = run(federation, job_options({.rank = 3}), {0, 1});
+    provision_client(federation.kits, "c", 30);
+    federation.names.push_back("c");
+    federation.data.push_back(population_client({12, 5, 4}, 4, 0.7, 0.05, 1, 9));
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.late_merge = true;
+    options.deadline = 2500ms;
+    Process lost = start_client(federation, 2, {"COUPLET_CRASH_AT=features-received"});
+    const Run late = run(federation, std::move(options), {});
+    EXPECT_EQ(lost.wait(), 128 + SIGKILL);
+    EXPECT_EQ(late.result.late, (std::vector<std::string>{"c"}));
+    EXPECT_FALSE(same_bits(late.features->features, first.features->features));
+    options = job_options({.rank = 3});
+    options.late_merge = true;
+    options.deadline = 200ms;
+    EXPECT_NE(complaint([&] { run(federation, std::move(options), {}); }).find("one of c"), std::string::npos);
+    // Nobody is to be merged any more: the flag is not needed.
+    const Run again = run(federation, job_options({.rank = 3}), {2});
+    EXPECT_TRUE(same_bits(again.features->features, late.features->features)) << "the newest";
+    EXPECT_TRUE(same_bits(again.clients[0].features, late.features->features));
+    EXPECT_TRUE(again.result.rse);
+    EXPECT_EQ(again.state->ledger.clients, 3);
+}
+
+/// The roster may have 10,000 names: the last word and the job's file hold them all.
+TEST_F(CoordinatorTest, ALongRosterIsToldAndReadBack) {
+    const TestFederation federation(path("kits"), people(1));
+    Kit kit = federation.coordinator();
+    for (int i = 0; i < 9'999; ++i) kit.roster.push_back(fmt::format("{:040}-absent-{}", i, i));
+    CoordinatorOptions options = job_options({.rank = 3});
+    options.min_clients = 1;
+    options.deadline = 1500ms;
+    Log log({}, {});
+    {
+        Coordinator coordinator(kit, std::move(options), log);
+        auto visit = std::async(std::launch::async, [&] { return attend(federation, 0); });
+        coordinator.run();
+        EXPECT_EQ(visit.get().missing.size(), 9'999U);
+    }
+    JobFile job;
+    job.roster = kit.roster;
+    for (Index k = 0; k < 10'000; ++k) job.reports[k] = {3, 0.1234567890123, 1e10 / 3, 0, 0, 1.5};
+    const std::filesystem::path folder = kit.file("job");
+    write_text(folder / "job.json", job_file_text(job), 0600);
+    EXPECT_GT(std::filesystem::file_size(folder / "job.json"), std::size_t{1} << 20);
+    options = job_options(JobOptions{.rank = 3});
+    options.spec = job.spec;
+    EXPECT_EQ(complaint([&] { Coordinator(kit, std::move(options), log); }), "") << "it is there already";
 }
 
 TEST_F(CoordinatorTest, SixtyFourClientsOfOneMebibyte) {

@@ -111,6 +111,59 @@ TEST_F(CrashTest, AfterTheJobIsClosed) {
     expect_files(federation, simulated(federation, {0, 1}, {.rank = 3}), {0, 1});
 }
 
+/// The same while somebody is merged late: what was merged is neither lost nor merged twice.
+TEST_F(CrashTest, CoordinatorAtEveryStepOfALateMerge) {
+    const std::vector<std::string> steps{"upload-spooled", "merged",       "outcome-saved",     "outcome-kept",
+                                         "features-sent",  "report-saved", "features-written:2"};
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> workers;
+    const auto one = [&](const std::string& step) {
+        SCOPED_TRACE(step);
+        TestFederation federation(path("late-" + step.substr(0, step.find(':'))),
+                                  population(2, {12, 5, 4}, 4, 0.7, 0.05));
+        {
+            Log log({}, {});
+            Coordinator coordinator(federation.coordinator(), job_options({.rank = 3}), log);
+            auto a = std::async(std::launch::async, [&] { return attend(federation, 0); });
+            auto b = std::async(std::launch::async, [&] { return attend(federation, 1); });
+            coordinator.run();
+            a.get();
+            b.get();
+        }
+        const auto first = simulated(federation, {0, 1}, {.rank = 3});
+        provision_client(federation.kits, "c", 30);
+        federation.names.push_back("c");
+        federation.data.push_back(population_client({12, 5, 4}, 4, 0.7, 0.05, 1, 9));
+        std::vector<std::string> words = flags({});
+        words.insert(words.end(), {"--late", "merge"});
+        Process lead = start_coordinator(federation, words, {"COUPLET_CRASH_AT=" + step});
+        Process c = start_client(federation, 2);
+        EXPECT_EQ(lead.wait(), 128 + SIGKILL) << lead.err();
+        // Who was merged need not be merged again: then the flag is not needed either.
+        const bool kept = step == "outcome-kept" || step == "features-sent" || step.starts_with("features-written");
+        Process again = start_coordinator(federation, kept ? flags({}) : words);
+        if (step == "report-saved") {
+            // Everybody has everything: this is another job, which nobody is there for.
+            EXPECT_EQ(c.wait(), 0) << c.err();
+            again.signal(SIGTERM);
+            EXPECT_EQ(again.wait(), 128 + SIGTERM) << again.err();
+        } else {
+            EXPECT_EQ(again.wait(), 0) << again.err();
+            EXPECT_EQ(c.wait(), 0) << c.err();
+        }
+        const auto expected =
+            simulated(federation, {2}, {.rank = 3},
+                      MergeState{FeatureBlock(block_train(first.result.state->block)), first.result.state->ledger});
+        expect_files(federation, expected, {2});
+    };
+    for (int i = 0; i < 4; ++i) {
+        workers.emplace_back([&] {
+            for (std::size_t at = next++; at < steps.size(); at = next++) one(steps[at]);
+        });
+    }
+    for (auto& worker : workers) worker.join();
+}
+
 TEST_F(CrashTest, SigtermInEveryStateIsCleanAndCanBeContinued) {
     const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
     const auto terminated = [](Process& process, const std::string& when) {

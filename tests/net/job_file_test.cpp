@@ -14,6 +14,7 @@ JobFile some_job() {
     job.attempt = 2;
     job.members = {0, 2};
     job.late = {1};
+    job.late_results = {3};
     job.personal_ranks = {5, 4, 5};
     job.result = 2;
     job.state = 3;
@@ -34,6 +35,16 @@ TEST(JobFileTest, IsReadBackBitForBit) {
     EXPECT_EQ(difference(back.spec, job.spec), "");
 }
 
+TEST(JobFileTest, KnowsWhoLacksTheResult) {
+    JobFile job = some_job();
+    job.roster.push_back("d");
+    EXPECT_EQ(job.unreported(), (std::vector<Index>{0, 1}));
+    EXPECT_EQ(job.absent(), (std::vector<Index>{3}));
+    EXPECT_EQ(job.newest(), 3U);
+    job.late.clear();
+    EXPECT_EQ(job.newest(), 2U);
+}
+
 TEST(JobFileTest, NamesWhatDiffers) {
     const auto spec = [](const JobOptions& options) { return wire::JobSpec{resolve_job(options), {}}; };
     EXPECT_EQ(difference(spec({.rank = 3}), spec({.rank = 4})), "rank 4 instead of 3");
@@ -50,6 +61,10 @@ TEST(JobFileTest, RefusesAnythingElse) {
         return complaint([&] { parse_job_file(bad, "job.json"); });
     };
     EXPECT_NE(refused("delivering", "dancing").find("phase dancing"), std::string::npos);
+    JobFile uneven = some_job();
+    uneven.late_results.push_back(4);
+    EXPECT_NE(complaint([&] { parse_job_file(job_file_text(uneven), "job.json"); }).find("late_results"),
+              std::string::npos);
     EXPECT_NE(refused("\"rounds\"", "\"round\""), "");
     EXPECT_NE(refused("\"place\": 2", "\"place\": 9").find("one on the roster"), std::string::npos);
     EXPECT_NE(complaint([&] { parse_job_file("{", "job.json"); }).find("Remove the folder"), std::string::npos);

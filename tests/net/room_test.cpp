@@ -66,7 +66,7 @@ TEST_F(RoomTest, ARestartFindsGreetingsAndAnswers) {
             job.attempt = 1;
             job.members = {0, 1};
         });
-        r.begin(1, {0, 1}, false);
+        r.begin(1, {0, 1});
         r.publish(wire::StartNotice{{2, 18, 4}, false}, true);
         const auto next = r.next(a, {}, 0ms);
         const auto path = r.accept(a, upload_head(next.message->route));
@@ -81,7 +81,7 @@ TEST_F(RoomTest, ARestartFindsGreetingsAndAnswers) {
     EXPECT_FALSE(std::filesystem::exists(path("job/.couplet-1-2.tmp")));
     EXPECT_EQ(again.job().members, (std::vector<Index>{0, 1}));
     EXPECT_EQ(again.hello(1).rows, 9);
-    again.begin(1, {0, 1}, false);
+    again.begin(1, {0, 1});
     again.publish(wire::StartNotice{{2, 18, 4}, false}, true);
     EXPECT_TRUE(again.await_reply(0, soon()));
     EXPECT_FALSE(again.await_reply(1, soon()));
@@ -100,7 +100,7 @@ TEST_F(RoomTest, AskedQuestionsAreAnsweredOnceAndInKind) {
     Room r = room(new_job());
     const auto a = greet(r, "a");
     r.update([](JobFile& job) { job.phase = Phase::running, job.attempt = 1, job.members = {0}; });
-    r.begin(1, {0}, false);
+    r.begin(1, {0});
     EXPECT_EQ(r.next(a, {}, 0ms).what, Room::What::nothing);
     r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
     const wire::Route route = r.next(a, {}, 0ms).message->route;
@@ -129,7 +129,7 @@ TEST_F(RoomTest, ThoseWhoWereLeftOutAreToldOrWait) {
         Room r = room(new_job(), late);
         const auto c = greet(r, "c");
         r.update([](JobFile& job) { job.phase = Phase::running, job.attempt = 1, job.members = {0, 1}; });
-        r.begin(1, {0, 1}, false);
+        r.begin(1, {0, 1});
         if (late) {
             EXPECT_EQ(r.next(c, {}, 0ms).what, Room::What::nothing);
             EXPECT_EQ(r.await_latecomer(soon()), 2);
@@ -139,7 +139,7 @@ TEST_F(RoomTest, ThoseWhoWereLeftOutAreToldOrWait) {
             EXPECT_NE(complaint([&] { join(r, "c"); }).find("goes on without it"), std::string::npos);
             EXPECT_FALSE(r.await_latecomer(soon()));
         }
-        EXPECT_EQ(r.absent(), (std::vector<Index>{2}));
+        EXPECT_EQ(r.job().absent(), (std::vector<Index>{2}));
     }
 }
 
@@ -155,6 +155,72 @@ TEST_F(RoomTest, ReportsAreKeptOnceAndEndTheJob) {
     const auto bye = std::get<wire::Bye>(r.bye(a).body);
     EXPECT_EQ(bye.members, (std::vector<std::string>{"a"}));
     EXPECT_EQ(bye.missing, (std::vector<std::string>{"b", "c"}));
+}
+
+/// Nobody waits for a latecomer that is there and says nothing, nor for ever for one that comes and goes.
+TEST_F(RoomTest, ALatecomerThatDoesNotAnswerIsGivenUp) {
+    Room r = room(new_job(), true);
+    const auto a = greet(r, "a");
+    greet(r, "b");
+    greet(r, "c");
+    r.update([](JobFile& job) { job.phase = Phase::closed, job.attempt = 1, job.members = {0}; });
+    r.report(a, {{1, new_job().id, 0, 0}, wire::Report{3, 1, 4, 0, 0, 1}});
+    const auto never = Room::Clock::now() + 1h;
+    EXPECT_EQ(r.await_latecomer(never), 1);
+    r.begin_late(2, 1);
+    r.give_up(1);
+    EXPECT_EQ(r.await_latecomer(never), 2) << "the next one has its turn";
+    r.begin_late(3, 2);
+    r.give_up(2);
+    EXPECT_EQ(r.await_latecomer(never), std::nullopt) << "both are there, and neither answers";
+    for (int i = 0; i < 2; ++i) {
+        greet(r, "b");
+        EXPECT_EQ(r.await_latecomer(never), 1) << "it came again";
+        r.begin_late(4, 1);
+        r.give_up(1);
+    }
+    greet(r, "b");
+    EXPECT_EQ(r.await_latecomer(never), std::nullopt);
+}
+
+/// Each of those merged late has features of its own, also when the next is merged before it has fetched them.
+TEST_F(RoomTest, LatecomersAreAskedSideBySide) {
+    Room r = room(new_job(), true);
+    const auto b = greet(r, "b");
+    const auto c = greet(r, "c");
+    r.update([](JobFile& job) { job.phase = Phase::closed, job.attempt = 1, job.members = {0}; });
+    r.begin_late(2, 1);
+    r.publish(wire::StartNotice{{1, 9, 2}, true}, false);
+    r.begin_late(3, 2);
+    r.publish(wire::StartNotice{{1, 9, 2}, true}, false);
+    EXPECT_EQ(r.next(b, {}, 0ms).message->route.attempt, 2U);
+    EXPECT_EQ(r.next(c, {}, 0ms).message->route.attempt, 3U);
+}
+
+TEST_F(RoomTest, AFailureIsToldAlsoWhileStopping) {
+    Room r = room(new_job());
+    const auto a = greet(r, "a");
+    r.fail("too few");
+    r.stop();
+    EXPECT_NE(complaint([&] { r.next(a, {}, 0ms); }).find("too few"), std::string::npos);
+}
+
+TEST_F(RoomTest, AnAnswerThatIsRejectedIsForgotten) {
+    Room r = room(new_job());
+    const auto a = greet(r, "a");
+    r.update([](JobFile& job) { job.phase = Phase::running, job.attempt = 1, job.members = {0}; });
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
+    const wire::Route route = r.next(a, {}, 0ms).message->route;
+    const auto file = r.accept(a, upload_head(route));
+    std::ofstream(*file) << "no message";
+    r.arrived(a, route);
+    EXPECT_NE(complaint([&] { r.take_reply(0); }), "");
+    r.reject(0, "nonsense");
+    EXPECT_FALSE(std::filesystem::exists(*file));
+    EXPECT_TRUE(r.replied().empty());
+    EXPECT_NE(complaint([&] { r.next(a, route, 0ms); }).find("client a: nonsense"), std::string::npos);
+    EXPECT_TRUE(r.accept(greet(r, "a"), upload_head(route))) << "it may answer again";
 }
 
 TEST_F(RoomTest, StoppingEndsEveryWait) {

@@ -33,6 +33,14 @@ TEST(ReceiverTest, TakesWhatTheEncoderGives) {
     EXPECT_FALSE(receiver.complete());
 }
 
+TEST(ReceiverTest, LongHeadsAreForThoseWhoExpectThem) {
+    Bye bye;
+    for (int i = 0; i < 10'000; ++i) bye.members.push_back(std::string(40, 'x') + std::to_string(i));
+    const Parts parts = encode({{}, std::move(bye)}, least_chunk_bytes);
+    EXPECT_NE(refused(parts).find("at most 65536"), std::string::npos);
+    EXPECT_EQ(refused(parts, {.max_payload_bytes = 0, .max_head_bytes = most_chunk_bytes}), "");
+}
+
 TEST(ReceiverTest, RefusesMoreThanTheLimitBeforeAnyNumber) {
     const Parts parts = three_chunks();
     Receiver receiver("client a", {.max_payload_bytes = least_chunk_bytes});

@@ -47,6 +47,8 @@ struct CoordinatorOptions {
     bool late_merge = false;                                 ///< clients that come later are merged (stack only)
     bool insecure = false;                                   ///< no TLS, loopback only
     std::optional<MergeState> resume = {};
+    /// Before anything is changed in the kit; what it throws leaves the constructor.
+    std::function<void(const std::string& job)> on_job = {};
     /// The shared result, before any client gets it; called again with the same features when a restart delivers them.
     std::function<void(const FeaturesMessage& features, const std::string& job)> on_features = {};
     /// The merge, for clients that join later (stack).
@@ -57,8 +59,10 @@ struct CoordinatorOptions {
 /// it: killed at any moment and started again with the same options, the job continues and gives the same bits.
 class Coordinator {
   public:
-    /// Opens the ports and the job: the one in the kit if it is not closed, otherwise a new one; with late_merge, a
-    /// closed one that lacks clients. Throws InputError for options that do not fit the job in the kit.
+    /// Opens the ports and the job: the one in the kit if it is not closed, or if it has the same flags and not
+    /// everybody in its result has fetched it; with late_merge, one that lacks clients. Otherwise a new one, and that
+    /// in the kit becomes KIT/job.old. Throws InputError for options that do not fit the job in the kit, and RunError
+    /// when another coordinator runs on it.
     Coordinator(const Kit& kit, CoordinatorOptions options, Log& log);
     ~Coordinator();
     Coordinator(const Coordinator&) = delete;
