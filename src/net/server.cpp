@@ -33,6 +33,8 @@ constexpr int stream_window = 512 << 10;
 constexpr std::ptrdiff_t chunks_at_once = 8;
 using Slots = std::counting_semaphore<chunks_at_once>;
 constexpr std::chrono::milliseconds patience{200};
+// Whoever opens a stream says at once who it is.
+constexpr std::chrono::milliseconds join_patience{5000};
 
 /// A caller, as far as its certificate tells.
 struct Caller {
@@ -45,7 +47,12 @@ class WatchedStream final : public FrameStream {
   public:
     WatchedStream(Stream& stream, grpc::ServerContext& context, Watchdog& watchdog, Slots& slots,
                   std::chrono::milliseconds stall)
-        : stream_(stream), context_(context), watchdog_(watchdog), slots_(slots), stall_(stall) {}
+        : stream_(stream),
+          context_(context),
+          watchdog_(watchdog),
+          slots_(slots),
+          stall_(stall),
+          patience_(std::min(stall, join_patience)) {}
     ~WatchedStream() override { watchdog_.disarm(this); }
     WatchedStream(const WatchedStream&) = delete;
     WatchedStream& operator=(const WatchedStream&) = delete;
@@ -69,7 +76,10 @@ class WatchedStream final : public FrameStream {
     void expect_at_leisure() { at_leisure_ = true; }
     /// Whether chunks are what comes next: only they take a slot, so that nobody who is silent holds one for long.
     void expect_chunks(bool expected) { in_bulk_ = expected; }
+    /// From here on the pauses within a message are those of the kit.
+    void trust() { patience_ = stall_; }
     bool stalled() const { return stalled_; }
+    double patience_seconds() const { return static_cast<double>(patience_.count()) / 1000; }
 
   private:
     class Slot {
@@ -87,7 +97,7 @@ class WatchedStream final : public FrameStream {
         Slots* slots_;
     };
     void watch() {
-        watchdog_.arm(this, stall_, [this] {
+        watchdog_.arm(this, patience_, [this] {
             stalled_ = true;
             context_.TryCancel();
         });
@@ -97,41 +107,68 @@ class WatchedStream final : public FrameStream {
     Watchdog& watchdog_;
     Slots& slots_;
     std::chrono::milliseconds stall_;
+    std::chrono::milliseconds patience_;  ///< with the frame that is due
     bool at_leisure_ = false;
     bool in_bulk_ = false;
     std::atomic<bool> stalled_{false};
 };
 
-/// Each client's stream. A newer one ends the older, which may be waiting for an answer that will never come.
+/// The streams of each client: one that has joined and one that is about to. A newer one ends the older, which may be
+/// waiting for what will never come: nobody holds more threads than two.
 class Seats {
   public:
-    void take(const std::string& name, grpc::ServerContext& context) {
-        const std::lock_guard lock(mutex_);
-        auto& sitting = seats_[name];
-        if (sitting != nullptr) sitting->TryCancel();
-        sitting = &context;
-    }
-    void leave(const std::string& name, const grpc::ServerContext& context) {
-        const std::lock_guard lock(mutex_);
-        const auto at = seats_.find(name);
-        if (at != seats_.end() && at->second == &context) seats_.erase(at);
-    }
+    /// While it lives, the stream is known by the name in its certificate.
+    class Stay {
+      public:
+        Stay(Seats& seats, std::string name, grpc::ServerContext& context)
+            : seats_(seats), name_(std::move(name)), context_(context) {
+            const std::lock_guard lock(seats_.mutex_);
+            replace(seats_.streams_[name_].joining);
+        }
+        ~Stay() {
+            const std::lock_guard lock(seats_.mutex_);
+            Streams& mine = seats_.streams_[name_];
+            if (mine.joining == &context_) mine.joining = nullptr;
+            if (mine.joined == &context_) mine.joined = nullptr;
+            if (mine.joining == nullptr && mine.joined == nullptr) seats_.streams_.erase(name_);
+        }
+        Stay(const Stay&) = delete;
+        Stay& operator=(const Stay&) = delete;
+
+        void join() {
+            const std::lock_guard lock(seats_.mutex_);
+            Streams& mine = seats_.streams_[name_];
+            if (mine.joining == &context_) mine.joining = nullptr;
+            replace(mine.joined);
+        }
+
+      private:
+        void replace(grpc::ServerContext*& other) const {
+            if (other != nullptr) other->TryCancel();
+            other = &context_;
+        }
+        Seats& seats_;
+        std::string name_;
+        grpc::ServerContext& context_;
+    };
 
   private:
+    struct Streams {
+        grpc::ServerContext* joining = nullptr;
+        grpc::ServerContext* joined = nullptr;
+    };
     std::mutex mutex_;
-    std::map<std::string, grpc::ServerContext*> seats_;
+    std::map<std::string, Streams> streams_;
 };
 
 /// One client's visit.
 class Visit {
   public:
-    Visit(Room& room, Seats& seats, WatchedStream& stream, grpc::ServerContext& context, std::string name,
+    Visit(Room& room, Seats& seats, WatchedStream& stream, grpc::ServerContext& context, const std::string& name,
           wire::Limits limits)
-        : room_(room), seats_(seats), stream_(stream), context_(context), name_(std::move(name)), limits_(limits) {}
+        : room_(room), seat_(seats, name, context), stream_(stream), context_(context), name_(name), limits_(limits) {}
     ~Visit() {
-        if (!entered_) return;
-        seats_.leave(name_, context_);
-        room_.leave(ticket_);
+        if (entered_) room_.leave(ticket_);
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
@@ -141,7 +178,8 @@ class Visit {
         const auto join = receive<wire::Join>();
         ticket_ = room_.enter(name_, std::get<wire::Join>(join.body));
         entered_ = true;
-        seats_.take(name_, context_);
+        seat_.join();
+        stream_.trust();
         send(room_.welcome(ticket_));
         crash_point("welcomed");
         stream_.expect_at_leisure();
@@ -200,7 +238,7 @@ class Visit {
     }
 
     Room& room_;
-    Seats& seats_;
+    Seats::Stay seat_;
     WatchedStream& stream_;
     grpc::ServerContext& context_;
     std::string name_;
@@ -235,7 +273,7 @@ class FederationService final : public v1::Federation::Service {
         } catch (const Disconnected&) {
             if (stream.stalled()) {
                 const std::string reason = fmt::format("client {}: nothing for {} s in the middle of a message",
-                                                       caller.name, static_cast<double>(stall_.count()) / 1000);
+                                                       caller.name, stream.patience_seconds());
                 room_.refused(caller.name, reason);
                 return {grpc::StatusCode::DEADLINE_EXCEEDED, reason};
             }
@@ -268,6 +306,8 @@ class FederationService final : public v1::Federation::Service {
             if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a party", ""});
             // A coordinator may ask its own server for the status.
             caller = {certificate->identity.name, certificate->identity.role};
+            // Before the list of the revoked is read: they call too.
+            doorman_.limit_rate(caller.name, Doorman::Clock::now());
             doorman_.let_in(*certificate, caller.role == Role::coordinator ? Role::coordinator : Role::client);
         } else {
             const auto& said = context.client_metadata();
@@ -275,8 +315,8 @@ class FederationService final : public v1::Federation::Service {
             if (at == said.end()) throw InputError({"caller", "no name", "a client with --insecure", ""});
             caller.name = std::string(at->second.data(), at->second.size());
             require_party_name(caller.name, "caller");
+            doorman_.limit_rate(caller.name, Doorman::Clock::now());
         }
-        doorman_.limit_rate(caller.name, Doorman::Clock::now());
         return caller;
     }
 

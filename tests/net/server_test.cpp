@@ -22,7 +22,7 @@ class ServerTest : public NetTest {
     /// Another coordinator of the same kit.
     void restart() {
         Kit kit = federation_.coordinator();
-        kit.limits.stall_seconds = 0.5;
+        kit.limits.stall_seconds = stall_seconds_;
         coordinator_.reset();
         CoordinatorOptions options = job_options(job_);
         options.min_clients = min_clients_;
@@ -97,8 +97,29 @@ class ServerTest : public NetTest {
         connection.write(frame);
     }
 
+    /// Sends a message of one chunk with another first number, as if it were meant so.
+    static std::string say_with(Connection& connection, const wire::Message& message, double first) {
+        wire::Encoder encoder(message);
+        const std::string head = encoder.head();
+        const auto chunk = encoder.next_chunk();
+        std::string bytes(reinterpret_cast<const char*>(chunk.data()), chunk.size());
+        bytes.replace(0, 8, reinterpret_cast<const char*>(&first), 8);
+        wire::Digest digest;
+        digest.add(std::as_bytes(std::span(head)));
+        digest.add(std::as_bytes(std::span(bytes)));
+        const wire::Hash hash = digest.finish();
+        send_head(connection, head);
+        v1::Frame frame;
+        frame.set_chunk(bytes);
+        connection.write(frame);
+        frame.set_tail(hash.data(), hash.size());
+        connection.write(frame);
+        return answer(connection, connection);
+    }
+
     JobOptions job_{.rank = 3};
     std::optional<Index> min_clients_;
+    double stall_seconds_ = 0.5;
     TestFederation federation_;
     std::vector<std::string> lines_;
     Log log_{{}, [this](std::string_view line) { lines_.emplace_back(line); }};
@@ -333,16 +354,12 @@ TEST_F(ServerTest, ForgetsAnAnswerThatItsSenderCannotHave) {
     for (const bool huge : {true, false}) {
         Connection connection(target("b"), {});
         wire::Message message = upload(reach_start(connection));
-        Upload& sent = std::get<Upload>(message.body);
         if (huge) {
-            // Of other data: finite numbers whose squares are not.
-            auto large = Tensor<double>::copy(federation_.data[1].view());
-            for (Index i = 0; i < large.size(); ++i) large.data()[i] *= 1e200;
-            sent.block = compress_client(large.view(), {0, 0, 3}).block;
+            EXPECT_SAYS(say_with(connection, message, 1e300), "a squared norm that its data cannot have");
         } else {
-            sent.rows += 1;
+            std::get<Upload>(message.body).rows += 1;
+            EXPECT_SAYS(say(connection, message), "13 patients; expected 12 as it said");
         }
-        EXPECT_SAYS(say(connection, message), huge ? "a squared norm that its data cannot have" : "as it said");
         EXPECT_SAYS(complaint([&] { run_.get(); }), "1 of 2 clients answered before the deadline: a; at least 2 must");
         EXPECT_SAYS(complaint([&] { a_.get(); }), "1 of 2 clients answered");
         // Started again, it goes on with an answer that is right.
@@ -390,6 +407,24 @@ TEST_F(ServerTest, RefusesAGreetingThatWouldSpoilEverySum) {
         EXPECT_SAYS(say(connection, join(), wire::Message{{wire::protocol_version, job(), 0, 0}, said}),
                     "expected at most");
     }
+    expect_unharmed();
+}
+
+/// Threads are few: one client that opens streams and says nothing must not take those of all.
+TEST_F(ServerTest, SilentStreamsOfOneClientLockNobodyOut) {
+    stall_seconds_ = 30;
+    restart();
+    std::vector<std::unique_ptr<Connection>> silent;
+    for (int i = 0; i < 45; ++i) {
+        silent.push_back(std::make_unique<Connection>(target("b"), nullptr));
+        silent.back()->open();
+    }
+    v1::Frame frame;
+    EXPECT_FALSE(silent.front()->read(frame)) << "a newer one took its place";
+    Connection other(target("a"), {});
+    ASSERT_TRUE(other.open());
+    EXPECT_EQ(say(other, join("a")), "welcome");
+    EXPECT_EQ(say(*silent.back(), join()), "welcome") << "the last one is as good as any";
     expect_unharmed();
 }
 
