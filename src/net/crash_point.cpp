@@ -1,6 +1,7 @@
 #include "crash_point.hpp"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -14,8 +15,8 @@ struct Wanted {
     int times = 1;
 };
 
-Wanted read_wanted() {
-    const char* text = std::getenv("COUPLET_CRASH_AT");
+Wanted read_wanted(const char* variable) {
+    const char* text = std::getenv(variable);
     if (text == nullptr) return {};
     const std::string all = text;
     const std::size_t colon = all.find(':');
@@ -26,9 +27,13 @@ Wanted read_wanted() {
 }  // namespace
 
 void crash_point(const char* step) {
-    static const Wanted wanted = read_wanted();
-    static std::atomic<int> seen{0};
-    if (wanted.step == step && ++seen == wanted.times) ::raise(SIGKILL);
+    static const Wanted crash = read_wanted("COUPLET_CRASH_AT");
+    static const Wanted stall = read_wanted("COUPLET_STALL_AT");
+    static std::atomic<int> crash_seen{0};
+    static std::atomic<int> stall_seen{0};
+    if (crash.step == step && ++crash_seen == crash.times) ::raise(SIGKILL);
+    if (stall.step != step || ++stall_seen != stall.times) return;
+    for (;;) ::pause();
 }
 
 }  // namespace couplet::net

@@ -8,8 +8,8 @@
 
 namespace couplet::net {
 
-/// Events from several threads for one that handles them, in order. Threads wait while it holds too many, so that
-/// nobody can fill the memory.
+/// Events from several threads for one that handles them, in order. Threads wait while it holds too many; how
+/// large each may be is for those who make them to limit.
 template <class Event>
 class Inbox {
   public:

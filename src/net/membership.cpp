@@ -156,6 +156,11 @@ std::vector<Edge> Membership::links() const {
     return result;
 }
 
+bool Membership::knows_members() const {
+    const std::vector<Index> places = members();
+    return std::all_of(places.begin(), places.end(), [this](Index place) { return is_known(place); });
+}
+
 const PeerRecord& Membership::member(Index peer) const {
     const auto& members = own_.committed.members;
     const bool is_member = peer >= 0 && peer < static_cast<Index>(members.size()) && members[at(peer)] != 0;

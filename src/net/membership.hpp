@@ -74,6 +74,8 @@ class Membership {
     bool is_known(Index peer) const {
         return find(peer, own_.committed.members[static_cast<std::size_t>(peer)]) != nullptr;
     }
+    /// Whether there is one of every member: a commit can come before the record of somebody far away.
+    bool knows_members() const;
     /// A member's latest record. Throws RunError unless it is one of the current epoch.
     const wire::PeerRecord& member(Index peer) const;
     bool decided() const noexcept { return own_.stage == wire::Stage::decided; }

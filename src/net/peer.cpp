@@ -199,9 +199,11 @@ struct PeerNode::Parts {
         log.info("listening", fmt::format("peer {} listens at {}; neighbours: {}", name(self), kit.listen,
                                           fmt::join(names(neighbours()), ", ")));
     }
-    /// Threads that wait for the inbox end first, then those that use it.
+    /// Threads that wait for the inbox end first. Neighbours see at once that this peer is gone: what it is computing
+    /// can take long to end.
     void close() {
         inbox.close();
+        if (links) links->close();
         work.reset();
         links.reset();
     }
@@ -373,7 +375,7 @@ struct PeerNode::Parts {
         for (Event& event : inbox.take(patience)) handle(std::move(event));
         watch_links();
         membership->tick(now());
-        if (membership->epoch().number != epoch && !membership->failure()) begin_epoch();
+        if (membership->epoch().number != epoch && membership->knows_members() && !membership->failure()) begin_epoch();
         post_news();
         tell_waiting();
     }
@@ -548,6 +550,8 @@ PeerResult PeerNode::run() {
     parts_->open();
     return parts_->run();
 }
+
+bool PeerNode::left_behind() noexcept { return PeerWork::left_behind(); }
 
 void PeerNode::stop() { parts_->stopping = true; }
 

@@ -180,8 +180,8 @@ class PeeringService final : public v1::Peering::Service {
         const auto certificate = peer_certificate(*context.auth_context());
         if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a peer", ""});
         const std::string& name = certificate->identity.name;
-        doorman_.let_in(*certificate, Role::peer);
         doorman_.limit_rate(name, Doorman::Clock::now());
+        doorman_.let_in(*certificate, Role::peer);
         net::Link* link = find_(name);
         if (link == nullptr) {
             throw InputError({"peer " + name, "a connection that it should not open",
@@ -269,8 +269,12 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
     }
 }
 
-PeerLinks::~PeerLinks() {
+void PeerLinks::close() {
     for (const auto& [k, link] : parts_->links) link->close();
+}
+
+PeerLinks::~PeerLinks() {
+    close();
     parts_->dialers.clear();
     parts_->server->Shutdown(after(milliseconds(100)));
     parts_->server->Wait();

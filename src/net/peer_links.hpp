@@ -30,6 +30,8 @@ class PeerLinks {
     PeerLinks& operator=(const PeerLinks&) = delete;
 
     Link& link(Index neighbour);
+    /// Ends all connections for good, without waiting for them.
+    void close();
 
   private:
     struct Parts;

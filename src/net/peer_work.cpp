@@ -1,9 +1,16 @@
 #include "peer_work.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
+#include "crash_point.hpp"
 #include "stopwatch.hpp"
 
 namespace couplet::net {
@@ -15,6 +22,7 @@ class PeerWork::Run {
         const Graph& graph, Index place)
         : spec_(spec), hooks_(hooks), epoch_(epoch) {
         const Stopwatch watch(seconds_);
+        crash_point("peer-computing");
         data_ = prepare_client(std::move(x), spec.preparation, spec.job.seed, place);
         plan_ = make_consensus_plan(graph, spec.job.consensus);
         peer_.emplace(spec.job, plan_, place, data_.training->view());
@@ -80,57 +88,129 @@ class PeerWork::Run {
     bool told_ = false;
 };
 
-PeerWork::PeerWork(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks)
-    : spec_(std::move(spec)), x_(std::move(x)), hooks_(std::move(hooks)), thread_([this] { loop(); }) {}
+namespace {
 
-PeerWork::~PeerWork() {
-    {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
+// For a computation that is about to end; longer ones are left to themselves.
+constexpr std::chrono::milliseconds last_patience{500};
+std::atomic<int> left_to_themselves{0};
+
+}  // namespace
+
+/// What the thread works on. It lives as long as the thread, which may be longer than its owner.
+class PeerWork::Loop {
+  public:
+    Loop(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks)
+        : spec_(std::move(spec)), x_(std::move(x)), hooks_(guarded(std::move(hooks))) {}
+
+    void begin(std::uint64_t epoch, Graph graph, Index place) {
+        add(epoch, [this, epoch, graph = std::move(graph), place] {
+            run_.reset();
+            run_ = std::make_unique<Run>(spec_, x_, hooks_, epoch, graph, place);
+            run_->start();
+        });
+    }
+    void receive(std::uint64_t epoch, Index from, PeerMessage message) {
+        add(epoch, [this, from, message = std::move(message)] {
+            if (run_) run_->receive(from, message);
+        });
+    }
+
+    void work() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
+            if (ending_) break;
+            const Task task = std::move(tasks_.front());
+            tasks_.pop_front();
+            lock.unlock();
+            try {
+                task.action();
+            } catch (const std::exception& error) {
+                run_.reset();
+                hooks_.failed(task.epoch, error.what());
+            }
+            lock.lock();
+        }
+        ended_ = true;
+        if (left_) --left_to_themselves;
         changed_.notify_all();
     }
-    thread_.join();
-}
 
-void PeerWork::add(std::uint64_t epoch, std::function<void()> action) {
-    const std::lock_guard lock(mutex_);
-    if (epoch < epoch_) return;
-    if (epoch > epoch_) tasks_.clear();
-    epoch_ = epoch;
-    tasks_.push_back({epoch, std::move(action)});
-    changed_.notify_all();
-}
-
-void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place) {
-    add(epoch, [this, epoch, graph = std::move(graph), place] {
-        run_.reset();
-        run_ = std::make_unique<Run>(spec_, x_, hooks_, epoch, graph, place);
-        run_->start();
-    });
-}
-
-void PeerWork::receive(std::uint64_t epoch, Index from, PeerMessage message) {
-    add(epoch, [this, from, message = std::move(message)] {
-        if (run_) run_->receive(from, message);
-    });
-}
-
-void PeerWork::loop() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
-        if (ending_) return;
-        const Task task = std::move(tasks_.front());
-        tasks_.pop_front();
-        lock.unlock();
-        try {
-            task.action();
-        } catch (const std::exception& error) {
-            run_.reset();
-            hooks_.failed(task.epoch, error.what());
+    /// Whether the thread has ended soon after it was told to.
+    bool end() {
+        {
+            const std::lock_guard lock(hooks_mutex_);
+            silent_ = true;
         }
-        lock.lock();
+        std::unique_lock lock(mutex_);
+        ending_ = true;
+        changed_.notify_all();
+        if (changed_.wait_for(lock, last_patience, [&] { return ended_; })) return true;
+        left_ = true;
+        ++left_to_themselves;
+        return false;
+    }
+
+  private:
+    struct Task {
+        std::uint64_t epoch = 0;
+        std::function<void()> action;
+    };
+
+    void add(std::uint64_t epoch, std::function<void()> action) {
+        const std::lock_guard lock(mutex_);
+        if (epoch < epoch_) return;
+        if (epoch > epoch_) tasks_.clear();
+        epoch_ = epoch;
+        tasks_.push_back({epoch, std::move(action)});
+        changed_.notify_all();
+    }
+
+    /// Hooks that do nothing once their owner is gone.
+    Hooks guarded(Hooks hooks) {
+        const auto guard = [this](auto hook) {
+            return [this, hook = std::move(hook)](auto&&... values) {
+                const std::lock_guard lock(hooks_mutex_);
+                if (!silent_) hook(std::forward<decltype(values)>(values)...);
+            };
+        };
+        return {guard(std::move(hooks.send)), guard(std::move(hooks.finished)), guard(std::move(hooks.failed)),
+                guard(std::move(hooks.refused))};
+    }
+
+    wire::JobSpec spec_;
+    std::shared_ptr<const Tensor<double>> x_;
+    std::mutex hooks_mutex_;
+    bool silent_ = false;
+    Hooks hooks_;
+    std::unique_ptr<Run> run_;  ///< touched by the thread alone
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Task> tasks_;
+    std::uint64_t epoch_ = 0;
+    bool ending_ = false;
+    bool ended_ = false;
+    bool left_ = false;
+};
+
+PeerWork::PeerWork(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks)
+    : loop_(std::make_shared<Loop>(std::move(spec), std::move(x), std::move(hooks))),
+      thread_([loop = loop_] { loop->work(); }) {}
+
+PeerWork::~PeerWork() {
+    if (loop_->end()) {
+        thread_.join();
+    } else {
+        thread_.detach();
     }
 }
+
+void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place) { loop_->begin(epoch, std::move(graph), place); }
+
+void PeerWork::receive(std::uint64_t epoch, Index from, PeerMessage message) {
+    loop_->receive(epoch, from, std::move(message));
+}
+
+bool PeerWork::left_behind() noexcept { return left_to_themselves > 0; }
 
 }  // namespace couplet::net

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -38,6 +34,8 @@ class PeerWork {
         std::function<void(Index from, const std::string& reason)> refused;
     };
     PeerWork(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks);
+    /// No hook is called after it. What is being computed cannot be interrupted: it is waited for a moment and then
+    /// left to itself.
     ~PeerWork();
     PeerWork(const PeerWork&) = delete;
     PeerWork& operator=(const PeerWork&) = delete;
@@ -47,24 +45,13 @@ class PeerWork {
     /// `from` is a place among the members.
     void receive(std::uint64_t epoch, Index from, PeerMessage message);
 
+    /// Whether a computation that was left to itself still runs in this process.
+    static bool left_behind() noexcept;
+
   private:
     class Run;
-    struct Task {
-        std::uint64_t epoch = 0;
-        std::function<void()> action;
-    };
-    void loop();
-    void add(std::uint64_t epoch, std::function<void()> action);
-
-    wire::JobSpec spec_;
-    std::shared_ptr<const Tensor<double>> x_;
-    Hooks hooks_;
-    std::unique_ptr<Run> run_;  ///< touched by the thread alone
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Task> tasks_;
-    std::uint64_t epoch_ = 0;
-    bool ending_ = false;
+    class Loop;
+    std::shared_ptr<Loop> loop_;  ///< the thread has it too
     std::thread thread_;
 };
 

@@ -535,6 +535,39 @@ TEST(MembershipTest, AnInformedMemberIsBelieved) {
     EXPECT_EQ(machine.epoch(), first);
 }
 
+/// A commit can overtake the record of a member that is not a neighbour.
+TEST(MembershipTest, KnowsWhetherEveryMemberIsKnown) {
+    Membership machine({.graph = path_graph(3),
+                        .self = 2,
+                        .incarnation = 13,
+                        .features = {3},
+                        .rows = 1,
+                        .link_deadline = link_deadline,
+                        .gather = gather,
+                        .deadline = deadline},
+                       Time{0});
+    machine.heard(1, 12, Time{0});
+    const wire::Epoch epoch{1 << 20, {11, 12, 13}, {true, true, false, false, false, false, false, false}};
+    PeerRecord proposer{.peer = 1,
+                        .incarnation = 12,
+                        .version = 1,
+                        .features = {3},
+                        .rows = 1,
+                        .hears = {11, 0, 13},
+                        .proposal = epoch};
+    machine.receive({proposer}, Time{1});
+    proposer.version = 2;
+    proposer.promised = epoch.number;
+    proposer.committed = epoch;
+    machine.receive({proposer}, Time{2});
+    ASSERT_EQ(machine.epoch(), epoch);
+    EXPECT_FALSE(machine.knows_members());
+    machine.receive({{.peer = 0, .incarnation = 11, .version = 1, .features = {3}, .rows = 1, .hears = {0, 12, 0}}},
+                    Time{3});
+    EXPECT_TRUE(machine.knows_members());
+    EXPECT_EQ(machine.member(0).incarnation, 11U);
+}
+
 TEST(MembershipTest, NewsIsGivenOncePerConnection) {
     Membership machine({.graph = path_graph(3), .self = 1, .incarnation = 5, .features = {3}, .rows = 1}, Time{0});
     EXPECT_EQ(machine.news(0, 10).size(), 1U);

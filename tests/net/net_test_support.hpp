@@ -194,6 +194,18 @@ class Process {
         pid_ = -1;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
+    /// Whether it ends by itself before long; it is killed if not.
+    bool ends() const {
+        for (int i = 0; i < 600; ++i) {
+            siginfo_t info{};
+            if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+                return true;
+            }
+            std::this_thread::sleep_for(25ms);
+        }
+        signal(SIGKILL);
+        return false;
+    }
     void signal(int number) const { ::kill(pid_, number); }
     pid_t pid() const { return pid_; }
     std::string out() const { return slurp(output_); }

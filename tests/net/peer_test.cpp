@@ -160,5 +160,39 @@ TEST_F(PeerNodeTest, TakesOnlyAPeersKitAndADecentralizedJob) {
               std::string::npos);
 }
 
+/// A computation cannot be interrupted. Its peer ends all the same when it is told to or at its deadline, and the
+/// others see at once that it is gone.
+TEST_F(PeerNodeTest, EndsInTheMiddleOfAComputation) {
+    const TestPeers peers(path("kits"), population(3, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    const auto start = [&](std::size_t k, const std::string& deadline, const std::vector<std::string>& environment) {
+        const std::filesystem::path kit = peers.kits / peers.names[k];
+        write_npy(kit / "x.npy", peers.data[k].view(), true);
+        return Process({"peer", "--kit", kit.string(), "--data", (kit / "x.npy").string(), "--rank", "3", "--json",
+                        "--force", "--deadline", deadline, "--gather", "10s", "--link-deadline", "2s"},
+                       path(peers.names[k] + ".out"), environment);
+    };
+    const std::vector<std::string> stall{"COUPLET_STALL_AT=peer-computing"};
+    {
+        Process a = start(0, "40s", {});
+        Process b = start(1, "40s", stall);
+        Process c = start(2, "40s", {});
+        EXPECT_TRUE(b.says("begins with 3 of 3 peers")) << b.err();
+        b.signal(SIGTERM);
+        EXPECT_TRUE(b.ends());
+        EXPECT_EQ(b.wait(), 128 + SIGTERM) << b.err();
+        EXPECT_NE(b.err().find("stopped before the job was done"), std::string::npos) << b.err();
+        EXPECT_EQ(a.wait(), 0) << a.err();
+        EXPECT_EQ(c.wait(), 0) << c.err();
+        EXPECT_EQ(nlohmann::json::parse(a.out())["missing"], (std::vector<std::string>{"b"}));
+    }
+    std::vector<Process> all;
+    for (std::size_t k = 0; k < 3; ++k) all.push_back(start(k, "4s", k == 1 ? stall : std::vector<std::string>{}));
+    for (Process& peer : all) {
+        EXPECT_TRUE(peer.ends());
+        EXPECT_EQ(peer.wait(), 1) << peer.err();
+        EXPECT_NE(peer.err().find("a result within 4 s"), std::string::npos) << peer.err();
+    }
+}
+
 }  // namespace
 }  // namespace couplet::net

@@ -70,6 +70,9 @@ class PeerNode {
     PeerResult run();
     /// Ends run() soon; from any thread.
     void stop();
+    /// Whether a computation that run() could not interrupt goes on in a thread of its own. A process that ends then
+    /// should do so without unloading its libraries: std::_Exit().
+    static bool left_behind() noexcept;
 
   private:
     struct Parts;
