@@ -152,7 +152,14 @@ std::uint64_t Link::greet(FrameStream& stream, bool opened_here, const std::func
         lock.unlock();
         send_message(stream, greeting);
     };
-    if (opened_here) say();
+    if (opened_here) {
+        try {
+            say();
+        } catch (const Disconnected&) {
+            receive_greeting(stream);  // whoever refuses stops listening; why is still to be read
+            throw;
+        }
+    }
     const wire::Greeting theirs = receive_greeting(stream);
     // The end that was called answers once the connection before this one can count no more arrivals.
     const std::uint64_t generation = begin(theirs, cancel);
