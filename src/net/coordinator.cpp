@@ -525,6 +525,12 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
     parts.server = std::make_unique<Server>(kit, credentials, parts.room, log);
     log.info("listening", fmt::format("listening on {} for {} clients, job {}", kit.listen, roster,
                                       wire::to_hex(parts.room.job().id)));
+    if (const JobFile job = parts.room.job(); job.phase == Phase::closed) {
+        log.info("continued", fmt::format("that job is done and is offered again; {} of {} clients in its result have "
+                                          "it. Remove the folder job in the kit to begin a new one",
+                                          job.members.size() + job.late.size() - job.unreported().size(),
+                                          job.members.size() + job.late.size()));
+    }
     if (kit.http_port < 0) return;
     const auto page = [&parts](const std::string& path) -> HttpReply {
         const StatusReport status = parts.room.status();

@@ -31,15 +31,15 @@ void Doorman::let_in(const CertificateInfo& caller, Role role) const {
                       fmt::format("Run: couplet provision --rotate {} -o KITS", caller.identity.name)});
 }
 
-void Doorman::limit_rate(const std::string& name, Clock::time_point now) {
+void Doorman::limit_rate(const std::string& caller, Clock::time_point now) {
     const std::lock_guard lock(mutex_);
-    const auto [at, is_new] = buckets_.try_emplace(name, Bucket{burst, now});
+    const auto [at, is_new] = buckets_.try_emplace(caller, Bucket{burst, now});
     Bucket& bucket = at->second;
     const double seconds = std::chrono::duration<double>(now - bucket.filled).count();
     bucket.tokens = std::min(burst, bucket.tokens + seconds * calls_per_second);
     bucket.filled = now;
     if (bucket.tokens < 1) {
-        throw InputError({name, "more calls than anybody needs",
+        throw InputError({caller, "more calls than anybody needs",
                           fmt::format("at most {} a second for long", calls_per_second), "Wait a little."});
     }
     bucket.tokens -= 1;

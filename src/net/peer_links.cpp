@@ -180,7 +180,7 @@ class PeeringService final : public v1::Peering::Service {
         const auto certificate = peer_certificate(*context.auth_context());
         if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a peer", ""});
         const std::string& name = certificate->identity.name;
-        doorman_.limit_rate(name, Doorman::Clock::now());
+        doorman_.limit_rate(fmt::format("{} {}", name, certificate->serial), Doorman::Clock::now());
         doorman_.let_in(*certificate, Role::peer);
         net::Link* link = find_(name);
         if (link == nullptr) {

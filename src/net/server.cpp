@@ -306,8 +306,8 @@ class FederationService final : public v1::Federation::Service {
             if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a party", ""});
             // A coordinator may ask its own server for the status.
             caller = {certificate->identity.name, certificate->identity.role};
-            // Before the list of the revoked is read: they call too.
-            doorman_.limit_rate(caller.name, Doorman::Clock::now());
+            // Before the list of the revoked is read: they call too, and not at the cost of who has the name now.
+            doorman_.limit_rate(fmt::format("{} {}", caller.name, certificate->serial), Doorman::Clock::now());
             doorman_.let_in(*certificate, caller.role == Role::coordinator ? Role::coordinator : Role::client);
         } else {
             const auto& said = context.client_metadata();

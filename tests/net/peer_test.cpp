@@ -168,7 +168,7 @@ TEST_F(PeerNodeTest, EndsInTheMiddleOfAComputation) {
         const std::filesystem::path kit = peers.kits / peers.names[k];
         write_npy(kit / "x.npy", peers.data[k].view(), true);
         return Process({"peer", "--kit", kit.string(), "--data", (kit / "x.npy").string(), "--rank", "3", "--json",
-                        "--force", "--deadline", deadline, "--gather", "10s", "--link-deadline", "2s"},
+                        "--force", "--deadline", deadline, "--gather", "10s", "--link-deadline", "1s"},
                        path(peers.names[k] + ".out"), environment);
     };
     const std::vector<std::string> stall{"COUPLET_STALL_AT=peer-computing"};
@@ -186,11 +186,11 @@ TEST_F(PeerNodeTest, EndsInTheMiddleOfAComputation) {
         EXPECT_EQ(nlohmann::json::parse(a.out())["missing"], (std::vector<std::string>{"b"}));
     }
     std::vector<Process> all;
-    for (std::size_t k = 0; k < 3; ++k) all.push_back(start(k, "4s", k == 1 ? stall : std::vector<std::string>{}));
+    for (std::size_t k = 0; k < 3; ++k) all.push_back(start(k, "3s", k == 1 ? stall : std::vector<std::string>{}));
     for (Process& peer : all) {
         EXPECT_TRUE(peer.ends());
         EXPECT_EQ(peer.wait(), 1) << peer.err();
-        EXPECT_NE(peer.err().find("a result within 4 s"), std::string::npos) << peer.err();
+        EXPECT_NE(peer.err().find("a result within 3 s"), std::string::npos) << peer.err();
     }
 }
 
