@@ -20,7 +20,8 @@ class Doorman {
 
     /// Throws InputError unless `caller` may come in as `role` at this time.
     void let_in(const CertificateInfo& caller, Role role) const;
-    /// Throws InputError for a caller that opens calls faster than anybody needs. Each `caller` has a measure of its own.
+    /// Throws InputError for a caller that opens calls faster than anybody needs. Each `caller` has a measure of its
+    /// own.
     void limit_rate(const std::string& caller, Clock::time_point now);
 
   private:
