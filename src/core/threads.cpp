@@ -36,8 +36,9 @@ struct Loop {
     std::int64_t tasks;
     const std::function<void(std::int64_t)>& body;
     std::atomic<std::int64_t> next{0};
-    std::exception_ptr failure;
-    std::mutex failure_mutex;
+    std::exception_ptr failure = nullptr;
+    std::int64_t failed_at = tasks;
+    std::mutex failure_mutex = {};
 
     void drain() {
         inside_parallel_body = true;
@@ -46,7 +47,12 @@ struct Loop {
                 body(i);
             } catch (...) {
                 std::lock_guard lock(failure_mutex);
-                if (!failure) failure = std::current_exception();
+                // Indices are drawn in order, so those before this one are under way: the first to fail is the same
+                // however many threads there are.
+                if (i < failed_at) {
+                    failure = std::current_exception();
+                    failed_at = i;
+                }
                 next.store(tasks);
             }
         }
@@ -157,7 +163,7 @@ void parallel_for(std::int64_t tasks, const std::function<void(std::int64_t)>& b
         return;
     }
     static Pool pool;
-    Loop loop{tasks, body, {}, nullptr, {}};
+    Loop loop{.tasks = tasks, .body = body};
     pool.run(loop, static_cast<int>(threads) - 1);
     if (loop.failure) std::rethrow_exception(loop.failure);
 }

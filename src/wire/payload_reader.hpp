@@ -24,6 +24,7 @@ class PayloadReader {
   public:
     explicit PayloadReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
     void read(double* to, Index count) {
+        if (count == 0) return;  // `to` may be null then
         const auto size = static_cast<std::size_t>(count) * sizeof(double);
         std::memcpy(to, bytes_.data(), size);
         bytes_ = bytes_.subspan(size);

@@ -13,6 +13,7 @@ class SignalsTest : public CliTest {
     /// Starts a run that would take hours, waits until it reports progress, sends the signal. The run has a temporary
     /// file by then, as if it were writing.
     void interrupt(int signal) {
+        ::signal(signal, SIG_DFL);  // a shell ignores SIGINT in what it starts in the background
         save("X.npy", smooth<double>({10, 10, 10}));
         std::filesystem::create_directory(path("out"));
         int master = -1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -118,6 +119,21 @@ TEST(ParallelFor, NestedLoopsRunEveryPairOnceOnTheThreadOfTheirBody) {
     });
     for (const auto& count : runs) EXPECT_EQ(count, 1);
     EXPECT_EQ(moved, 0);
+}
+
+TEST(ParallelFor, TheFirstIndexThatFailsIsTheOneReported) {
+    const WithThreads scope(4);
+    for (int round = 0; round < 50; ++round) {
+        try {
+            parallel_for(64, [](std::int64_t i) {
+                if (i == 5) std::this_thread::sleep_for(std::chrono::microseconds(200));
+                if (i >= 5) throw std::runtime_error(std::to_string(i));
+            });
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const std::runtime_error& error) {
+            EXPECT_STREQ(error.what(), "5");
+        }
+    }
 }
 
 TEST(ParallelFor, RethrowsWhatABodyThrew) {

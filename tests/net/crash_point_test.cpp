@@ -227,8 +227,12 @@ TEST_F(CrashTest, MemoryIsFlatInTheNumberOfClients) {
     // Enough for the merge to be as large as it gets: it takes eight clients in one go.
     const long few = peak(18);
     const long many = peak(28);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    EXPECT_GT(std::min(few, many), 0);  // a sanitizer keeps what was freed
+#else
     // 10 more connections, and 40 MiB more uploads.
     EXPECT_LT(many - few, 20 * 1024) << few << " KiB with 18 clients, " << many << " KiB with 28";
+#endif
 }
 
 }  // namespace
