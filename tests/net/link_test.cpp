@@ -92,7 +92,10 @@ class Line {
             try {
                 link.speak(end, opened, cancel, [] {});
             } catch (const InputError& error) {
-                said = error.what();
+                {
+                    const std::lock_guard lock(mutex_);
+                    said_ = error.what();
+                }
                 cancel();
             }
         };
@@ -110,9 +113,14 @@ class Line {
         there_.close();
         back_.close();
     }
-    std::string said;
+    std::string said() const {
+        const std::lock_guard lock(mutex_);
+        return said_;
+    }
 
   private:
+    mutable std::mutex mutex_;
+    std::string said_;
     Pipe there_;
     Pipe back_;
     std::thread one_;
@@ -163,9 +171,9 @@ TEST(LinkTest, AnotherJobIsRefusedWithTheDifference) {
     std::string said;
     {
         Line line(a, b);
-        soon([&] { return !line.said.empty(); });
+        soon([&] { return !line.said().empty(); });
         line.cut();
-        said = line.said;
+        said = line.said();
     }
     EXPECT_NE(said.find("another job: rank 3; expected rank 4"), std::string::npos) << said;
     EXPECT_TRUE(a.connections.empty() && b.connections.empty());
