@@ -33,7 +33,7 @@ sanitize: deps ## run the test programs under the address, undefined behaviour a
 	@scripts/sanitize asan
 	@scripts/sanitize tsan
 
-chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 20 minutes)
+chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 10 minutes)
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos
 

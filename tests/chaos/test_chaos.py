@@ -9,8 +9,6 @@ import federation  # noqa: E402
 import storm  # noqa: E402
 from proxy import Proxy, free_port  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not federation.COUPLET.exists(), reason=f"not built: {federation.COUPLET}")
-
 
 @pytest.fixture
 def network(tmp_path):

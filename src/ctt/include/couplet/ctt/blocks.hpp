@@ -24,7 +24,7 @@ class FeatureBlock {
     FeatureBlock clone() const;
     /// Numbers that travel.
     Index numbers() const noexcept;
-    /// Of all rows together.
+    /// Of all rows together. Trains are left-orthonormal here, with the norm in the last core.
     double squared_norm() const;
     /// The rows multiplied out, written to `target` (rows() x features().size()).
     void expand(MatrixView<double> target) const;
