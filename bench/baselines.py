@@ -11,12 +11,13 @@ import argparse
 import glob
 import json
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from keep import keep_samples
 
 CLIENTS = 4
 RANK = 20
@@ -253,10 +254,7 @@ def main():
             shown = "-" if fibers is None else "all" if fibers == 0 else str(fibers)
             print(f"{method:>14} {shown:>7} {a * 1e3:9.2f} {b * 1e3:9.2f} {b / a:6.2f}  {best}", flush=True)
             report["cases"].append({"method": method, "fibers": fibers, "couplet": mine, "numpy": peers})
-    output = pathlib.Path(options.output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(report, indent=1))
-    print(f"every sample: {output}")
+    keep_samples(options.output, report)
     return 0
 
 

@@ -11,12 +11,13 @@ import glob
 import json
 import math
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from keep import keep_samples
 
 CLIENTS = 4
 CASES = [("synthetic 200x30x30", 20, ["synthetic", "200x30x30"]),
@@ -134,10 +135,7 @@ def main():
                   f"{peers[best]['rse']:10.3e}  {best[0]}, {best[1]}", flush=True)
             report["cases"].append({"name": name, "rank": rank, "couplet": repeated, "first_runs": runs,
                                     "numpy": [{"threads": key[0], "core": key[1], **value} for key, value in peers.items()]})
-    output = pathlib.Path(options.output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(report, indent=1))
-    print(f"every sample: {output}")
+    keep_samples(options.output, report)
     return 0
 
 

@@ -9,13 +9,14 @@ Peak memory is the resident size of a whole `couplet decompose` process, the map
 import argparse
 import json
 import os
-import pathlib
 import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from keep import keep_samples
 
 CASES = [("50x30x30", 20), ("250x20x24", 50), ("250x110x140", 100), ("1000x20x24", 50), ("1000x110x140", 100),
          ("200x300x300", 50), ("2^26", 1), ("2^26", 10), ("2^26", 50)]
@@ -161,10 +162,7 @@ def main():
                     "name": name, "rank": rank, "dtype": dtype, "bytes": size, "read_seconds": read, "machine": machine,
                     "couplet": ours, "peak_over_size": peak, "tensorly": tensorly, "tensorly_error": why,
                     "numpy": [{"threads": key[0], "core": key[1], "samples": value} for key, value in peers.items()]})
-    output = pathlib.Path(options.output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(report, indent=1))
-    print(f"every sample: {output}")
+    keep_samples(options.output, report)
     return 0
 
 
