@@ -6,6 +6,7 @@
 
 #include "couplet/consensus/combine.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/operations.hpp"
 
 namespace couplet {
 
@@ -63,6 +64,7 @@ Receipt GossipNode::receive(Index from, Index iteration, std::span<const double>
 }
 
 void GossipNode::add(std::size_t position, std::span<const double> values) {
+    count_operations(3 * static_cast<double>(length()));
     add_difference(sum_.data(), own_.data(), values.data(), weights_[position], length());
     ++summed_;
 }
@@ -77,6 +79,7 @@ void GossipNode::add_waiting() {
 void GossipNode::advance() {
     require_ready();
     const ConsensusStep step = steps_.empty() ? ConsensusStep{} : steps_[iteration_];
+    count_operations((step.momentum == 0 ? 2 : 5) * static_cast<double>(length()));
     step_state(previous_.data(), own_.data(), sum_.data(), step.gain, step.momentum, length());
     own_.swap(previous_);
     ++iteration_;

@@ -6,6 +6,7 @@
 
 #include "couplet/consensus/combine.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/operations.hpp"
 
 namespace couplet {
 
@@ -58,9 +59,12 @@ Receipt TreeNode::receive_sum(std::size_t child, std::span<const double> values)
         waiting_[child].assign(values.begin(), values.end());
         return Receipt::accepted;
     }
+    const auto additions = static_cast<double>(length());
+    count_operations(additions);
     add_state(own_.data(), values.data(), length());
     for (++summed_; summed_ < children_.size() && seen_[summed_]; ++summed_) {
         const std::vector<double> sum = std::exchange(waiting_[summed_], {});
+        count_operations(additions);
         add_state(own_.data(), sum.data(), length());
     }
     return Receipt::accepted;

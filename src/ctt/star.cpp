@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/operations.hpp"
 #include "couplet/linalg/products.hpp"
 
 namespace couplet {
@@ -21,6 +22,7 @@ Shape feature_shape(const Shape& shape) {
 }
 
 void add_into(const double* from, Index size, double* to) {
+    count_operations(static_cast<double>(size));
     for (Index i = 0; i < size; ++i) to[i] += from[i];
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "couplet/experiments/scale.hpp"
 #include "couplet/experiments/style.hpp"
@@ -32,15 +33,25 @@ std::string variant_dash(std::size_t number) {
     return dashes[number % dashes.size()];
 }
 
-Row drawn(const Figure& figure, Row row) {
-    if (figure.y.log && row.y.mean >= 0 && row.y.mean < rounding_rse) row.y = {rounding_rse, 0, row.y.count};
-    return row;
-}
-
-bool is_drawable(const Figure& figure, const Row& row) {
-    const bool finite = std::isfinite(row.x) && std::isfinite(row.y.mean);
-    const bool x_fits = !figure.x.log || figure.chart == Chart::dots || row.x > 0;
-    return finite && x_fits && (!figure.y.log || row.y.mean > 0);
+DrawnRows drawn_rows(const Figure& figure, const std::vector<Row>& rows) {
+    DrawnRows result;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Row& row : rows) {
+        const bool x_fits = !figure.x.log || figure.chart == Chart::dots || row.x > 0;
+        const bool y_fits = std::isfinite(row.y.mean) && (!figure.y.log || row.y.mean >= 0);
+        if (!std::isfinite(row.x) || !x_fits || !y_fits) continue;
+        result.rows.push_back(row);
+        if (row.y.mean >= rounding_rse) least = std::min(least, row.y.mean);
+        if (row.paper && *row.paper > 0) least = std::min(least, *row.paper);
+    }
+    if (!figure.y.log) return result;
+    const double floor = std::isfinite(least) ? least / 10 : rounding_rse;
+    for (Row& row : result.rows) {
+        if (row.y.mean >= rounding_rse) continue;
+        row.y = {floor, 0, row.y.count};
+        result.exact = floor;
+    }
+    return result;
 }
 
 }  // namespace couplet

@@ -52,8 +52,14 @@ Plane make_plane(const Figure& figure, const std::vector<Row>& rows) {
             Scale(y.low, y.high, figure.y.log, height - bottom, top)};
 }
 
-void draw_axes(Svg& svg, const Figure& figure, const Plane& plane) {
+void draw_axes(Svg& svg, const Figure& figure, const Plane& plane, std::optional<double> exact) {
+    if (exact) {
+        const double y = plane.y.at(*exact);
+        svg.line(left, y, width - right, y, "grid");
+        svg.text(left - 7, y + 4, "exact", "tick", Anchor::end);
+    }
     for (const Tick& tick : plane.y.ticks()) {
+        if (exact && tick.value < 2 * *exact) continue;  // no number there means anything
         const double y = plane.y.at(tick.value);
         svg.line(left, y, width - right, y, "grid");
         svg.text(left - 7, y + 4, tick.label, "tick", Anchor::end);
@@ -68,7 +74,7 @@ void draw_axes(Svg& svg, const Figure& figure, const Plane& plane) {
     svg.text(14, (top + height - bottom) / 2, figure.y.label, "label", Anchor::middle, -90);
 }
 
-void draw_series(Svg& svg, const Figure& figure, const Plane& plane, const Series& series) {
+void draw_series(Svg& svg, const Figure& figure, const Plane& plane, const Series& series, const DrawnRows& drawn) {
     const MethodStyle& style = method_style(series.method);
     const std::string classes = fmt::format("m-{}", style.id);
     std::string points;
@@ -84,7 +90,8 @@ void draw_series(Svg& svg, const Figure& figure, const Plane& plane, const Serie
         const std::string label = series_label(series.method, series.variant);
         const double x = plane.x.at(row.x);
         svg.marker(x, plane.y.at(row.y.mean), style.marker, classes, false,
-                   fmt::format("{}: {} at {}", label, short_number(row.y.mean), short_number(row.x)));
+                   fmt::format("{}: {} at {}", label, drawn.is_exact(row) ? "exact" : short_number(row.y.mean),
+                               short_number(row.x)));
         if (!row.paper || (figure.y.log && *row.paper <= 0)) continue;
         svg.marker(x, plane.y.at(*row.paper), style.marker, classes, true,
                    fmt::format("the paper, {}: {} at {}", label, short_number(*row.paper), short_number(row.x)));
@@ -94,17 +101,14 @@ void draw_series(Svg& svg, const Figure& figure, const Plane& plane, const Serie
 }  // namespace
 
 std::string draw_lines(const Figure& figure, const std::vector<Row>& rows) {
-    std::vector<Row> drawable;
-    for (const Row& row : rows) {
-        if (is_drawable(figure, drawn(figure, row))) drawable.push_back(drawn(figure, row));
-    }
-    if (drawable.empty()) return "";
+    const DrawnRows drawn = drawn_rows(figure, rows);
+    if (drawn.rows.empty()) return "";
     Svg svg(width, height, fmt::format("{}: {} against {}", figure.title, figure.y.label, figure.x.label));
-    const Plane plane = make_plane(figure, drawable);
-    draw_axes(svg, figure, plane);
+    const Plane plane = make_plane(figure, drawn.rows);
+    draw_axes(svg, figure, plane, drawn.exact);
     // The first of the legend are drawn last, on top.
-    const auto series = series_of(drawable);
-    for (auto one = series.rbegin(); one != series.rend(); ++one) draw_series(svg, figure, plane, *one);
+    const auto series = series_of(drawn.rows);
+    for (auto one = series.rbegin(); one != series.rend(); ++one) draw_series(svg, figure, plane, *one, drawn);
     return std::move(svg).finish();
 }
 

@@ -50,6 +50,11 @@ std::vector<Method> MethodBench::methods(Index order) {
     return all;
 }
 
+bool MethodBench::has(std::string_view id) {
+    const auto all = methods(3);
+    return std::any_of(all.begin(), all.end(), [&](Method method) { return to_string(method) == id; });
+}
+
 BaselineOptions MethodBench::limits() const {
     BaselineOptions options;
     options.rounds = effort_ == Effort::full ? 75 : effort_ == Effort::quick ? 30 : 5;

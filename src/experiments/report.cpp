@@ -109,23 +109,33 @@ std::string legend(const std::vector<Row>& rows) {
     return html + "</ul>";
 }
 
+/// "RSE", "numbers per link": what a figure's y axis measures, without the details.
+std::string metric_of(const ExperimentResult& result, const std::string& id) {
+    for (const Figure& figure : result.figures) {
+        if (figure.id == id) return figure.y.label.substr(0, figure.y.label.find(','));
+    }
+    return id;
+}
+
 /// Every row that differs from the paper by more than a tenth, with the reason.
 std::string differences(const ExperimentResult& result) {
     std::string lines;
+    std::set<std::string> seen;  // a method can be drawn in two figures
     for (const Row& row : result.rows) {
         if (row.note.empty() || !row.paper) continue;
         const std::string place = row.category.empty() ? short_number(row.x) : row.category;
-        lines +=
+        const std::string line =
             fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:+.0f}%</td><td>{}</td></tr>",
-                        escape_markup(series_label(row.method, row.variant)), escape_markup(row.figure),
-                        escape_markup(place), short_number(*row.paper), short_number(row.y.mean),
-                        100 * (row.y.mean / *row.paper - 1), escape_markup(row.note));
+                        escape_markup(series_label(row.method, row.variant)),
+                        escape_markup(metric_of(result, row.figure)), escape_markup(place), short_number(*row.paper),
+                        short_number(row.y.mean), 100 * (row.y.mean / *row.paper - 1), escape_markup(row.note));
+        if (seen.insert(line).second) lines += line;
     }
     if (lines.empty()) return "";
     return "<h3>Where ours differs from the paper by more than 10%, and why</h3><details "
            "open><summary>Table</summary><div "
            "class=\"scroll\"><table "
-           "class=\"why\"><thead><tr><th>method</th><th>figure</th><th>at</th><th>paper</th><th>ours</th>"
+           "class=\"why\"><thead><tr><th>method</th><th>what</th><th>at</th><th>paper</th><th>ours</th>"
            "<th>difference</th><th>why</th></tr></thead><tbody>" +
            lines + "</tbody></table></div></details>";
 }

@@ -52,6 +52,8 @@ table{border-collapse:collapse;font-size:.8rem;font-variant-numeric:tabular-nums
 th,td{padding:.22rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--faint)}
 th{font-weight:600;color:var(--soft)}
 th:first-child,td:first-child{text-align:left;padding-left:0}
+thead th{vertical-align:bottom}
+thead th:first-child{white-space:normal;min-width:8.5rem}
 tbody th{color:var(--ink);font-weight:400}
 td small{color:var(--soft);font-size:.92em}
 td.best{font-weight:650}

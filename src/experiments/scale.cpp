@@ -51,6 +51,10 @@ std::string short_number(double value) {
 
 std::string tick_number(double value) {
     const double size = std::abs(value);
+    if (size > 0 && size < 1e-3) {
+        const auto power = static_cast<int>(std::floor(std::log10(size) + 1e-9));
+        return fmt::format("{:.3g}e{}", value / std::pow(10.0, power), power);
+    }
     if (size < 1e4 || size >= 1e15) return short_number(value);
     const char* unit = size < 1e6 ? "k" : size < 1e9 ? "M" : size < 1e12 ? "G" : "T";
     return fmt::format("{:.3g}{}", size < 1e6 ? value / 1e3 : scaled(size, value), unit);
@@ -101,12 +105,13 @@ std::vector<Tick> Scale::ticks() const {
         }
     }
     // A narrow range may lie between two round numbers.
-    const auto labels = std::count_if(ticks.begin(), ticks.end(), [](const Tick& tick) { return !tick.label.empty(); });
-    if (labels < 2) {
-        const double step = round_step(high_ - low_, 3);
+    auto labels = std::count_if(ticks.begin(), ticks.end(), [](const Tick& tick) { return !tick.label.empty(); });
+    for (double wanted = 3; labels < 2 && wanted <= 12; ++wanted) {
+        const double step = round_step(high_ - low_, wanted);
         ticks.clear();
         for (double k = std::ceil(low_ / step); k * step <= high_; ++k)
             ticks.push_back({k * step, tick_number(k * step)});
+        labels = static_cast<std::ptrdiff_t>(ticks.size());
     }
     return ticks;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "couplet/experiments/method_bench.hpp"
 #include "couplet/experiments/scale.hpp"
 #include "couplet/experiments/style.hpp"
 
@@ -17,12 +18,6 @@ double value_at(const ExperimentResult& result, const char* figure, const std::s
     return row == nullptr ? 0 : row->y.mean;
 }
 
-/// Methods that train a model without the data leaving the house, ours and the printed one aside.
-bool is_other(const std::string& method) {
-    return !method.starts_with("ctt") && !method.starts_with("printed") && method != "centralized" &&
-           method != "fedsvd";
-}
-
 SummaryLine line_for(const ExperimentResult& comparison, const std::string& data) {
     SummaryLine line{.data = data,
                      .ours = value_at(comparison, "rse", "ctt-star", data),
@@ -31,7 +26,7 @@ SummaryLine line_for(const ExperimentResult& comparison, const std::string& data
     line.ours_bytes = value_at(comparison, "bytes", "ctt-star", data);
     line.printed_bytes = value_at(comparison, "bytes", "printed-star", data);
     for (const Row& row : comparison.rows) {
-        if (row.figure != "rse" || row.category != data || !is_other(row.method)) continue;
+        if (row.figure != "rse" || row.category != data || !MethodBench::has(row.method)) continue;
         if (!line.other_method.empty() && row.y.mean >= line.other) continue;
         line.other = row.y.mean;
         line.other_method = row.method;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/operations.hpp"
 #include "couplet/linalg/backend.hpp"
 
 // OpenBLAS picks its kernels once, while it is loaded. A distribution's version older than the CPU does not
@@ -136,6 +137,20 @@ const Table& table() {
     return loaded;
 }
 
+/// Operations of a product with m n k multiplications, and of the textbook algorithms (Golub and Van Loan; divide and
+/// conquer without deflation).
+double product_operations(Index m, Index n, Index k) {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+double qr_operations(Index m, Index n) {
+    const auto least = static_cast<double>(std::min(m, n));
+    const auto most = static_cast<double>(std::max(m, n));
+    return 2 * least * least * (most - least / 3);
+}
+
+double cube(Index n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
+
 void require_success(const char* routine, I info) {
     if (info == 0) return;
     throw RunError({std::string("LAPACK ") + routine, "info = " + std::to_string(info), "convergence",
@@ -155,6 +170,7 @@ void with_workspace(const char* routine, Call call) {
 
 template <class T>
 void factorise(const char* name, Table::Qrf<T> routine, Index m, Index n, T* a, Index lda, T* tau) {
+    count_operations(qr_operations(m, n));
     const I rows = narrow(m);
     const I cols = narrow(n);
     const I stride = narrow(lda);
@@ -167,6 +183,7 @@ void factorise(const char* name, Table::Qrf<T> routine, Index m, Index n, T* a, 
 
 template <class T>
 void form_rows(const char* name, Table::Orglq<T> routine, Index m, Index n, Index k, T* a, Index lda, const T* tau) {
+    count_operations(qr_operations(k, n));
     const I rows = narrow(m);
     const I cols = narrow(n);
     const I reflectors = narrow(k);
@@ -192,22 +209,26 @@ blasint narrow(Index size) {
 
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
           const double* b, Index ldb, double beta, double* c, Index ldc) {
+    count_operations(product_operations(m, n, k));
     table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda),
                         b, narrow(ldb), beta, c, narrow(ldc));
 }
 
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda, const float* b,
           Index ldb, float beta, float* c, Index ldc) {
+    count_operations(product_operations(m, n, k));
     table().cblas_sgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda),
                         b, narrow(ldb), beta, c, narrow(ldc));
 }
 
 void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc) {
+    count_operations(product_operations(n, n + 1, k) / 2);
     table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), narrow(n), narrow(k), 1.0, a, narrow(lda), beta, c,
                         narrow(ldc));
 }
 
 void sytrd(Index n, double* a, double* d, double* e, double* tau) {
+    count_operations(4.0 / 3 * cube(n));
     const I order = narrow(n);
     with_workspace<double>("dsytrd", [&](double* work, I size) {
         I info = 0;
@@ -217,6 +238,7 @@ void sytrd(Index n, double* a, double* d, double* e, double* tau) {
 }
 
 void stedc(Index n, double* d, double* e, double* z) {
+    count_operations(4.0 / 3 * cube(n));
     const I order = narrow(n);
     std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
     const I iwork_size = static_cast<I>(iwork.size());
@@ -235,6 +257,7 @@ void sterf(Index n, double* d, double* e) {
 }
 
 void syevd(Index n, double* a, double* values) {
+    count_operations((4.0 / 3 + 4.0 / 3 + 2) * cube(n));
     const I order = narrow(n);
     std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
     const I iwork_size = static_cast<I>(iwork.size());
@@ -270,6 +293,8 @@ void geqrf(Index m, Index n, double* a, Index lda, double* tau) {
 }
 
 void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
+    count_operations(3 * product_operations(std::max(m, n), std::min(m, n), std::min(m, n)) +
+                     20 * cube(std::min(m, n)));
     const I rows = narrow(m);
     const I cols = narrow(n);
     const I least = std::min(rows, cols);
@@ -282,6 +307,7 @@ void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
 }
 
 bool potrf(Index n, double* a) {
+    count_operations(cube(n) / 3);
     // A row-major upper triangle is a lower one in LAPACK's eyes.
     const I order = narrow(n);
     I info = 0;
@@ -291,6 +317,7 @@ bool potrf(Index n, double* a) {
 }
 
 void trtri(Index n, double* a) {
+    count_operations(cube(n) / 3);
     const I order = narrow(n);
     I info = 0;
     table().dtrtri_("L", "N", &order, a, &order, &info, 1, 1);

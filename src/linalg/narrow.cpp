@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "couplet/core/operations.hpp"
+
 namespace couplet {
 namespace {
 
@@ -92,6 +94,7 @@ SimdLevel simd_level() noexcept {
 bool is_narrow(Index cols) noexcept { return cols <= widest && cols > 0 && cols % lanes == 0; }
 
 void narrow_gram(MatrixView<const double> a, double* g) {
+    count_operations(static_cast<double>(a.size()) * static_cast<double>(a.cols + 1));
 #if defined(__x86_64__)
     if (simd_level() == SimdLevel::avx512) return gram_avx512(a.data, a.rows, a.cols, g);
     if (simd_level() == SimdLevel::avx2) return gram_avx2(a.data, a.rows, a.cols, g);
@@ -100,6 +103,7 @@ void narrow_gram(MatrixView<const double> a, double* g) {
 }
 
 void narrow_times_vector(MatrixView<const double> a, const double* v, double* y) {
+    count_operations(2 * static_cast<double>(a.size()));
 #if defined(__x86_64__)
     if (simd_level() == SimdLevel::avx512) return vector_avx512(a.data, a.rows, a.cols, v, y);
     if (simd_level() == SimdLevel::avx2) return vector_avx2(a.data, a.rows, a.cols, v, y);

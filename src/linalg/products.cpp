@@ -8,6 +8,7 @@
 
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/operations.hpp"
 #include "couplet/core/threads.hpp"
 #include "narrow.hpp"
 
@@ -229,6 +230,7 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
 template <Real T>
 double squared_norm(MatrixView<const T> a) {
     constexpr Index lanes = 8;
+    count_operations(2 * static_cast<double>(a.size()));
     const Partition rows(a.rows, parts_for(2.0 * static_cast<double>(a.size()), 32), 1);
     std::vector<double> partial(static_cast<std::size_t>(rows.count), 0.0);
     parallel_for(rows.count, [&](Index p) {

@@ -19,15 +19,27 @@ TEST(ChartTest, SeriesFollowTheOrderOfTheStyles) {
     EXPECT_NE(variant_dash(1), variant_dash(2));
 }
 
-TEST(ChartTest, RoundingErrorsStayAtTheFloorAndNonsenseIsNotDrawn) {
+TEST(ChartTest, RoundingErrorsLieADecadeBelowTheOthers) {
     const Figure log{.y = {"RSE", true}};
-    EXPECT_EQ(drawn(log, {.y = {1e-30, 1e-31, 3}}).y, (Statistic{1e-12, 0, 3}));
-    EXPECT_EQ(drawn(log, {.y = {0.5, 0.1, 3}}).y.mean, 0.5);
-    EXPECT_EQ(drawn({}, {.y = {1e-30, 0, 1}}).y.mean, 1e-30);
-    EXPECT_FALSE(is_drawable(log, {.y = {-1, 0, 1}}));
-    EXPECT_FALSE(is_drawable({}, {.y = {NAN, 0, 1}}));
-    EXPECT_FALSE(is_drawable({.x = {"x", true}}, {.x = 0, .y = {1, 0, 1}}));
-    EXPECT_TRUE(is_drawable({.chart = Chart::dots, .x = {"x", true}}, {.x = 0, .y = {1, 0, 1}}));
+    const auto drawn =
+        drawn_rows(log, {{.y = {1e-30, 1e-31, 3}}, {.y = {0.5, 0.1, 3}, .paper = 0.2}, {.y = {0, 0, 3}}});
+    ASSERT_EQ(drawn.rows.size(), 3U);
+    EXPECT_EQ(drawn.exact, 0.02);
+    EXPECT_EQ(drawn.rows[0].y, (Statistic{0.02, 0, 3}));
+    EXPECT_TRUE(drawn.is_exact(drawn.rows[0]));
+    EXPECT_FALSE(drawn.is_exact(drawn.rows[1]));
+    EXPECT_TRUE(drawn.is_exact(drawn.rows[2]));
+    EXPECT_EQ(drawn_rows(log, {{.y = {1e-30, 0, 1}}}).exact, 1e-12);
+    EXPECT_EQ(drawn_rows({}, {{.y = {1e-30, 0, 1}}}).rows[0].y.mean, 1e-30);
+    EXPECT_FALSE(drawn_rows(log, {{.y = {0.5, 0, 1}}}).exact);
+}
+
+TEST(ChartTest, NonsenseIsNotDrawn) {
+    const Figure log{.y = {"RSE", true}};
+    EXPECT_TRUE(drawn_rows(log, {{.y = {-1, 0, 1}}}).rows.empty());
+    EXPECT_TRUE(drawn_rows({}, {{.y = {NAN, 0, 1}}}).rows.empty());
+    EXPECT_TRUE(drawn_rows({.x = {"x", true}}, {{.x = 0, .y = {1, 0, 1}}}).rows.empty());
+    EXPECT_EQ(drawn_rows({.chart = Chart::dots, .x = {"x", true}}, {{.x = 0, .y = {1, 0, 1}}}).rows.size(), 1U);
 }
 
 }  // namespace

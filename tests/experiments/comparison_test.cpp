@@ -18,6 +18,12 @@ TEST_F(ComparisonTest, OursIsCentralizedOnEveryDataSet) {
         EXPECT_EQ(find_category(result, "rounds", "ctt-star", data)->y.mean, 2) << data;
     }
     EXPECT_EQ(find_category(result, "rse", "dpfact", "Synthetic, order 4"), nullptr);
+    // The paper's text has 74%, 54% and 98%, from its table.
+    ASSERT_EQ(result.findings.size(), 5U);
+    EXPECT_NE(result.findings[0].find("(the paper reports 74% less"), std::string::npos) << result.findings[0];
+    EXPECT_NE(result.findings[1].find("(the paper reports 54% less"), std::string::npos) << result.findings[1];
+    EXPECT_NE(result.findings[2].find("(the paper reports 98% less"), std::string::npos) << result.findings[2];
+    EXPECT_EQ(result.findings[3].find("paper"), std::string::npos) << result.findings[3];
 }
 
 }  // namespace

@@ -29,6 +29,15 @@ TEST(LineChartTest, DrawsLinesBarsMarksAndThePaper) {
     EXPECT_EQ(svg.find("inf"), std::string::npos);
 }
 
+TEST(LineChartTest, RoundingIsCalledExact) {
+    auto all = rows();
+    all.push_back({.figure = "rse", .method = "ctt-star", .x = 20, .y = {1e-28, 0, 3}});
+    const std::string svg = draw_lines(figure, all);
+    EXPECT_NE(svg.find(">exact<"), std::string::npos);
+    EXPECT_NE(svg.find("Couplet, star: exact at 20"), std::string::npos);
+    EXPECT_EQ(svg.find("e-12"), std::string::npos);
+}
+
 TEST(LineChartTest, NothingToDrawIsNothing) {
     EXPECT_EQ(draw_lines(figure, {}), "");
     EXPECT_EQ(draw_lines(figure, {{.figure = "rse", .method = "ctt-star", .x = 1, .y = {NAN, 0, 1}}}), "");

@@ -31,6 +31,19 @@ TEST(ReportTest, APageHoldsSummaryFiguresTablesAndCommands) {
         EXPECT_EQ(page.find(never), std::string::npos) << never;
 }
 
+TEST(ReportTest, ADifferenceThatTwoFiguresShowIsToldOnce) {
+    ExperimentResult result = example();
+    result.figures.push_back({"rse_table", "Again", Chart::lines, {"eps1", true}, {"RSE, another way"}});
+    Row again = result.rows.back();
+    again.figure = "rse_table";
+    result.rows.push_back(again);
+    const std::string page = render_report({result}, {});
+    const std::size_t first = page.find("<td>Because &lt;so&gt;.");
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_EQ(page.find("<td>Because &lt;so&gt;.", first + 1), std::string::npos);
+    EXPECT_NE(page.find("<th>printed, star</th><td>RSE</td>"), std::string::npos);
+}
+
 TEST(ReportTest, AFigureWithoutRowsIsLeftOut) {
     EXPECT_EQ(render_figure(example().figures[1], {}), "");
     EXPECT_EQ(render_report({example()}, {}).find("Nothing"), std::string::npos);

@@ -31,7 +31,7 @@ TEST(ScaleTest, AFewRoundTicksWhateverTheRange) {
         EXPECT_LE(ticks.size(), 9U) << low << " " << high;
     }
     for (const auto& [low, high] : std::vector<std::pair<double, double>>{
-             {1, 1e3}, {1e-12, 1}, {0.18, 0.21}, {2, 9}, {5, 5}, {1e4, 1e8}, {1e-30, 1e6}}) {
+             {1, 1e3}, {1e-12, 1}, {0.18, 0.21}, {2, 9}, {5, 5}, {1e4, 1e8}, {1e-30, 1e6}, {0.478, 0.766}}) {
         const Scale scale(low, high, true, 0, 1);
         const auto ticks = scale.ticks();
         const auto labels = std::count_if(ticks.begin(), ticks.end(), [](const Tick& t) { return !t.label.empty(); });
@@ -63,6 +63,9 @@ TEST(ScaleTest, NumbersForPeople) {
     EXPECT_EQ(tick_number(20000), "20k");
     EXPECT_EQ(tick_number(1e6), "1M");
     EXPECT_EQ(tick_number(0.5), "0.5");
+    EXPECT_EQ(tick_number(1e-4), "1e-4");
+    EXPECT_EQ(tick_number(-2e-6), "-2e-6");
+    EXPECT_EQ(tick_number(0), "0");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "couplet/core/operations.hpp"
 #include "matrices.hpp"
 
 namespace couplet {
@@ -53,6 +54,18 @@ TEST(Multiply, AgreesWithThreeLoops) {
                 check_multiply<float>(s, op_a, op_b);
             }
         }
+    }
+}
+
+TEST(Multiply, CountsItsOperationsWhateverTheThreads) {
+    const auto a = random_matrix<double>(2001, 37, 1);
+    const auto b = random_matrix<double>(37, 53, 2);
+    const ThreadCountGuard guard;
+    for (const int threads : {1, 2}) {
+        set_thread_count(threads);
+        const double before = operations_counted();
+        product<double>(a.view(), b.view());
+        EXPECT_EQ(operations_counted() - before, 2.0 * 2001 * 37 * 53);
     }
 }
 

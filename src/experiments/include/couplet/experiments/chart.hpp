@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,21 @@ std::vector<Series> series_of(const std::vector<Row>& rows);
 /// Dash pattern of the variants of one method; the first is solid.
 std::string variant_dash(std::size_t number);
 
-/// The row as it is drawn: on a logarithmic axis errors that are rounding stay at the floor, 1e-12.
-Row drawn(const Figure& figure, Row row);
+/// Rows as they are drawn.
+struct DrawnRows {
+    std::vector<Row> rows = {};
+    /// Where errors that are rounding are drawn on a logarithmic axis: a decade below all others. Nothing when there
+    /// are none.
+    std::optional<double> exact = {};
+    bool is_exact(const Row& row) const noexcept { return exact && row.y.mean == *exact; }
+};
 
-/// Whether a row can be drawn: finite, and positive on a logarithmic axis.
-bool is_drawable(const Figure& figure, const Row& row);
+/// The rows of a figure that can be drawn: finite, and positive on a logarithmic axis.
+DrawnRows drawn_rows(const Figure& figure, const std::vector<Row>& rows);
 
 /// A figure as inline SVG. Lines have error bars of one standard deviation over the repeats, the paper's numbers are
-/// hollow marks. Dots are a row per method below each category, with their value as text.
+/// hollow marks. Dots are a row per method below each category, with their value as text and an axis for each category:
+/// the errors of two data sets have little to do with each other.
 std::string draw_lines(const Figure& figure, const std::vector<Row>& rows);
 std::string draw_dots(const Figure& figure, const std::vector<Row>& rows);
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -31,6 +32,8 @@ class MethodBench {
 
     /// The methods for a tensor of this order that train in rounds; dpfact takes order 3 only.
     static std::vector<Method> methods(Index order);
+    /// Whether a row of this method (an id of style.hpp) is of one of them.
+    static bool has(std::string_view id);
 
     /// Runs a method at the data's rank on K clients. With full effort its parameters are the best of its grid on the
     /// first 400 people of the same kind of data over four clients, drawn with `tuning_seed`: from the cache, or found
