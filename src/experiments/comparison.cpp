@@ -124,8 +124,7 @@ ExperimentResult run(Lab& lab) {
     result.rows = collect.rows();
     for (Row& row : result.rows) {
         for (const DataId id : present) {
-            if (row.category == data_title(id) && differs_from_paper(row))
-                row.note = reason(id, row.figure, row.method);
+            if (row.category == data_title(id) && differs_from_paper(row)) row.note = reason(id, row);
         }
     }
     for (const DataId id : present) {

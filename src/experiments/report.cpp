@@ -117,27 +117,34 @@ std::string metric_of(const ExperimentResult& result, const std::string& id) {
     return id;
 }
 
-/// Every row that differs from the paper by more than a tenth, with the reason.
+/// Every row that differs from the paper by more than a tenth, below the sentence that says why.
 std::string differences(const ExperimentResult& result) {
-    std::string lines;
-    std::set<std::string> seen;  // a method can be drawn in two figures
+    std::vector<std::pair<std::string, std::string>> reasons;  // sentence, lines of the table
+    std::set<std::string> seen;                                // a method can be drawn in two figures
     for (const Row& row : result.rows) {
         if (row.note.empty() || !row.paper) continue;
         const std::string place = row.category.empty() ? short_number(row.x) : row.category;
         const std::string line =
-            fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:+.0f}%</td><td>{}</td></tr>",
+            fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:+.0f}%</td></tr>",
                         escape_markup(series_label(row.method, row.variant)),
                         escape_markup(metric_of(result, row.figure)), escape_markup(place), short_number(*row.paper),
-                        short_number(row.y.mean), 100 * (row.y.mean / *row.paper - 1), escape_markup(row.note));
-        if (seen.insert(line).second) lines += line;
+                        short_number(row.y.mean), 100 * (row.y.mean / *row.paper - 1));
+        if (!seen.insert(line).second) continue;
+        auto at = std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == row.note; });
+        if (at == reasons.end()) at = reasons.insert(at, {row.note, ""});
+        at->second += line;
     }
-    if (lines.empty()) return "";
-    return "<h3>Where ours differs from the paper by more than 10%, and why</h3><details "
-           "open><summary>Table</summary><div "
-           "class=\"scroll\"><table "
-           "class=\"why\"><thead><tr><th>method</th><th>what</th><th>at</th><th>paper</th><th>ours</th>"
-           "<th>difference</th><th>why</th></tr></thead><tbody>" +
-           lines + "</tbody></table></div></details>";
+    if (reasons.empty()) return "";
+    std::string html = fmt::format(
+        "<h3>Where ours differs from the paper by more than 10%, and why</h3><details open><summary>Table, {} "
+        "lines</summary><div class=\"scroll\"><table class=\"why\"><thead><tr><th>method</th><th>what</th><th>at</th>"
+        "<th>paper</th><th>ours</th><th>difference</th></tr></thead>",
+        seen.size());
+    for (const auto& [sentence, lines] : reasons) {
+        html += fmt::format("<tbody><tr class=\"reason\"><th colspan=\"6\">{}</th></tr>{}</tbody>",
+                            escape_markup(sentence), lines);
+    }
+    return html + "</table></div></details>";
 }
 
 std::string command(const std::string& name, const ReportInfo& info) {

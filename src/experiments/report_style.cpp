@@ -57,7 +57,7 @@ thead th:first-child{white-space:normal;min-width:8.5rem}
 tbody th{color:var(--ink);font-weight:400}
 td small{color:var(--soft);font-size:.92em}
 td.best{font-weight:650}
-.why td:last-child,.why th:last-child{white-space:normal;text-align:left;min-width:20rem}
+.why .reason th{white-space:normal;max-width:44rem;padding-top:.9rem;font-weight:600}
 details{margin:.5rem 0}
 summary{cursor:pointer;font-family:var(--sans);font-size:.84rem;color:var(--soft)}
 .cmd{font-family:var(--mono);font-size:.82rem;background:var(--wash);padding:.45rem .7rem;border-radius:4px;overflow-x:auto;white-space:pre;margin:.8rem 0 .2rem;max-width:none}
@@ -69,7 +69,7 @@ footer{max-width:74rem;margin:2rem auto 0;padding:1.2rem 1.5rem 3rem;color:var(-
 @media print{@page{margin:16mm}:root{--page:#fff;--ink:#000;--soft:#444;--line:#bbb;--faint:#e4e4e4;--wash:#f4f4f4;--link:#000}
 body{font-size:10pt}main,header.top{max-width:none;padding:0}nav,.files{display:none}section{break-before:auto;margin-top:1rem;padding-top:1rem}
 figure,tr,.summary{break-inside:avoid}h2,h3,.where{break-after:avoid}.figures{grid-template-columns:1fr 1fr;gap:1rem 1.4rem}.scroll{overflow:visible}
-table{font-size:7pt}th,td{padding:.1rem .3rem}a{text-decoration:none}summary{display:none}.why td:last-child{min-width:0}}
+table{font-size:7pt}th,td{padding:.1rem .3rem}a{text-decoration:none}summary{display:none}}
 )css";
 
 }  // namespace

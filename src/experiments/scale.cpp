@@ -100,17 +100,21 @@ std::vector<Tick> Scale::ticks() const {
         for (const int factor : {1, 2, 5}) {
             const double value = factor * std::pow(10.0, power);
             if (value < low_ || value > high_) continue;
-            const bool labelled = factor == 1 ? power % stride == 0 : decades < 1.6;
+            const bool labelled = factor == 1 ? power % stride == 0 : decades < 2;
             if (labelled || decades < 3) ticks.push_back({value, labelled ? tick_number(value) : ""});
         }
     }
     // A narrow range may lie between two round numbers.
     auto labels = std::count_if(ticks.begin(), ticks.end(), [](const Tick& tick) { return !tick.label.empty(); });
+    constexpr double apart = 28;  // of two labels, in the units of the drawing
     for (double wanted = 3; labels < 2 && wanted <= 12; ++wanted) {
         const double step = round_step(high_ - low_, wanted);
         ticks.clear();
-        for (double k = std::ceil(low_ / step); k * step <= high_; ++k)
-            ticks.push_back({k * step, tick_number(k * step)});
+        for (double k = std::ceil(low_ / step); k * step <= high_; ++k) {
+            const bool fits = ticks.empty() || std::abs(at(k * step) - at(ticks.back().value)) >= apart ||
+                              std::abs(to_ - from_) < 4 * apart;
+            if (fits) ticks.push_back({k * step, tick_number(k * step)});
+        }
         labels = static_cast<std::ptrdiff_t>(ticks.size());
     }
     return ticks;

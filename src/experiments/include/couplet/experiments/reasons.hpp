@@ -13,12 +13,12 @@ inline constexpr double explained_difference = 0.1;
 /// Whether the row has a number of the paper and is further from it than that.
 bool differs_from_paper(const Row& row) noexcept;
 
-/// Why numbers of this data set, metric ("rse", "numbers", "seconds", "rounds") and method differ from the paper's, one
-/// sentence. From a small table: what the paper leaves open, and what is known of how it measured.
-std::string reason(DataId data, const std::string& metric, const std::string& method);
-
-/// Gives every row of these figures that differs from the paper its sentence. Figures are named by their metric, or by
+/// Why this row of a data set differs from the paper's number, one sentence: what the paper leaves open, and what is
+/// known of how it measured. Figures are named by their metric ("rse", "numbers", "seconds", "rounds"), or by
 /// metric_something.
+std::string reason(DataId data, const Row& row);
+
+/// Gives every row that differs from the paper its sentence.
 void explain_differences(ExperimentResult& result, DataId data);
 
 }  // namespace couplet
