@@ -82,11 +82,7 @@ std::optional<double> paper_saving(DataId id) {
 std::string finding(const ExperimentResult& result, DataId id) {
     const std::string category(data_title(id));
     const Row* ours = find_category(result, "seconds", "ctt-star", category);
-    const Row* fastest = nullptr;
-    for (const Row& row : result.rows) {
-        if (row.figure != "seconds" || row.category != category || !MethodBench::has(row.method)) continue;
-        if (fastest == nullptr || row.y.mean < fastest->y.mean) fastest = &row;
-    }
+    const Row* fastest = least_other(result, "seconds", category);
     if (ours == nullptr || fastest == nullptr) return "";
     const double part = ours->y.mean / fastest->y.mean;
     const auto paper = paper_saving(id);
@@ -100,10 +96,10 @@ std::string finding(const ExperimentResult& result, DataId id) {
 ExperimentResult run(Lab& lab) {
     ExperimentResult result{
         .name = "comparison",
-        .figures = {{"rse", "Error", Chart::dots, {}, {"RSE", true}},
-                    {"bytes", "Everything sent", Chart::dots, {}, {"bytes, all links", true}},
+        .figures = {{"rse", "Error", Chart::dots, {}, {"RSE", true}, true},
+                    {"bytes", "Everything sent", Chart::dots, {}, {"bytes, all links", true}, true},
                     {"rounds", "Rounds", Chart::dots, {}, {"rounds of communication", true}},
-                    {"seconds", "Time", Chart::dots, {}, {"seconds, slowest client and server", true}}}};
+                    {"seconds", "Time", Chart::dots, {}, {"seconds, slowest client and server", true}, true}}};
     Collector collect;
     std::vector<DataId> present;
     Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(data_sets.size()));

@@ -18,9 +18,9 @@ constexpr double top = 6;
 constexpr double bottom = 26;
 constexpr double row_height = 18;
 constexpr double heading_height = 24;
-constexpr double axis_height = 26;  // below each category
+constexpr double axis_height = 26;
 
-std::vector<std::string> categories_of(const std::vector<Row>& rows) {
+std::vector<std::string> names_of(const std::vector<Row>& rows) {
     std::vector<std::string> names;
     for (const Row& row : rows) {
         if (std::find(names.begin(), names.end(), row.category) == names.end()) names.push_back(row.category);
@@ -59,45 +59,65 @@ void draw_row(Svg& svg, const Figure& figure, const Scale& scale, const Row& row
     svg.text(width - 4, y + 4, exact ? "exact" : short_number(row.y.mean), "value", Anchor::end);
 }
 
-/// One category: heading, rows and an axis of its own. Returns where the next begins.
-double draw_category(Svg& svg, const Figure& figure, const std::string& category, const DrawnRows& drawn, double y) {
-    const Scale scale = value_scale(figure, drawn.rows);
-    const double first = y + heading_height;
-    const double end = first + row_height * static_cast<double>(drawn.rows.size());
-    svg.text(4, y + 16, category, "heading");
-    for (const Tick& tick : scale.ticks()) {
-        if (drawn.exact && tick.value < 2 * *drawn.exact) continue;  // no number there means anything
-        svg.line(scale.at(tick.value), first - 4, scale.at(tick.value), end + 2, "grid");
-        svg.text(scale.at(tick.value), end + 14, tick.label, "tick", Anchor::middle);
+struct Category {
+    std::string name;
+    DrawnRows drawn;
+};
+
+/// The rows of each category, in order; errors that are rounding lie below all others that share their axis.
+std::vector<Category> categories_of(const Figure& figure, const std::vector<Row>& rows) {
+    const DrawnRows all = drawn_rows(figure, rows);
+    std::vector<Category> categories;
+    for (const std::string& name : names_of(all.rows)) {
+        const auto inside = [&](const Row& row) { return row.category == name; };
+        std::vector<Row> own;
+        const auto& from = figure.own_axes ? rows : all.rows;
+        std::copy_if(from.begin(), from.end(), std::back_inserter(own), inside);
+        categories.push_back({name, figure.own_axes ? drawn_rows(figure, own) : DrawnRows{std::move(own), all.exact}});
     }
-    y = first;
-    for (const Series& series : series_of(drawn.rows)) {
+    return categories;
+}
+
+void draw_grid(Svg& svg, const Scale& scale, std::optional<double> exact, double from, double to, bool labels) {
+    for (const Tick& tick : scale.ticks()) {
+        if (exact && tick.value < 2 * *exact) continue;  // no number there means anything
+        svg.line(scale.at(tick.value), from, scale.at(tick.value), to, "grid");
+        if (labels) svg.text(scale.at(tick.value), to + 12, tick.label, "tick", Anchor::middle);
+    }
+}
+
+void draw_category(Svg& svg, const Figure& figure, const Scale& scale, const Category& category, double y) {
+    svg.text(4, y + 16, category.name, "heading");
+    y += heading_height;
+    for (const Series& series : series_of(category.drawn.rows)) {
         for (const Row& row : series.rows) {
-            draw_row(svg, figure, scale, row, drawn.is_exact(row), y + row_height / 2);
+            draw_row(svg, figure, scale, row, category.drawn.is_exact(row), y + row_height / 2);
             y += row_height;
         }
     }
-    return end + axis_height;
 }
 
 }  // namespace
 
 std::string draw_dots(const Figure& figure, const std::vector<Row>& rows) {
-    double height = top + bottom;
-    std::vector<std::pair<std::string, DrawnRows>> categories;
-    for (const std::string& category : categories_of(rows)) {
-        std::vector<Row> own;
-        std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
-                     [&](const Row& row) { return row.category == category; });
-        auto drawn = drawn_rows(figure, own);
-        if (drawn.rows.empty()) continue;
-        height += heading_height + row_height * static_cast<double>(drawn.rows.size()) + axis_height;
-        categories.emplace_back(category, std::move(drawn));
-    }
+    const auto categories = categories_of(figure, rows);
     if (categories.empty()) return "";
+    std::vector<Row> all;
+    for (const Category& one : categories) all.insert(all.end(), one.drawn.rows.begin(), one.drawn.rows.end());
+    const auto count = static_cast<double>(categories.size());
+    const double height = top + bottom + heading_height * count + row_height * static_cast<double>(all.size()) +
+                          axis_height * (figure.own_axes ? count : 1);
     Svg svg(width, height, fmt::format("{}: {}", figure.title, figure.y.label));
+    const Scale shared = value_scale(figure, all);
     double y = top;
-    for (const auto& [category, drawn] : categories) y = draw_category(svg, figure, category, drawn, y);
+    for (const Category& one : categories) {
+        const Scale scale = figure.own_axes ? value_scale(figure, one.drawn.rows) : shared;
+        const double end = y + heading_height + row_height * static_cast<double>(one.drawn.rows.size());
+        const bool last = &one == &categories.back();
+        draw_grid(svg, scale, one.drawn.exact, y + heading_height - 4, end + 2, figure.own_axes || last);
+        draw_category(svg, figure, scale, one, y);
+        y = end + (figure.own_axes || last ? axis_height : 0);
+    }
     svg.text((left + width - right) / 2, height - 8, figure.y.label, "label", Anchor::middle);
     return std::move(svg).finish();
 }

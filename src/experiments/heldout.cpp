@@ -2,6 +2,7 @@
 
 #include "couplet/experiments/federate.hpp"
 #include "couplet/experiments/scale.hpp"
+#include "couplet/experiments/style.hpp"
 #include "couplet/sim/reference.hpp"
 #include "steps.hpp"
 
@@ -49,18 +50,27 @@ std::string finding(const ExperimentResult& result, DataId id) {
     const Row* ours = find_category(result, "heldout", "ctt-star", category);
     const Row* alone = find_category(result, "heldout", "local", category);
     const Row* alone_training = find_category(result, "training", "local", category);
-    if (!ours || !alone || !alone_training) return "";
+    const Row* other = least_other(result, "heldout", category);
+    if (!ours || !alone || !alone_training || !other) return "";
+    const std::string rest = fmt::format("the best of the other methods, {}, has {}.",
+                                         method_style(other->method).label, rse_text(other->y.mean));
+    if (alone->y.mean < rounding_rse) {
+        return fmt::format(
+            "{}: the people of one client show all features, so that a client alone fits new ones exactly, and so does "
+            "Couplet; {}",
+            category, rest);
+    }
     return fmt::format(
         "{}: a client alone fits its own people to {} but new ones only to {}; with the federation's features it is "
-        "{}.",
-        category, short_number(alone_training->y.mean), short_number(alone->y.mean), short_number(ours->y.mean));
+        "{}; {}",
+        category, rse_text(alone_training->y.mean), rse_text(alone->y.mean), rse_text(ours->y.mean), rest);
 }
 
 ExperimentResult run(Lab& lab) {
     ExperimentResult result{
         .name = "heldout",
-        .figures = {{"heldout", "New people", Chart::dots, {}, {"RSE, held out", true}},
-                    {"training", "People who took part", Chart::dots, {}, {"RSE, training", true}}}};
+        .figures = {{"heldout", "New people", Chart::dots, {}, {"RSE, held out", true}, true},
+                    {"training", "People who took part", Chart::dots, {}, {"RSE, training", true}, true}}};
     Collector collect;
     Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(data_sets.size()));
     for (const DataId id : data_sets) {

@@ -108,7 +108,7 @@ ExperimentResult run(Lab& lab) {
         result.findings.push_back(
             fmt::format("Clients {}: printed method {}, Couplet {}, centralized {}.",
                         std::string_view(scenario.name) == "alike" ? "alike" : "with " + std::string(scenario.name),
-                        short_number(printed->y.mean), short_number(ours->y.mean), short_number(all->y.mean)));
+                        rse_text(printed->y.mean), rse_text(ours->y.mean), rse_text(all->y.mean)));
     }
     return result;
 }

@@ -104,4 +104,13 @@ MethodRun MethodBench::run_plain(Method method, const ClientSource& source, Inde
     return summary(run_method(method, source, simulation(rank, seed, 0), limits()));
 }
 
+const Row* least_other(const ExperimentResult& result, std::string_view figure, std::string_view category) {
+    const Row* least = nullptr;
+    for (const Row& row : result.rows) {
+        if (row.figure != figure || row.category != category || !MethodBench::has(row.method)) continue;
+        if (least == nullptr || row.y.mean < least->y.mean) least = &row;
+    }
+    return least;
+}
+
 }  // namespace couplet

@@ -28,9 +28,6 @@ std::string number_cell(const Row& row) {
     return text;
 }
 
-/// An RSE for people: what is rounding only is called that.
-std::string rse_text(double rse) { return rse < rounding_rse ? "exact" : short_number(rse); }
-
 std::string element(const char* tag, const std::string& content) { return fmt::format("<{0}>{1}</{0}>", tag, content); }
 
 /// Column heads of a pivot: the categories, or the numbers on the x axis.

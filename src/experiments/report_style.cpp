@@ -29,7 +29,7 @@ section.summary{border:0;padding-top:1rem;margin-top:1rem}
 .where{color:var(--soft);font-size:.86rem;margin:0 0 .6rem}
 nav{margin:1.5rem 0 0;font-size:.9rem}
 nav ol{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.3rem 1.1rem}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:2rem 2.4rem;margin:1.4rem 0;align-items:start}
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));gap:2rem 2.4rem;margin:1.4rem 0;align-items:start}
 figure{margin:0;min-width:0}
 figure svg{width:100%;height:auto;display:block;overflow:visible}
 svg text{font-size:12px;fill:var(--ink)}

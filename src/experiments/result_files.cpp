@@ -18,12 +18,13 @@ Json figure_json(const Figure& figure) {
             {"title", figure.title},
             {"chart", figure.chart == Chart::lines ? "lines" : "dots"},
             {"x", axis_json(figure.x)},
-            {"y", axis_json(figure.y)}};
+            {"y", axis_json(figure.y)},
+            {"own_axes", figure.own_axes}};
 }
 
 Figure figure_from(const Json& json) {
-    return {json.at("id"), json.at("title"), json.at("chart") == "lines" ? Chart::lines : Chart::dots,
-            axis_from(json.at("x")), axis_from(json.at("y"))};
+    return {json.at("id"),           json.at("title"),        json.at("chart") == "lines" ? Chart::lines : Chart::dots,
+            axis_from(json.at("x")), axis_from(json.at("y")), json.value("own_axes", false)};
 }
 
 Json row_json(const Row& row) {

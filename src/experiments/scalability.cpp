@@ -35,9 +35,12 @@ std::string finding(const ExperimentResult& result, DataId id, Index few, Index 
     const Row* printed = at("rse", "printed-star", many);
     const Row* printed_before = at("rse", "printed-star", few);
     if (!ours || !ours_before || !printed || !printed_before) return "";
-    return fmt::format("{}, from {} to {} clients: the printed star's RSE goes from {} to {}, Couplet's from {} to {}.",
-                       data_title(id), few, many, short_number(printed_before->y.mean), short_number(printed->y.mean),
-                       short_number(ours_before->y.mean), short_number(ours->y.mean));
+    const std::string change =
+        ours->y.mean < rounding_rse && ours_before->y.mean < rounding_rse
+            ? "Couplet stays exact"
+            : fmt::format("Couplet's from {} to {}", rse_text(ours_before->y.mean), rse_text(ours->y.mean));
+    return fmt::format("{}, from {} to {} clients: the printed star's RSE goes from {} to {}, {}.", data_title(id), few,
+                       many, rse_text(printed_before->y.mean), rse_text(printed->y.mean), change);
 }
 
 ExperimentResult run(Lab& lab) {

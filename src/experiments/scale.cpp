@@ -49,6 +49,8 @@ std::string short_number(double value) {
     return fmt::format("{:.3g}", value);
 }
 
+std::string rse_text(double rse) { return rse < rounding_rse ? "exact" : short_number(rse); }
+
 std::string tick_number(double value) {
     const double size = std::abs(value);
     if (size > 0 && size < 1e-3) {

@@ -25,12 +25,10 @@ SummaryLine line_for(const ExperimentResult& comparison, const std::string& data
                      .printed = value_at(comparison, "rse", "printed-star", data)};
     line.ours_bytes = value_at(comparison, "bytes", "ctt-star", data);
     line.printed_bytes = value_at(comparison, "bytes", "printed-star", data);
-    for (const Row& row : comparison.rows) {
-        if (row.figure != "rse" || row.category != data || !MethodBench::has(row.method)) continue;
-        if (!line.other_method.empty() && row.y.mean >= line.other) continue;
-        line.other = row.y.mean;
-        line.other_method = row.method;
-        line.other_bytes = value_at(comparison, "bytes", row.method, data);
+    if (const Row* other = least_other(comparison, "rse", data)) {
+        line.other = other->y.mean;
+        line.other_method = other->method;
+        line.other_bytes = value_at(comparison, "bytes", other->method, data);
     }
     return line;
 }
@@ -71,20 +69,45 @@ std::string best_names(const std::vector<SummaryLine>& lines) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+const ExperimentResult* find_result(const std::vector<ExperimentResult>& results, std::string_view name) {
+    const auto at =
+        std::find_if(results.begin(), results.end(), [&](const ExperimentResult& one) { return one.name == name; });
+    return at == results.end() ? nullptr : &*at;
+}
+
+/// Who fits people best who did not take part, ours against the best of the others on every data set.
+std::string heldout_sentence(const ExperimentResult& heldout, const std::vector<SummaryLine>& lines) {
+    std::vector<std::string> won;
+    std::vector<std::string> lost;
+    for (const SummaryLine& line : lines) {
+        const Row* ours = find_category(heldout, "heldout", "ctt-star", line.data);
+        const Row* other = least_other(heldout, "heldout", line.data);
+        if (ours == nullptr || other == nullptr) continue;
+        const std::string text = fmt::format("{} ({}; {} {})", line.data, rse_text(ours->y.mean),
+                                             method_style(other->method).label, rse_text(other->y.mean));
+        (ours->y.mean <= other->y.mean ? won : lost).push_back(text);
+    }
+    if (won.empty() && lost.empty()) return "";
+    std::string sentence = "On people who did not take part ";
+    if (!won.empty()) sentence += fmt::format("Couplet is best on {}", fmt::join(won, ", "));
+    if (!lost.empty())
+        sentence += fmt::format("{}another method is better on {}", won.empty() ? "" : "; ", fmt::join(lost, ", "));
+    return sentence + ".";
+}
+
 }  // namespace
 
 ReportSummary summarise_results(const std::vector<ExperimentResult>& results) {
     ReportSummary summary;
-    const auto at = std::find_if(results.begin(), results.end(),
-                                 [](const ExperimentResult& result) { return result.name == "comparison"; });
-    if (at == results.end()) return summary;
+    const ExperimentResult* comparison = find_result(results, "comparison");
+    if (comparison == nullptr) return summary;
     std::vector<std::string> data;
-    for (const Row& row : at->rows) {
+    for (const Row& row : comparison->rows) {
         if (row.figure == "rse" && std::find(data.begin(), data.end(), row.category) == data.end()) {
             data.push_back(row.category);
         }
     }
-    for (const std::string& name : data) summary.lines.push_back(line_for(*at, name));
+    for (const std::string& name : data) summary.lines.push_back(line_for(*comparison, name));
     const auto& lines = summary.lines;
     if (lines.empty()) return summary;
     const auto say = [&](std::string sentence) { summary.sentences.push_back(std::move(sentence)); };
@@ -105,14 +128,18 @@ ReportSummary summarise_results(const std::vector<ExperimentResult>& results) {
                 : fmt::format(" and {} {}", method_style(line.other_method).label, short_number(line.other))));
     }
     const auto others = ratios(lines, [](const SummaryLine& l) { return l.other / l.ours; });
-    if (others.empty()) return summary;
-    say(fmt::format(
-        "The best of the other papers' methods ({}) has {} times Couplet's squared error after {} times its bytes.",
-        best_names(lines), others, ratios(lines, [](const SummaryLine& l) { return l.other_bytes / l.ours_bytes; })));
+    if (!others.empty())
+        say(fmt::format(
+            "The best of the other papers' methods ({}) has {} times Couplet's squared error after {} times its bytes.",
+            best_names(lines), others,
+            ratios(lines, [](const SummaryLine& l) { return l.other_bytes / l.ours_bytes; })));
     for (const SummaryLine& line : lines) {
         if (line.other_method.empty() || line.other >= line.ours) continue;
         say(fmt::format("On {} {} is more accurate than Couplet: {} against {}.", line.data,
                         method_style(line.other_method).label, short_number(line.other), short_number(line.ours)));
+    }
+    if (const ExperimentResult* heldout = find_result(results, "heldout")) {
+        if (auto sentence = heldout_sentence(*heldout, lines); !sentence.empty()) say(std::move(sentence));
     }
     return summary;
 }

@@ -21,24 +21,30 @@ TEST(DotChartTest, ARowPerMethodBelowEachCategory) {
     EXPECT_EQ(draw_dots(figure, {}), "");
 }
 
-TEST(DotChartTest, EachCategoryHasAnAxisOfItsOwn) {
+TEST(DotChartTest, CategoriesShareAnAxisUnlessTheyDoNotCompare) {
     const std::vector<Row> rows{{.figure = "rse", .method = "ctt-star", .category = "small", .y = {1e-6, 0, 3}},
                                 {.figure = "rse", .method = "printed-star", .category = "small", .y = {1e-5, 0, 3}},
                                 {.figure = "rse", .method = "ctt-star", .category = "large", .y = {0.1, 0, 3}},
                                 {.figure = "rse", .method = "printed-star", .category = "large", .y = {1, 0, 3}}};
-    const std::string svg = draw_dots(figure, rows);
+    const auto ends = [&](const Figure& drawn) {
+        const std::string svg = draw_dots(drawn, rows);
+        std::vector<std::string> found;
+        for (std::size_t at = svg.find("stem m-printed-star"); at != std::string::npos;
+             at = svg.find("stem m-printed-star", at + 1)) {
+            const std::size_t x = svg.find("x2=", svg.rfind("<line", at));
+            found.push_back(svg.substr(x, svg.find(' ', x) - x));
+        }
+        return found;
+    };
+    const auto shared = ends(figure);
+    ASSERT_EQ(shared.size(), 2U);
+    EXPECT_NE(shared[0], shared[1]);
+    Figure own = figure;
+    own.own_axes = true;
     // Ten times as much is as far in both.
-    std::vector<std::string> ends;
-    for (std::size_t at = svg.find("stem m-printed-star"); at != std::string::npos;
-         at = svg.find("stem m-printed-star", at + 1)) {
-        const std::size_t line = svg.rfind("<line", at);
-        const std::size_t x = svg.find("x2=", line);
-        ends.push_back(svg.substr(x, svg.find(' ', x) - x));
-    }
-    ASSERT_EQ(ends.size(), 2U);
-    EXPECT_EQ(ends[0], ends[1]);
-    EXPECT_NE(svg.find(">1e-6<"), std::string::npos);
-    EXPECT_NE(svg.find(">0.1<"), std::string::npos);
+    ASSERT_EQ(ends(own).size(), 2U);
+    EXPECT_EQ(ends(own)[0], ends(own)[1]);
+    EXPECT_NE(draw_dots(own, rows).find(">1e-6<"), std::string::npos);
 }
 
 }  // namespace

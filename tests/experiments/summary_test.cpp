@@ -47,6 +47,19 @@ TEST(SummaryTest, ExactFitsHaveNoRatio) {
     EXPECT_EQ(text.find("e2"), std::string::npos) << text;
 }
 
+TEST(SummaryTest, SaysWhoFitsNewPeopleBest) {
+    const auto heldout = [](double ours) {
+        return ExperimentResult{.name = "heldout",
+                                .rows = {dot("heldout", "ctt-star", "A", ours), dot("heldout", "trip", "A", 0.2),
+                                         dot("heldout", "dpsgd", "A", 0.4), dot("heldout", "local", "A", 0.1)}};
+    };
+    const std::string won = all(summarise_results({comparison(0.12, 0.3), heldout(0.15)}));
+    EXPECT_NE(won.find("did not take part Couplet is best on A (0.15; TRIP 0.2)."), std::string::npos) << won;
+    const std::string lost = all(summarise_results({comparison(0.12, 0.3), heldout(0.25)}));
+    EXPECT_NE(lost.find("did not take part another method is better on A (0.25; TRIP 0.2)."), std::string::npos)
+        << lost;
+}
+
 TEST(SummaryTest, WithoutTheComparisonThereIsNone) {
     EXPECT_TRUE(summarise_results({{.name = "eps1"}}).lines.empty());
     EXPECT_TRUE(summarise_results({{.name = "comparison"}}).sentences.empty());

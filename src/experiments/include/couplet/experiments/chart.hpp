@@ -35,8 +35,7 @@ struct DrawnRows {
 DrawnRows drawn_rows(const Figure& figure, const std::vector<Row>& rows);
 
 /// A figure as inline SVG. Lines have error bars of one standard deviation over the repeats, the paper's numbers are
-/// hollow marks. Dots are a row per method below each category, with their value as text and an axis for each category:
-/// the errors of two data sets have little to do with each other.
+/// hollow marks. Dots are a row per method below each category, with their value as text.
 std::string draw_lines(const Figure& figure, const std::vector<Row>& rows);
 std::string draw_dots(const Figure& figure, const std::vector<Row>& rows);
 

@@ -11,6 +11,7 @@
 
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/experiments/data_library.hpp"
+#include "couplet/experiments/result.hpp"
 
 namespace couplet {
 
@@ -54,5 +55,9 @@ class MethodBench {
     std::map<std::tuple<Method, DataId, std::uint64_t>, Tuning> tunings_;
     std::map<std::tuple<Method, DataId, std::uint64_t, Index, double>, MethodRun> runs_;
 };
+
+/// The row with the least value among those of methods of other papers, in this figure and category; null when there
+/// are none.
+const Row* least_other(const ExperimentResult& result, std::string_view figure, std::string_view category);
 
 }  // namespace couplet

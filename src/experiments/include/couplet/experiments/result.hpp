@@ -25,6 +25,7 @@ struct Figure {
     Chart chart = Chart::lines;
     Axis x = {};
     Axis y = {};
+    bool own_axes = false;  ///< dots: every category has an axis of its own, as data sets that do not compare
     friend bool operator==(const Figure&, const Figure&) = default;
 };
 

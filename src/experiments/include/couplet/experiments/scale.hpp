@@ -43,4 +43,7 @@ std::string tick_number(double value);
 /// Below this a squared relative error is rounding, and is shown as that.
 inline constexpr double rounding_rse = 1e-12;
 
+/// An RSE for people: "exact" where it is rounding only.
+std::string rse_text(double rse);
+
 }  // namespace couplet
