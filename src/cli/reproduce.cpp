@@ -178,9 +178,7 @@ extern const Verb reproduce_verb{
         "are "
         "not computed again, so an interrupted run can be repeated; --force computes again.\n\n"
         "Without the public data the synthetic experiments run and the page says what is missing and where to get it. "
-        "The "
-        "first full run tunes the methods of other papers, which takes longer than all the rest; what it finds is "
-        "kept.",
+        "The first full run tunes the methods of other papers, which nearly doubles its time; what it finds is kept.",
     .output =
         "DIR/report.html opens without a network. Beside it are NAME.csv and NAME.json with every number.\n"
         "--json: report, experiments [{name, rows, seconds, reused, absent}], effort, repeats, seconds, seed, version. "

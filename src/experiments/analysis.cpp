@@ -88,17 +88,23 @@ void measure(Collector& collect, const Sweep& sweep, Index value, std::uint64_t 
     run_one(collect, sweep, value, "ctt-dec", source, couplet_peers(c.rank));
 }
 
-std::string numbers_finding(const ExperimentResult& result) {
+/// "exactly", or how far the numbers that a method sends are from their formula at most.
+std::string deviation(const ExperimentResult& result, const std::string& method, const std::string& network) {
     double worst = 0;
     for (const Row& row : result.rows) {
-        if (row.method != "printed-dec" || !row.figure.starts_with("numbers_")) continue;
-        const Row* predicted = find_row(result, row.figure, "predicted", "decentralized", row.x);
+        if (row.method != method || !row.figure.starts_with("numbers_")) continue;
+        const Row* predicted = find_row(result, row.figure, "predicted", network, row.x);
         if (predicted != nullptr) worst = std::max(worst, std::abs(row.y.mean / predicted->y.mean - 1));
     }
+    return worst == 0 ? "exactly" : fmt::format("to {}%", short_number(100 * worst));
+}
+
+std::string numbers_finding(const ExperimentResult& result) {
     return fmt::format(
-        "Numbers sent by printed peers follow L R1 I2 I3 {}. In a star the formula takes every rank as R; eps1 = 0.1 "
-        "cuts some, and what is sent is less.",
-        worst == 0 ? "exactly" : "to " + short_number(100 * worst) + "%");
+        "Numbers sent follow the formulas: {} among printed peers, {} in a printed star (where eps1 may cut ranks "
+        "below "
+        "the R that the formula assumes).",
+        deviation(result, "printed-dec", "decentralized"), deviation(result, "printed-star", "star"));
 }
 
 /// The power of x with which a line grows from its first point to its last; nothing where it has no two points.
