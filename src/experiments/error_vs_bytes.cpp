@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "couplet/experiments/federate.hpp"
 #include "couplet/experiments/scale.hpp"
@@ -15,8 +17,8 @@ const std::vector<DataId> data_sets{DataId::synthetic3, DataId::diabetes, DataId
 
 std::string figure_of(DataId id) { return fmt::format("rse_{}", static_cast<int>(id)); }
 
-/// Ours and the printed method at several ranks.
-void measure_ranks(Collector& collect, const ExperimentData& data) {
+/// Ours, the printed method and FedSVD at several ranks.
+void measure_ranks(Collector& collect, const MethodBench& bench, const ExperimentData& data) {
     const MemorySource source = data.split(clients);
     const auto add = [&](const char* method, Index rank, const JobOptions& job) {
         const auto result = simulate(source, {.job = job});
@@ -29,6 +31,8 @@ void measure_ranks(Collector& collect, const ExperimentData& data) {
         add("ctt-dec", rank, couplet_peers(rank));
         add("printed-star", rank, printed_star(rank));
         add("printed-dec", rank, printed_peers(rank, clients, 3));
+        const auto masked = bench.run_plain(Method::fedsvd, source, rank, 0);
+        collect.add_measured(figure_of(data.id), "fedsvd", "", static_cast<double>(rank), masked.bytes, masked.rse);
     }
 }
 
@@ -44,24 +48,51 @@ void measure_traces(Collector& collect, Lab& lab, const ExperimentData& data, In
     }
 }
 
-/// Points of other methods that no point of ours beats in both error and bytes.
-std::string finding(const ExperimentResult& result, DataId id) {
-    std::vector<std::string> names;
-    const auto rows = rows_of(result, figure_of(id));
+/// The least error of a line within these bytes; nothing when it has no point there.
+std::optional<double> least_within(const std::vector<Row>& rows, std::string_view method, double bytes) {
+    std::optional<double> least;
     for (const Row& row : rows) {
-        if (row.method.starts_with("ctt")) continue;
-        const bool beaten = std::any_of(rows.begin(), rows.end(), [&](const Row& ours) {
-            return ours.method.starts_with("ctt") && ours.x <= row.x && ours.y.mean <= row.y.mean;
-        });
-        const std::string label(method_style(row.method).label);
-        if (!beaten && std::find(names.begin(), names.end(), label) == names.end()) names.push_back(label);
+        if (row.method != method || row.x > bytes) continue;
+        least = std::min(least.value_or(row.y.mean), row.y.mean);
     }
-    if (rows.empty()) return "";
-    if (names.empty()) {
-        return fmt::format("{}: whatever another method reaches, Couplet reaches with fewer bytes.", data_title(id));
+    return least;
+}
+
+/// Methods that train whose least error ours does not reach with as many bytes.
+std::vector<std::string> better_with_few(const std::vector<Row>& rows) {
+    std::vector<std::string> parts;
+    for (const MethodStyle& style : method_styles()) {
+        if (!MethodBench::has(style.id) || style.id == "fedsvd") continue;
+        const auto best = least_within(rows, style.id, std::numeric_limits<double>::infinity());
+        if (!best) continue;
+        double bytes = 0;
+        for (const Row& row : rows) {
+            if (row.method == style.id && row.y.mean == *best) bytes = row.x;
+        }
+        const auto ours = least_within(rows, "ctt-star", bytes);
+        if (ours && *ours <= *best) continue;  // ours has reached it with as many bytes
+        parts.push_back(fmt::format("{} ({} with {} bytes{})", style.label, rse_text(*best), short_number(bytes),
+                                    ours ? ", Couplet then " + rse_text(*ours) : ", fewer than Couplet can send"));
     }
-    return fmt::format("{}: Couplet beats every point in both error and bytes but some of {}.", data_title(id),
-                       fmt::join(names, "; "));
+    return parts;
+}
+
+std::string finding(const ExperimentResult& result, DataId id) {
+    const auto rows = rows_of(result, figure_of(id));
+    const Row* least = nullptr;
+    for (const Row& row : rows) {
+        if (least == nullptr || row.y.mean < least->y.mean) least = &row;
+    }
+    const auto ours = least_within(rows, "ctt-star", std::numeric_limits<double>::infinity());
+    if (least == nullptr || !ours) return "";
+    std::string text(data_title(id));
+    text += rse_text(*ours) == rse_text(least->y.mean)
+                ? fmt::format(": nobody is below Couplet's {}.", rse_text(*ours))
+                : fmt::format(": the least error, {}, is that of {}; Couplet's star reaches {}.",
+                              rse_text(least->y.mean), method_style(least->method).label, rse_text(*ours));
+    const auto better = better_with_few(rows);
+    if (better.empty()) return text + " Whatever another method reaches, it reaches with fewer bytes.";
+    return text + fmt::format(" With few bytes others are better: {}.", fmt::join(better, "; "));
 }
 
 ExperimentResult run(Lab& lab) {
@@ -77,7 +108,7 @@ ExperimentResult run(Lab& lab) {
             {figure_of(id), std::string(data_title(id)), Chart::lines, {"bytes, all links", true}, {"RSE", true}});
         for (Index r = 0; r < lab.settings.repeats; ++r) {
             const auto data = lab.data.open(id, lab.seed(r));
-            measure_ranks(collect, *data);
+            measure_ranks(collect, lab.methods, *data);
             measure_traces(collect, lab, *data, r);
             steps.next();
         }
@@ -95,9 +126,10 @@ extern const Experiment error_vs_bytes_experiment{
     .name = "error_vs_bytes",
     .title = "Error against bytes",
     .about =
-        "What a byte buys, with four clients. Lines of Couplet and of the printed method (L = 3 among peers) run over "
-        "ranks up to that of the other experiments, those of other methods over their rounds at that rank. Down and to "
-        "the left is better.",
+        "What a byte buys, with four clients. Lines of Couplet, of the printed method (L = 3 among peers) and of "
+        "FedSVD "
+        "run over ranks up to that of the other experiments, those of methods that train over their rounds at that "
+        "rank. Down and to the left is better.",
     .paper = "",
     .data = {DataId::synthetic3, DataId::diabetes, DataId::ecg},
     .run = run};

@@ -45,6 +45,12 @@ JobOptions printed_star(Index rank, double eps1, double eps2) {
     return {.aggregate = Aggregate::average, .rank = rank, .eps1 = eps1, .eps2 = eps2};
 }
 
+JobOptions printed_refit(Index rank) {
+    JobOptions job = printed_star(rank);
+    job.refit = true;
+    return job;
+}
+
 JobOptions printed_peers(Index rank, Index clients, Index iterations, const std::string& graph) {
     const bool magic = graph == "complete" && clients > 2;
     return {.network = Network::decentralized,

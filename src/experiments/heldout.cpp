@@ -19,7 +19,7 @@ void add(Collector& collect, const std::string& method, DataId id, double traini
     collect.add_dot("heldout", method, category, heldout);
 }
 
-void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat, bool others) {
+void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat) {
     const MemorySource source = data.split(clients);
     const auto run = [&](const char* method, JobOptions job) {
         job.seed = lab.seed(repeat);
@@ -37,7 +37,6 @@ void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index rep
     add(collect, "centralized", data.id, all.rse, *all.rse_heldout);
     const auto alone = reference_local(source, {.job = job, .heldout = fraction});
     add(collect, "local", data.id, alone.rse, *alone.rse_heldout);
-    if (!others) return;
     for (const Method method : MethodBench::methods(3)) {
         const auto& one =
             lab.methods.run(method, data, lab.seed(repeat), clients, lab.settings.seed, lab.data, fraction);
@@ -52,8 +51,10 @@ std::string finding(const ExperimentResult& result, DataId id) {
     const Row* alone_training = find_category(result, "training", "local", category);
     const Row* other = least_other(result, "heldout", category);
     if (!ours || !alone || !alone_training || !other) return "";
-    const std::string rest = fmt::format("the best of the other methods, {}, has {}.",
-                                         method_style(other->method).label, rse_text(other->y.mean));
+    const auto label = method_style(other->method).label;
+    const std::string rest = other->y.mean < rounding_rse ? fmt::format("so does {}.", label)
+                                                          : fmt::format("the best of the other methods, {}, has {}.",
+                                                                        label, rse_text(other->y.mean));
     if (alone->y.mean < rounding_rse) {
         return fmt::format(
             "{}: the people of one client show all features, so that a client alone fits new ones exactly, and so does "
@@ -79,8 +80,7 @@ ExperimentResult run(Lab& lab) {
             continue;
         }
         for (Index r = 0; r < lab.settings.repeats; ++r) {
-            // On ECG the methods that train in rounds take minutes: once is enough there.
-            measure(collect, lab, *lab.data.open(id, lab.seed(r)), r, id != DataId::ecg || r == 0);
+            measure(collect, lab, *lab.data.open(id, lab.seed(r)), r);
             steps.next();
         }
     }

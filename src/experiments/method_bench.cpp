@@ -28,10 +28,19 @@ SimulationOptions simulation(Index rank, std::uint64_t seed, double heldout) {
     return how;
 }
 
+double settled_round(const MethodResult& result) {
+    for (const TracePoint& point : result.trace) {
+        if (point.rse <= 1.05 * result.trace.back().rse) return static_cast<double>(point.round);
+    }
+    return static_cast<double>(result.simulation.rounds);
+}
+
 MethodRun summary(MethodResult result) {
+    const double settled = settled_round(result);
     return {.rse = result.simulation.rse,
             .rse_heldout = result.simulation.rse_heldout.value_or(0),
             .rounds = static_cast<double>(result.simulation.rounds),
+            .settled = settled,
             .seconds = federation_seconds(result.simulation),
             .bytes = total_bytes(result.simulation),
             .trace = std::move(result.trace)};
@@ -45,7 +54,8 @@ MethodBench::MethodBench(std::filesystem::path cache, Effort effort, ProgressSin
 std::vector<Method> MethodBench::methods(Index order) {
     std::vector<Method> all;
     for (const Method method : all_methods()) {
-        if (is_cp(method) && (method != Method::dpfact || order == 3)) all.push_back(method);
+        if (method == Method::fedsvd || (is_cp(method) && (method != Method::dpfact || order == 3)))
+            all.push_back(method);
     }
     return all;
 }

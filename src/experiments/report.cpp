@@ -22,9 +22,9 @@ std::string deviation(double sd) { return sd >= 1e-4 && sd < 100 ? fmt::format("
 
 std::string number_cell(const Row& row) {
     if (row.y.mean > 0 && row.y.mean < rounding_rse) return "&lt; 1e-12";
-    std::string text = short_number(row.y.mean);
+    std::string text = table_number(row.y.mean);
     if (row.y.sd > 0) text += fmt::format(" <small>± {}</small>", deviation(row.y.sd));
-    if (row.paper) text += fmt::format("<br><small>paper {}</small>", short_number(*row.paper));
+    if (row.paper) text += fmt::format("<br><small>paper {}</small>", table_number(*row.paper));
     return text;
 }
 
@@ -55,7 +55,9 @@ std::vector<Column> columns_of(const Figure& figure, const std::vector<Row>& row
 /// A line per method and variant, a column per place.
 std::string pivot_table(const Figure& figure, const std::vector<Row>& rows) {
     const auto columns = columns_of(figure, rows);
-    std::string html = "<div class=\"scroll\"><table><thead><tr>";
+    constexpr std::size_t many = 8;
+    std::string html = columns.size() > many ? "<div class=\"scroll\"><table class=\"many\"><thead><tr>"
+                                             : "<div class=\"scroll\"><table><thead><tr>";
     html += element("th", figure.chart == Chart::lines ? escape_markup(figure.y.label + " / " + figure.x.label)
                                                        : escape_markup(figure.y.label));
     for (const Column& column : columns) html += element("th", escape_markup(column.head));
@@ -91,9 +93,20 @@ std::string point_table(const Figure& figure, const std::vector<Row>& rows) {
 std::string figure_table(const Figure& figure, const std::vector<Row>& rows) {
     constexpr std::size_t most_columns = 26;
     const bool wide = figure.chart == Chart::lines && columns_of(figure, rows).size() > most_columns;
-    return wide ? fmt::format("<details><summary>Table, {} lines</summary>{}</details>", rows.size(),
-                              point_table(figure, rows))
-                : "<details open><summary>Table</summary>" + pivot_table(figure, rows) + "</details>";
+    return wide ? fmt::format("<details><summary>{}, {} lines</summary>{}</details>", escape_markup(figure.title),
+                              rows.size(), point_table(figure, rows))
+                : fmt::format("<details open><summary>{}</summary>{}</details>", escape_markup(figure.title),
+                              pivot_table(figure, rows));
+}
+
+/// The tables behind all figures of an experiment, below them: they are wider than a figure.
+std::string tables(const ExperimentResult& result) {
+    std::string html;
+    for (const Figure& figure : result.figures) {
+        const auto rows = rows_of(result, figure.id);
+        if (!rows.empty()) html += figure_table(figure, rows);
+    }
+    return html.empty() ? "" : "<div class=\"tables\"><h3>Tables</h3>" + html + "</div>";
 }
 
 std::string legend(const std::vector<Row>& rows) {
@@ -174,7 +187,7 @@ std::string section(const ExperimentResult& result, const ReportInfo& info) {
     }
     html += "<div class=\"figures\">";
     for (const Figure& figure : result.figures) html += render_figure(figure, rows_of(result, figure.id));
-    html += "</div>" + differences(result);
+    html += "</div>" + tables(result) + differences(result);
     html += fmt::format("<p class=\"cmd\">{}</p>", escape_markup(command(result.name, info)));
     if (info.files) {
         html += fmt::format(
@@ -185,18 +198,31 @@ std::string section(const ExperimentResult& result, const ReportInfo& info) {
     return html + "</section>";
 }
 
+/// The RSE of those who keep their data at home, the least (to the digits shown) in bold.
+std::string summary_cells(const SummaryLine& line) {
+    double least = line.ours;
+    for (const double rse : {line.masked, line.printed, line.other}) {
+        if (rse > 0) least = std::min(least, rse);
+    }
+    const auto cell = [&](double rse, const std::string& after = "") {
+        if (rse == 0) return std::string("<td></td>");
+        return fmt::format("<td{}>{}{}</td>", rse_text(rse) == rse_text(least) ? " class=\"best\"" : "", rse_text(rse),
+                           after);
+    };
+    const std::string name =
+        line.other_method.empty()
+            ? ""
+            : fmt::format(" <small>{}</small>", escape_markup(method_style(line.other_method).label));
+    return cell(line.ours) + cell(line.masked) + cell(line.printed) + cell(line.other, name);
+}
+
 std::string summary_table(const ReportSummary& summary) {
     std::string html =
-        "<div class=\"scroll\"><table><thead><tr><th>RSE, four clients</th><th>Couplet, star</th><th>centralized</th>"
-        "<th>printed method</th><th>best other method</th></tr></thead><tbody>";
+        "<div class=\"scroll\"><table><thead><tr><th>RSE, four clients</th><th>Couplet, star</th><th>FedSVD</th>"
+        "<th>printed method</th><th>best that trains</th><th>centralized</th></tr></thead><tbody>";
     for (const SummaryLine& line : summary.lines) {
-        const std::string other = line.other_method.empty()
-                                      ? ""
-                                      : fmt::format("{} <small>{}</small>", short_number(line.other),
-                                                    escape_markup(method_style(line.other_method).label));
-        html += fmt::format("<tr><th>{}</th><td class=\"best\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                            escape_markup(line.data), rse_text(line.ours), rse_text(line.centralized),
-                            rse_text(line.printed), other);
+        html += fmt::format("<tr><th>{}</th>{}<td>{}</td></tr>", escape_markup(line.data), summary_cells(line),
+                            rse_text(line.centralized));
     }
     return html + "</tbody></table></div>";
 }
@@ -232,7 +258,7 @@ std::string render_figure(const Figure& figure, const std::vector<Row>& rows) {
     const std::string drawing = figure.chart == Chart::lines ? draw_lines(figure, rows) : draw_dots(figure, rows);
     std::string html = fmt::format("<figure><h3>{}</h3>{}", escape_markup(figure.title), drawing);
     if (figure.chart == Chart::lines) html += legend(rows);
-    return html + figure_table(figure, rows) + "</figure>";
+    return html + "</figure>";
 }
 
 std::string render_report(const std::vector<ExperimentResult>& results, const ReportInfo& info) {

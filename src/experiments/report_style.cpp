@@ -58,6 +58,7 @@ tbody th{color:var(--ink);font-weight:400}
 td small{color:var(--soft);font-size:.92em}
 td.best{font-weight:650}
 .why .reason th{white-space:normal;max-width:44rem;padding-top:.9rem;font-weight:600}
+.tables{margin:1.2rem 0}
 details{margin:.5rem 0}
 summary{cursor:pointer;font-family:var(--sans);font-size:.84rem;color:var(--soft)}
 .cmd{font-family:var(--mono);font-size:.82rem;background:var(--wash);padding:.45rem .7rem;border-radius:4px;overflow-x:auto;white-space:pre;margin:.8rem 0 .2rem;max-width:none}
@@ -69,7 +70,8 @@ footer{max-width:74rem;margin:2rem auto 0;padding:1.2rem 1.5rem 3rem;color:var(-
 @media print{@page{margin:16mm}:root{--page:#fff;--ink:#000;--soft:#444;--line:#bbb;--faint:#e4e4e4;--wash:#f4f4f4;--link:#000}
 body{font-size:10pt}main,header.top{max-width:none;padding:0}nav,.files{display:none}section{break-before:auto;margin-top:1rem;padding-top:1rem}
 figure,tr,.summary{break-inside:avoid}h2,h3,.where{break-after:avoid}.figures{grid-template-columns:1fr 1fr;gap:1rem 1.4rem}.scroll{overflow:visible}
-table{font-size:7pt}th,td{padding:.1rem .3rem}a{text-decoration:none}summary{display:none}}
+table{font-size:8pt;width:100%}th,td{padding:.1rem .25rem;white-space:normal}thead th:first-child{min-width:0}a{text-decoration:none}
+summary{list-style:none;color:#000;font-weight:600}summary::-webkit-details-marker{display:none}.many{font-size:6.5pt}.many small{display:block}}
 )css";
 
 }  // namespace

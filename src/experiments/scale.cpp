@@ -49,7 +49,13 @@ std::string short_number(double value) {
     return fmt::format("{:.3g}", value);
 }
 
-std::string rse_text(double rse) { return rse < rounding_rse ? "exact" : short_number(rse); }
+std::string table_number(double value) {
+    const double size = std::abs(value);
+    if (!(size >= 1e-4 && size < 1000) || value == std::floor(value)) return short_number(value);
+    return size >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:#.3g}", value);
+}
+
+std::string rse_text(double rse) { return rse < rounding_rse ? "exact" : table_number(rse); }
 
 std::string tick_number(double value) {
     const double size = std::abs(value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "couplet/experiments/method_bench.hpp"
 #include "couplet/experiments/scale.hpp"
@@ -19,16 +20,26 @@ double value_at(const ExperimentResult& result, const char* figure, const std::s
 }
 
 SummaryLine line_for(const ExperimentResult& comparison, const std::string& data) {
+    const auto rse = [&](const char* method) { return value_at(comparison, "rse", method, data); };
+    const auto bytes = [&](const std::string& method) { return value_at(comparison, "bytes", method, data); };
     SummaryLine line{.data = data,
-                     .ours = value_at(comparison, "rse", "ctt-star", data),
-                     .centralized = value_at(comparison, "rse", "centralized", data),
-                     .printed = value_at(comparison, "rse", "printed-star", data)};
-    line.ours_bytes = value_at(comparison, "bytes", "ctt-star", data);
-    line.printed_bytes = value_at(comparison, "bytes", "printed-star", data);
-    if (const Row* other = least_other(comparison, "rse", data)) {
-        line.other = other->y.mean;
-        line.other_method = other->method;
-        line.other_bytes = value_at(comparison, "bytes", other->method, data);
+                     .ours = rse("ctt-star"),
+                     .centralized = rse("centralized"),
+                     .peers = rse("ctt-dec"),
+                     .printed = rse("printed-star"),
+                     .masked = rse("fedsvd"),
+                     .ours_bytes = bytes("ctt-star"),
+                     .centralized_bytes = bytes("centralized"),
+                     .peers_bytes = bytes("ctt-dec"),
+                     .printed_bytes = bytes("printed-star"),
+                     .masked_bytes = bytes("fedsvd")};
+    for (const Row& row : comparison.rows) {
+        const bool trains = MethodBench::has(row.method) && row.method != "fedsvd";
+        if (row.figure != "rse" || row.category != data || !trains) continue;
+        if (!line.other_method.empty() && row.y.mean >= line.other) continue;
+        line.other = row.y.mean;
+        line.other_method = row.method;
+        line.other_bytes = bytes(row.method);
     }
     return line;
 }
@@ -43,13 +54,13 @@ std::string range(double low, double high) {
     return a == b ? a : a + " to " + b;
 }
 
-/// "2.3 to 9.1 times smaller than that of ...", over all lines that have both numbers.
+/// "2.3 to 9.1", over all lines that have both numbers; empty when none has.
 template <class Ratio>
-std::string ratios(const std::vector<SummaryLine>& lines, Ratio ratio) {
+std::string ratios(const std::vector<SummaryLine>& lines, Ratio ratio, bool of_errors = true) {
     double low = INFINITY;
     double high = 0;
     for (const SummaryLine& line : lines) {
-        if (is_exact(line)) continue;
+        if (of_errors && is_exact(line)) continue;
         const double value = ratio(line);
         if (!(value > 0) || !std::isfinite(value)) continue;
         low = std::min(low, value);
@@ -85,14 +96,48 @@ std::string heldout_sentence(const ExperimentResult& heldout, const std::vector<
         if (ours == nullptr || other == nullptr) continue;
         const std::string text = fmt::format("{} ({}; {} {})", line.data, rse_text(ours->y.mean),
                                              method_style(other->method).label, rse_text(other->y.mean));
-        (ours->y.mean <= other->y.mean ? won : lost).push_back(text);
+        const bool best = ours->y.mean <= other->y.mean || rse_text(ours->y.mean) == rse_text(other->y.mean);
+        (best ? won : lost).push_back(text);
     }
     if (won.empty() && lost.empty()) return "";
     std::string sentence = "On people who did not take part ";
-    if (!won.empty()) sentence += fmt::format("Couplet is best on {}", fmt::join(won, ", "));
+    if (!won.empty()) sentence += fmt::format("Couplet is best, or as good as any, on {}", fmt::join(won, ", "));
     if (!lost.empty())
         sentence += fmt::format("{}another method is better on {}", won.empty() ? "" : "; ", fmt::join(lost, ", "));
     return sentence + ".";
+}
+
+/// The least error of Couplet's star within these bytes.
+std::optional<double> ours_within(const std::vector<Row>& rows, double bytes) {
+    std::optional<double> least;
+    for (const Row& row : rows) {
+        if (row.method == "ctt-star" && row.x <= bytes) least = std::min(least.value_or(row.y.mean), row.y.mean);
+    }
+    return least;
+}
+
+/// On every data set the point of another method that is furthest ahead of Couplet with as many bytes.
+std::string few_bytes_sentence(const ExperimentResult& result) {
+    std::vector<std::string> parts;
+    for (const Figure& figure : result.figures) {
+        const auto rows = rows_of(result, figure.id);
+        const Row* best = nullptr;
+        double ahead = 1;
+        for (const Row& row : rows) {
+            const auto ours = ours_within(rows, row.x);
+            const bool trains = MethodBench::has(row.method) && row.method != "fedsvd";
+            if (!trains || !ours || !(*ours > ahead * row.y.mean)) continue;
+            ahead = *ours / row.y.mean;
+            best = &row;
+        }
+        if (best == nullptr) continue;
+        parts.push_back(fmt::format("on {} {} has {} with {} bytes, and Couplet {}", figure.title,
+                                    method_style(best->method).label, rse_text(best->y.mean), short_number(best->x),
+                                    rse_text(*ours_within(rows, best->x))));
+    }
+    if (parts.empty()) return "";
+    return fmt::format("Where bytes are scarce, methods that compress their messages are ahead: {}.",
+                       fmt::join(parts, "; "));
 }
 
 }  // namespace
@@ -109,38 +154,51 @@ ReportSummary summarise_results(const std::vector<ExperimentResult>& results) {
     }
     for (const std::string& name : data) summary.lines.push_back(line_for(*comparison, name));
     const auto& lines = summary.lines;
-    if (lines.empty()) return summary;
-    const auto say = [&](std::string sentence) { summary.sentences.push_back(std::move(sentence)); };
-    say(fmt::format(
-        "The squared error of Couplet in a star is {} times smaller than that of the printed method, with {} times its "
+    // A sentence that lacks one of its numbers is not said.
+    const auto say = [&](const char* text, const std::string& first, const std::string& second = "-",
+                         const std::string& third = "-") {
+        if (first.empty() || second.empty() || third.empty()) return;
+        summary.sentences.push_back(fmt::format(fmt::runtime(text), first, second, third));
+    };
+    say("The squared error of Couplet in a star is {} times smaller than that of the printed method, with {} times its "
         "bytes.",
         ratios(lines, [](const SummaryLine& l) { return l.printed / l.ours; }),
-        ratios(lines, [](const SummaryLine& l) { return l.ours_bytes / l.printed_bytes; })));
-    say(fmt::format("It is {} times that of a centralized decomposition, which sees all data on one pile.",
-                    ratios(lines, [](const SummaryLine& l) { return l.ours / l.centralized; })));
+        ratios(
+            lines, [](const SummaryLine& l) { return l.ours_bytes / l.printed_bytes; }, false));
+    say("It is {} times that of a centralized decomposition, which sees all data on one pile.",
+        ratios(lines, [](const SummaryLine& l) { return l.ours / l.centralized; }));
     for (const SummaryLine& line : lines) {
         if (!is_exact(line)) continue;
-        say(fmt::format(
+        summary.sentences.push_back(fmt::format(
             "On {}, whose rank is that of the model, Couplet is exact to rounding; the printed method leaves {}{}.",
             line.data, short_number(line.printed),
             line.other_method.empty()
                 ? ""
                 : fmt::format(" and {} {}", method_style(line.other_method).label, short_number(line.other))));
     }
-    const auto others = ratios(lines, [](const SummaryLine& l) { return l.other / l.ours; });
-    if (!others.empty())
-        say(fmt::format(
-            "The best of the other papers' methods ({}) has {} times Couplet's squared error after {} times its bytes.",
-            best_names(lines), others,
-            ratios(lines, [](const SummaryLine& l) { return l.other_bytes / l.ours_bytes; })));
+    say("FedSVD, to which all data travel under a mask, has {} times Couplet's squared error with {} times its bytes.",
+        ratios(lines, [](const SummaryLine& l) { return l.masked / l.ours; }),
+        ratios(
+            lines, [](const SummaryLine& l) { return l.masked_bytes / l.ours_bytes; }, false));
+    say("The best of the methods that train ({}) has {} times Couplet's squared error after {} times its bytes.",
+        best_names(lines), ratios(lines, [](const SummaryLine& l) { return l.other / l.ours; }),
+        ratios(
+            lines, [](const SummaryLine& l) { return l.other_bytes / l.ours_bytes; }, false));
     for (const SummaryLine& line : lines) {
         if (line.other_method.empty() || line.other >= line.ours) continue;
-        say(fmt::format("On {} {} is more accurate than Couplet: {} against {}.", line.data,
-                        method_style(line.other_method).label, short_number(line.other), short_number(line.ours)));
+        summary.sentences.push_back(fmt::format("On {} {} is more accurate than Couplet: {} against {}.", line.data,
+                                                method_style(line.other_method).label, short_number(line.other),
+                                                short_number(line.ours)));
     }
-    if (const ExperimentResult* heldout = find_result(results, "heldout")) {
-        if (auto sentence = heldout_sentence(*heldout, lines); !sentence.empty()) say(std::move(sentence));
-    }
+    say("{}",
+        find_result(results, "error_vs_bytes") ? few_bytes_sentence(*find_result(results, "error_vs_bytes")) : "");
+    say("Among peers Couplet has {} times the squared error of its star, and sends {} times the bytes that all data in "
+        "one "
+        "place would take: the price of a network without a server, in which only sums travel.",
+        ratios(lines, [](const SummaryLine& l) { return l.peers / l.ours; }),
+        ratios(
+            lines, [](const SummaryLine& l) { return l.peers_bytes / l.centralized_bytes; }, false));
+    say("{}", find_result(results, "heldout") ? heldout_sentence(*find_result(results, "heldout"), lines) : "");
     return summary;
 }
 

@@ -32,8 +32,8 @@ TEST_F(AnalysisTest, OperationsAreCountedAndNotTimed) {
     // Twice the iterations: another round of averages, the SVDs as before.
     const double one = find_row(once, "operations_L", "printed-dec", "", 1)->y.mean;
     const double two = find_row(once, "operations_L", "printed-dec", "", 2)->y.mean;
-    // A node adds 3 operations a number for its neighbour and 2 for itself: 2 nodes, R = 3, 16 x 16 features.
-    EXPECT_EQ(two - one, 2 * 5 * 3 * 16 * 16);
+    // A node adds 3 operations a number for its neighbour and 2 for itself: R = 3, 16 x 16 features.
+    EXPECT_EQ(two - one, 5 * 3 * 16 * 16);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ TEST_F(ClassificationTest, AccuraciesAreParts) {
         EXPECT_LE(row.y.mean, 1);
     }
     EXPECT_NE(find_row(result, "clients", "ctt-star", "test", 2), nullptr);
+    EXPECT_EQ(result.findings.size(), 2U);
     EXPECT_NE(find_row(result, "features", "centralized", "", 5), nullptr);
     EXPECT_NE(find_category(result, "personal", "majority", "always the same class"), nullptr);
 }

@@ -19,11 +19,16 @@ TEST_F(ComparisonTest, OursIsCentralizedOnEveryDataSet) {
     }
     EXPECT_EQ(find_category(result, "rse", "dpfact", "Synthetic, order 4"), nullptr);
     // The paper's text has 74%, 54% and 98%, from its table.
-    ASSERT_EQ(result.findings.size(), 5U);
-    EXPECT_NE(result.findings[0].find("(the paper reports 74% less"), std::string::npos) << result.findings[0];
-    EXPECT_NE(result.findings[1].find("(the paper reports 54% less"), std::string::npos) << result.findings[1];
-    EXPECT_NE(result.findings[2].find("(the paper reports 98% less"), std::string::npos) << result.findings[2];
-    EXPECT_EQ(result.findings[3].find("paper"), std::string::npos) << result.findings[3];
+    ASSERT_EQ(result.findings.size(), 10U);
+    EXPECT_NE(result.findings[1].find("(the paper reports 74% less"), std::string::npos) << result.findings[1];
+    EXPECT_NE(result.findings[3].find("(the paper reports 54% less"), std::string::npos) << result.findings[3];
+    EXPECT_NE(result.findings[5].find("(the paper reports 98% less"), std::string::npos) << result.findings[5];
+    EXPECT_EQ(result.findings[7].find("paper"), std::string::npos) << result.findings[7];
+    for (const char* data : {"Diabetes", "ECG", "Synthetic, order 3"}) {
+        EXPECT_LT(find_category(result, "rse", "printed-refit", data)->y.mean,
+                  find_category(result, "rse", "printed-star", data)->y.mean)
+            << data;
+    }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ TEST_F(ErrorVsBytesTest, EveryDataSetHasItsCurve) {
     }
     EXPECT_LT(least, 0.5);
     EXPECT_EQ(result.findings.size(), 3U);
+    EXPECT_TRUE(std::any_of(result.rows.begin(), result.rows.end(), [](const Row& r) { return r.method == "fedsvd"; }));
 }
 
 }  // namespace

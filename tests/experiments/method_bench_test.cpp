@@ -13,9 +13,22 @@ class MethodBenchTest : public LabTest {};
 TEST_F(MethodBenchTest, DpfactIsForOrderThree) {
     const auto three = MethodBench::methods(3);
     const auto four = MethodBench::methods(4);
-    EXPECT_EQ(three.size(), 6U);
-    EXPECT_EQ(four.size(), 5U);
-    for (const Method method : three) EXPECT_TRUE(is_cp(method));
+    EXPECT_EQ(three.size(), 7U);
+    EXPECT_EQ(four.size(), 6U);
+    for (const Method method : three) EXPECT_TRUE(MethodBench::has(to_string(method)));
+    for (const char* not_other : {"ctt-star", "ctt-dec", "printed-star", "printed-refit", "centralized", "local"}) {
+        EXPECT_FALSE(MethodBench::has(not_other)) << not_other;
+    }
+}
+
+TEST_F(MethodBenchTest, TheLeastOfTheOthersIsFound) {
+    const auto row = [](const char* method, double value) {
+        return Row{.figure = "rse", .method = method, .category = "A", .y = {value, 0, 1}};
+    };
+    const ExperimentResult result{.rows = {row("ctt-star", 0.1), row("trip", 0.3), row("fedsvd", 0.2)}};
+    ASSERT_NE(least_other(result, "rse", "A"), nullptr);
+    EXPECT_EQ(least_other(result, "rse", "A")->method, "fedsvd");
+    EXPECT_EQ(least_other(result, "rse", "B"), nullptr);
 }
 
 TEST_F(MethodBenchTest, RunsAreRemembered) {
@@ -28,6 +41,7 @@ TEST_F(MethodBenchTest, RunsAreRemembered) {
     EXPECT_LT(one.rse, 1);
     EXPECT_GT(one.bytes, 0);
     EXPECT_LE(one.rounds, 5 + 1);
+    EXPECT_LE(one.settled, one.rounds);
     EXPECT_FALSE(one.trace.empty());
     EXPECT_GT(bench.run(Method::trip, *data, 1, 2, 1, library, 0.2).rse_heldout, 0);
     EXPECT_LT(bench.run_plain(Method::dpsgd, data->split(2), 4, 1).rse, 1);

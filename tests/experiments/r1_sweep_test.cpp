@@ -19,6 +19,10 @@ TEST_F(R1SweepTest, ThePapersNumbersAreBesideOurs) {
     ASSERT_NE(table, nullptr);
     EXPECT_EQ(table->paper, 0.3587);
     EXPECT_NEAR(table->y.mean, 0.3587, 0.06);
+    // The paper prints ten errors and ten numbers for two ranks.
+    ASSERT_EQ(result.findings.size(), 2U);
+    EXPECT_NE(result.findings[1].find("of 10 errors as printed"), std::string::npos) << result.findings[1];
+    EXPECT_NE(result.findings[1].find("of 10 numbers of communication"), std::string::npos) << result.findings[1];
     for (const Row& row : result.rows) {
         const bool differs = row.paper && std::abs(row.y.mean / *row.paper - 1) > 0.1;
         EXPECT_EQ(differs, !row.note.empty()) << row.figure << " " << row.method << " " << row.variant;

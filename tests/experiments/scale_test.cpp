@@ -61,7 +61,11 @@ TEST(ScaleTest, NumbersForPeople) {
     EXPECT_EQ(short_number(1.25e-7), "1.2e-7");
     EXPECT_EQ(short_number(NAN), "-");
     EXPECT_EQ(rse_text(3e-29), "exact");
-    EXPECT_EQ(rse_text(0.25), "0.25");
+    EXPECT_EQ(rse_text(0.25), "0.250");
+    EXPECT_EQ(table_number(0.16), "0.160");
+    EXPECT_EQ(table_number(123.4), "123");
+    EXPECT_EQ(table_number(75), "75");
+    EXPECT_EQ(table_number(12345), "12,345");
     EXPECT_EQ(tick_number(20000), "20k");
     EXPECT_EQ(tick_number(1e6), "1M");
     EXPECT_EQ(tick_number(0.5), "0.5");

@@ -11,7 +11,9 @@ ExperimentResult comparison(double ours, double trip) {
     return {.name = "comparison",
             .rows = {dot("rse", "ctt-star", "A", ours), dot("rse", "centralized", "A", 0.1),
                      dot("rse", "printed-star", "A", 0.6), dot("rse", "trip", "A", trip), dot("rse", "dpsgd", "A", 0.9),
-                     dot("rse", "fedsvd", "A", 0.1), dot("bytes", "ctt-star", "A", 1000),
+                     dot("rse", "fedsvd", "A", 0.1), dot("rse", "ctt-dec", "A", ours),
+                     dot("bytes", "fedsvd", "A", 7000), dot("bytes", "ctt-dec", "A", 9000),
+                     dot("bytes", "centralized", "A", 3000), dot("bytes", "ctt-star", "A", 1000),
                      dot("bytes", "printed-star", "A", 500), dot("bytes", "trip", "A", 4000)}};
 }
 
@@ -24,12 +26,15 @@ std::string all(const ReportSummary& summary) {
 TEST(SummaryTest, RatiosAreThoseOfTheRows) {
     const auto summary = summarise_results({comparison(0.12, 0.3)});
     ASSERT_EQ(summary.lines.size(), 1U);
-    EXPECT_EQ(summary.lines[0].other_method, "trip");  // the best of the others; data that travels does not count
+    EXPECT_EQ(summary.lines[0].other_method, "trip");  // the best of those that train
     const std::string text = all(summary);
     EXPECT_NE(text.find("is 5 times smaller than that of the printed method, with 2 times its bytes"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("It is 1.2 times"), std::string::npos) << text;
+    EXPECT_NE(text.find("has 0.833 times Couplet's squared error with 7 times its bytes"), std::string::npos) << text;
+    EXPECT_NE(text.find("has 1 times the squared error of its star, and sends 3 times the bytes"), std::string::npos)
+        << text;
     EXPECT_NE(text.find("(TRIP) has 2.5 times Couplet's squared error after 4 times its bytes"), std::string::npos)
         << text;
     EXPECT_EQ(text.find("more accurate than Couplet"), std::string::npos) << text;
@@ -45,6 +50,22 @@ TEST(SummaryTest, ExactFitsHaveNoRatio) {
     EXPECT_NE(text.find("Couplet is exact to rounding; the printed method leaves 0.6 and TRIP 0.3"), std::string::npos)
         << text;
     EXPECT_EQ(text.find("e2"), std::string::npos) << text;
+    EXPECT_EQ(text.find("is  times"), std::string::npos) << text;
+    EXPECT_EQ(text.find("centralized decomposition"), std::string::npos) << text;
+}
+
+TEST(SummaryTest, SaysWhoIsAheadWithFewBytes) {
+    const auto point = [](const char* method, double bytes, double rse) {
+        return Row{.figure = "rse_0", .method = method, .x = bytes, .y = {rse, 0, 1}};
+    };
+    const ExperimentResult curve{
+        .name = "error_vs_bytes",
+        .figures = {{.id = "rse_0", .title = "A"}},
+        .rows = {point("ctt-star", 1000, 0.4), point("ctt-star", 9000, 0.1), point("cidertf", 500, 0.3),
+                 point("cidertf", 2000, 0.2), point("printed-star", 1500, 0.01)}};
+    const std::string text = all(summarise_results({comparison(0.12, 0.3), curve}));
+    EXPECT_NE(text.find("are ahead: on A CiderTF has 0.200 with 2,000 bytes, and Couplet 0.400."), std::string::npos)
+        << text;
 }
 
 TEST(SummaryTest, SaysWhoFitsNewPeopleBest) {
@@ -54,9 +75,11 @@ TEST(SummaryTest, SaysWhoFitsNewPeopleBest) {
                                          dot("heldout", "dpsgd", "A", 0.4), dot("heldout", "local", "A", 0.1)}};
     };
     const std::string won = all(summarise_results({comparison(0.12, 0.3), heldout(0.15)}));
-    EXPECT_NE(won.find("did not take part Couplet is best on A (0.15; TRIP 0.2)."), std::string::npos) << won;
+    EXPECT_NE(won.find("did not take part Couplet is best, or as good as any, on A (0.150; TRIP 0.200)."),
+              std::string::npos)
+        << won;
     const std::string lost = all(summarise_results({comparison(0.12, 0.3), heldout(0.25)}));
-    EXPECT_NE(lost.find("did not take part another method is better on A (0.25; TRIP 0.2)."), std::string::npos)
+    EXPECT_NE(lost.find("did not take part another method is better on A (0.250; TRIP 0.200)."), std::string::npos)
         << lost;
 }
 

@@ -8,6 +8,8 @@ namespace couplet {
 
 /// The jobs that experiments compare. `graph` and `iterations` matter to peers only.
 JobOptions printed_star(Index rank, double eps1 = 0.1, double eps2 = 0.05);
+/// The printed star's features, to which every client fits its personal core again: what the average alone costs.
+JobOptions printed_refit(Index rank);
 /// The paper's weights: magic squares on a complete graph, its eq. M on others and for two nodes, where there is no
 /// magic square.
 JobOptions printed_peers(Index rank, Index clients, Index iterations, const std::string& graph = "complete");

@@ -20,18 +20,20 @@ struct MethodRun {
     double rse = 0;
     double rse_heldout = 0;  ///< 0 unless asked for
     double rounds = 0;
+    double settled = 0;  ///< rounds after which the error is within 5% of the last; those of all without a trace
     double seconds = 0;  ///< slowest client and coordinator
     double bytes = 0;    ///< all links
     std::vector<TracePoint> trace = {};
 };
 
-/// Runs the methods of other papers, tuned, and remembers what they gave: several experiments need the same runs.
+/// Runs the methods of other papers, tuned where they have parameters, and remembers what they gave: several
+/// experiments need the same runs.
 class MethodBench {
   public:
     /// `cache`: file of tunings, see tune.hpp; empty: none is read or written.
     MethodBench(std::filesystem::path cache, Effort effort, ProgressSink progress = {});
 
-    /// The methods for a tensor of this order that train in rounds; dpfact takes order 3 only.
+    /// The methods for a tensor of this order: FedSVD, and those that train in rounds; dpfact takes order 3 only.
     static std::vector<Method> methods(Index order);
     /// Whether a row of this method (an id of style.hpp) is of one of them.
     static bool has(std::string_view id);

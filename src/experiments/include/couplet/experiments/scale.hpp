@@ -37,6 +37,9 @@ class Scale {
 /// Few digits, for a table: "0.0123", "12,300", "1.39 M", "1.2e-7".
 std::string short_number(double value);
 
+/// As many digits in every cell of a table: "0.160", "75", "12,300".
+std::string table_number(double value);
+
 /// Fewer still, for an axis: "12k", "1.4M".
 std::string tick_number(double value);
 
