@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t most_events = 4096;
+constexpr std::size_t most_events = 256;
 constexpr milliseconds patience{20};
 // A neighbour that has begun an epoch can send a few messages of it before its commit has come here.
 constexpr std::size_t most_early = 16;
@@ -154,13 +154,14 @@ struct PeerNode::Parts {
 
     void prepare() {
         job = job_text(options.spec, kit);
+        const Shape shape = x->shape();
+        const Shape features(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
         settings = {.job = job,
                     .version = version(),
                     .id = id_of(job),
                     .beat = std::max(milliseconds(20), options.link_deadline / 5),
-                    .limits = {.max_payload_bytes = kit.limits.max_message_mib << 20}};
-        const Shape shape = x->shape();
-        const Shape features(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
+                    .limits = {.max_payload_bytes =
+                                   std::min(kit.limits.max_message_mib << 20, largest_payload_bytes(features))}};
         membership.emplace(MembershipOptions{.graph = graph,
                                              .self = self,
                                              .incarnation = process,
@@ -307,9 +308,13 @@ struct PeerNode::Parts {
         if (membership->epoch().members[static_cast<std::size_t>(arrived.neighbour)] != arrived.process) return;
         try {
             const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
-            work->receive(epoch, static_cast<Index>(member - members.begin()),
-                          wire::to_peer_message(std::move(arrived.message), static_cast<Index>(place),
-                                                "peer " + name(arrived.neighbour)));
+            const bool taken =
+                work->receive(epoch, static_cast<Index>(member - members.begin()),
+                              wire::to_peer_message(std::move(arrived.message), static_cast<Index>(place),
+                                                    "peer " + name(arrived.neighbour)));
+            if (!taken)
+                log.warn("message-refused",
+                         fmt::format("peer {}: more messages than it may send unanswered", name(arrived.neighbour)));
         } catch (const InputError& error) {
             log.warn("message-refused", error.what());
         }

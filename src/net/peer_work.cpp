@@ -4,6 +4,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <limits>
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -90,6 +92,8 @@ class PeerWork::Run {
 
 namespace {
 
+// Peers wait for each other at every step: an honest neighbour is never more than a handful of messages ahead.
+constexpr Index most_waiting = 64;
 // For a computation that is about to end; longer ones are left to themselves.
 constexpr std::chrono::milliseconds last_patience{500};
 std::atomic<int> left_to_themselves{0};
@@ -109,10 +113,14 @@ class PeerWork::Loop {
             run_->start();
         });
     }
-    void receive(std::uint64_t epoch, Index from, PeerMessage message) {
-        add(epoch, [this, from, message = std::move(message)] {
-            if (run_) run_->receive(from, message);
-        });
+    /// False when too many messages of that neighbour wait already.
+    bool receive(std::uint64_t epoch, Index from, PeerMessage message) {
+        return add(
+            epoch,
+            [this, from, message = std::move(message)] {
+                if (run_) run_->receive(from, message);
+            },
+            from);
     }
 
     void work() {
@@ -122,6 +130,7 @@ class PeerWork::Loop {
             if (ending_) break;
             const Task task = std::move(tasks_.front());
             tasks_.pop_front();
+            if (task.from >= 0) --waiting_[task.from];
             lock.unlock();
             try {
                 task.action();
@@ -154,16 +163,23 @@ class PeerWork::Loop {
   private:
     struct Task {
         std::uint64_t epoch = 0;
+        Index from = -1;  ///< the neighbour whose message it is, if it is one
         std::function<void()> action;
     };
 
-    void add(std::uint64_t epoch, std::function<void()> action) {
+    bool add(std::uint64_t epoch, std::function<void()> action, Index from = -1) {
         const std::lock_guard lock(mutex_);
-        if (epoch < epoch_) return;
-        if (epoch > epoch_) tasks_.clear();
+        if (epoch < epoch_) return true;
+        if (epoch > epoch_) {
+            tasks_.clear();
+            waiting_.clear();
+        }
         epoch_ = epoch;
-        tasks_.push_back({epoch, std::move(action)});
+        if (from >= 0 && waiting_[from] >= most_waiting) return false;
+        if (from >= 0) ++waiting_[from];
+        tasks_.push_back({epoch, from, std::move(action)});
         changed_.notify_all();
+        return true;
     }
 
     /// Hooks that do nothing once their owner is gone.
@@ -187,11 +203,19 @@ class PeerWork::Loop {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Task> tasks_;
+    std::map<Index, Index> waiting_;  ///< tasks of each neighbour
     std::uint64_t epoch_ = 0;
     bool ending_ = false;
     bool ended_ = false;
     bool left_ = false;
 };
+
+Index largest_payload_bytes(const Shape& features) noexcept {
+    constexpr double room = 1 << 20;  // for whatever is not numbers
+    const auto p = static_cast<double>(features.size());
+    const double bytes = 8 * (2 * p * p + p) + room;
+    return bytes < 1e18 ? static_cast<Index>(bytes) : std::numeric_limits<Index>::max();
+}
 
 PeerWork::PeerWork(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks)
     : loop_(std::make_shared<Loop>(std::move(spec), std::move(x), std::move(hooks))),
@@ -207,8 +231,8 @@ PeerWork::~PeerWork() {
 
 void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place) { loop_->begin(epoch, std::move(graph), place); }
 
-void PeerWork::receive(std::uint64_t epoch, Index from, PeerMessage message) {
-    loop_->receive(epoch, from, std::move(message));
+bool PeerWork::receive(std::uint64_t epoch, Index from, PeerMessage message) {
+    return loop_->receive(epoch, from, std::move(message));
 }
 
 bool PeerWork::left_behind() noexcept { return left_to_themselves > 0; }

@@ -22,6 +22,10 @@ struct PeerOutput {
     Index iterations = 0;
 };
 
+/// No honest peer sends a message with a larger payload: it has at most twice as many numbers as the square of the
+/// number of features, a basis of the whole space, or rows and cores of as many.
+Index largest_payload_bytes(const Shape& features) noexcept;
+
 /// Runs ctt's peer of one epoch after another in a thread of its own, so that whoever owns it stays responsive.
 /// Messages of an epoch that is over are dropped.
 class PeerWork {
@@ -42,8 +46,9 @@ class PeerWork {
 
     /// Forgets the epoch before. `graph` is that of the members, `place` this peer's among them.
     void begin(std::uint64_t epoch, Graph graph, Index place);
-    /// `from` is a place among the members.
-    void receive(std::uint64_t epoch, Index from, PeerMessage message);
+    /// `from` is a place among the members. Returns false, and forgets the message, when more of that neighbour's
+    /// messages wait than an honest one sends before it hears from this peer.
+    [[nodiscard]] bool receive(std::uint64_t epoch, Index from, PeerMessage message);
 
     /// Whether a computation that was left to itself still runs in this process.
     static bool left_behind() noexcept;

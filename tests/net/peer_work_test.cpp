@@ -1,6 +1,10 @@
 #include "peer_work.hpp"
 
+#include <future>
+
 #include "couplet/consensus/graph_builders.hpp"
+#include "couplet/wire/encoder.hpp"
+#include "couplet/wire/peer_message.hpp"
 #include "peer_test_support.hpp"
 
 namespace couplet::net {
@@ -12,12 +16,18 @@ struct Works {
     std::vector<std::optional<PeerOutput>> outputs;
     std::vector<std::string> failures;
     std::vector<std::unique_ptr<PeerWork>> works;
+    Index most_payload;
 
     Works(const Clients& data, const JobOptions& options) : outputs(data.size()) {
+        const auto sizes = data.front().shape().sizes().subspan(1);
+        most_payload = largest_payload_bytes(Shape(std::vector<Index>(sizes.begin(), sizes.end())));
         for (std::size_t k = 0; k < data.size(); ++k) {
             const PeerWork::Hooks hooks{[this, k](std::uint64_t epoch, const PeerMessage& message) {
-                                            works[static_cast<std::size_t>(message.to)]->receive(
-                                                epoch, static_cast<Index>(k), message);
+                                            const wire::Route route{wire::protocol_version, {}, 1, 0};
+                                            const wire::Message sent = wire::to_message(route, message);
+                                            EXPECT_LE(wire::Encoder(sent).payload_bytes(), most_payload);
+                                            EXPECT_TRUE(works[static_cast<std::size_t>(message.to)]->receive(
+                                                epoch, static_cast<Index>(k), message));
                                         },
                                         [this, k](std::uint64_t, PeerOutput output) {
                                             const std::lock_guard lock(mutex);
@@ -66,6 +76,48 @@ TEST(PeerWorkTest, ANewEpochForgetsTheOneBefore) {
     }
     EXPECT_EQ(numbers, expected.numbers_total);
     EXPECT_TRUE(works.failures.empty());
+}
+
+TEST(PeerWorkTest, NoMessageIsLargerThanAnyPeerAccepts) {
+    // Few features and many patients: what is sent is as large as the features allow.
+    const Clients data = population(4, {400, 20, 24}, 24, 0.9, 0.5, 4);
+    for (const Aggregate aggregate : {Aggregate::average, Aggregate::subspace, Aggregate::stack}) {
+        for (const std::string graph : {"ring", "complete"}) {
+            const JobOptions job{
+                .network = Network::decentralized, .aggregate = aggregate, .rank = 300, .graph = graph};
+            Works works(data, job);
+            const Graph links = graph == "ring" ? ring_graph(4) : complete_graph(4);
+            for (Index k = 0; k < 4; ++k) works.works[static_cast<std::size_t>(k)]->begin(1, links, k);
+            ASSERT_TRUE(works.finished()) << to_string(aggregate);
+        }
+    }
+}
+
+TEST(PeerWorkTest, ANeighbourThatSendsWithoutWaitingIsRefused) {
+    const Clients data = population(3, {9, 6, 7}, 4, 0.7, 0.05, 4);
+    std::promise<void> sending;
+    std::promise<void> go_on;
+    std::once_flag first;
+    const PeerWork::Hooks hooks{[&](std::uint64_t, const PeerMessage&) {
+                                    std::call_once(first, [&] {
+                                        sending.set_value();
+                                        go_on.get_future().wait();
+                                    });
+                                },
+                                [](std::uint64_t, PeerOutput) {}, [](std::uint64_t, const std::string&) {},
+                                [](Index, const std::string&) {}};
+    PeerWork work(wire::JobSpec{resolve_job({.network = Network::decentralized, .rank = 3}), {}},
+                  std::make_shared<const Tensor<double>>(Tensor<double>::copy(data[0].view())), hooks);
+    work.begin(1, complete_graph(3), 0);
+    sending.get_future().wait();  // the worker is busy from here on
+    const PeerMessage message{0, 0, 0, std::make_shared<const PeerBody>(Start{1, 9, 1.0})};
+    Index taken = 0;
+    for (int i = 0; i < 1000; ++i) taken += work.receive(1, 1, message) ? 1 : 0;
+    EXPECT_EQ(taken, 64);
+    // The others are not to blame, and a new epoch begins afresh.
+    EXPECT_TRUE(work.receive(1, 2, message));
+    EXPECT_TRUE(work.receive(2, 1, message));
+    go_on.set_value();
 }
 
 TEST(PeerWorkTest, DataThatCannotBeUsedIsTold) {
