@@ -181,7 +181,11 @@ std::string section(const ExperimentResult& result, const ReportInfo& info) {
                             about->paper.empty() ? "Not in the paper" : "Paper, " + escape_markup(about->paper));
         html += element("p", escape_markup(about->about));
     }
-    for (const std::string& sentence : result.findings) html += element("p", escape_markup(sentence));
+    if (!result.findings.empty()) {
+        html += "<ul class=\"findings\">";
+        for (const std::string& sentence : result.findings) html += element("li", escape_markup(sentence));
+        html += "</ul>";
+    }
     for (const std::string& what : result.absent) {
         html += fmt::format("<p class=\"absent\">Not run. {}</p>", escape_markup(what));
     }

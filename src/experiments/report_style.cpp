@@ -24,8 +24,8 @@ a{color:var(--link);text-decoration-thickness:1px;text-underline-offset:2px}
 .made{color:var(--soft);font-size:.86rem}
 section{padding:2.4rem 0 1rem;border-top:1px solid var(--line);margin-top:2rem}
 section.summary{border:0;padding-top:1rem;margin-top:1rem}
-.summary ul{padding-left:1.15rem;max-width:46rem}
-.summary li{margin:.35rem 0}
+.summary ul,.findings{padding-left:1.15rem;max-width:46rem}
+.summary li,.findings li{margin:.35rem 0}
 .where{color:var(--soft);font-size:.86rem;margin:0 0 .6rem}
 nav{margin:1.5rem 0 0;font-size:.9rem}
 nav ol{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.3rem 1.1rem}
@@ -69,7 +69,7 @@ footer{max-width:74rem;margin:2rem auto 0;padding:1.2rem 1.5rem 3rem;color:var(-
 @media (prefers-color-scheme:dark){:root{--page:#15171b;--ink:#e4e6ea;--soft:#a0a5ae;--line:#363a42;--faint:#262a31;--wash:#1d2026;--link:#7db8f0}}
 @media print{@page{margin:16mm}:root{--page:#fff;--ink:#000;--soft:#444;--line:#bbb;--faint:#e4e4e4;--wash:#f4f4f4;--link:#000}
 body{font-size:10pt}main,header.top{max-width:none;padding:0}nav,.files{display:none}section{break-before:auto;margin-top:1rem;padding-top:1rem}
-figure,tr,.summary{break-inside:avoid}h2,h3,.where{break-after:avoid}.figures{grid-template-columns:1fr 1fr;gap:1rem 1.4rem}.scroll{overflow:visible}
+figure svg{max-height:215mm}figure,tr,.summary{break-inside:avoid}h2,h3,.where{break-after:avoid}.figures{grid-template-columns:1fr 1fr;gap:1rem 1.4rem}.scroll{overflow:visible}
 table{font-size:8pt;width:100%}th,td{padding:.1rem .25rem;white-space:normal}thead th:first-child{min-width:0}a{text-decoration:none}
 summary{list-style:none;color:#000;font-weight:600}summary::-webkit-details-marker{display:none}.many{font-size:6.5pt}.many small{display:block}}
 )css";
