@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -78,14 +79,19 @@ std::string finding(const ClassificationResult& scores) {
 std::string modes_finding(const ExperimentData& data, Index rank, Index most) {
     const auto features = reference_centralized(data.split(1), {.job = couplet_star(rank)}).features;
     const auto kept = most_variable(feature_variances(*features), most);
+    std::vector<std::string> names;
+    for (const FeatureIndex& at : kept) {
+        const auto& mode = data.dataset.tensor.labels().at(static_cast<std::size_t>(at.mode) + 1);
+        names.push_back(mode.entries.at(static_cast<std::size_t>(at.index)));
+    }
     const auto physiological =
         std::count_if(kept.begin(), kept.end(), [](const FeatureIndex& index) { return index.mode == 0; });
     return fmt::format(
-        "Of the {} indices of largest variance {} are physiological indicators (mode 2) and {} habits (mode 3): a "
-        "slice "
-        "of the core of mode 2 has R1 R2 numbers and one of mode 3 only R2, among which the same norm is spread, so "
+        "Of the {} indices of largest variance ({}) {} are physiological indicators (mode 2) and {} habits (mode 3): a "
+        "slice of the core of mode 2 has R1 R2 numbers and one of mode 3 only R2, among which the same norm is spread, "
+        "so "
         "that variances of mode 3 are larger whatever the data.",
-        kept.size(), physiological, static_cast<std::ptrdiff_t>(kept.size()) - physiological);
+        kept.size(), fmt::join(names, ", "), physiological, static_cast<std::ptrdiff_t>(kept.size()) - physiological);
 }
 
 ExperimentResult run(Lab& lab) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -42,12 +44,28 @@ double distance(const ExperimentResult& result, const std::string& figure, const
     return worst;
 }
 
+/// The features of the largest variance in the centralized train, by name.
+std::string largest(const ExperimentResult& result, const std::string& figure, const std::vector<std::string>& names) {
+    std::vector<Row> rows;
+    for (const Row& row : rows_of(result, figure)) {
+        if (row.method == "centralized") rows.push_back(row);
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.y.mean > b.y.mean; });
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, rows.size()); ++i) {
+        const auto index = static_cast<std::size_t>(rows[i].x) - 1;
+        parts.push_back(fmt::format("{} ({}, {:.0f}%)", names.at(index), index + 1, 100 * rows[i].y.mean));
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 ExperimentResult run(Lab& lab) {
     ExperimentResult result{
         .name = "variances",
         .figures = {{"mode2", "Mode 2: physiological indicators", Chart::lines, {"index"}, {"part of the variance"}},
                     {"mode3", "Mode 3: habits", Chart::lines, {"index"}, {"part of the variance"}}}};
     const auto counts = lab.by_effort<std::vector<Index>>({2, 4, 8}, {4}, {2});
+    std::vector<ModeLabels> names;
     Collector collect;
     Steps steps(lab, result.name, lab.settings.repeats);
     for (Index r = 0; r < lab.settings.repeats; ++r) {
@@ -56,6 +74,7 @@ ExperimentResult run(Lab& lab) {
             result.absent.push_back(lab.data.absent(DataId::diabetes));
             return result;
         }
+        names = data->dataset.tensor.labels();
         add(collect, "centralized", "",
             shares(*reference_centralized(data->split(1), {.job = couplet_star(data->rank)}).features));
         for (const Index k : counts) {
@@ -70,12 +89,13 @@ ExperimentResult run(Lab& lab) {
     result.rows = collect.rows();
     const std::string most = fmt::format("K = {}", counts.back());
     for (const char* figure : {"mode2", "mode3"}) {
+        const auto& mode = names.at(figure == std::string_view("mode2") ? 1 : 2);
         result.findings.push_back(
-            fmt::format("Mode {}: with {} the variances are off those of the centralized train by at most {:.4f} of "
-                        "the mode's sum with "
-                        "Couplet and {:.4f} with the printed method.",
-                        figure[4], most, distance(result, figure, "ctt-star", most),
-                        distance(result, figure, "printed-star", most)));
+            fmt::format("Mode {}: the largest are {}. With {} the variances are off those of the centralized train by "
+                        "at most {:.4f} "
+                        "of the mode's sum with Couplet and {:.4f} with the printed method.",
+                        figure[4], largest(result, figure, mode.entries), most,
+                        distance(result, figure, "ctt-star", most), distance(result, figure, "printed-star", most)));
     }
     return result;
 }

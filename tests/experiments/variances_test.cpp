@@ -14,6 +14,8 @@ TEST_F(VariancesTest, PartsOfTheSum) {
         EXPECT_NEAR(sum, 1, 1e-9) << figure;
     }
     EXPECT_EQ(rows_of(result, "mode2").size(), 3U * 20U);
+    ASSERT_EQ(result.findings.size(), 2U);
+    EXPECT_NE(result.findings[0].find("HighBP (1, "), std::string::npos) << result.findings[0];
     EXPECT_EQ(rows_of(result, "mode3").size(), 3U * 24U);
 }
 
