@@ -63,10 +63,15 @@ TEST_F(SyntheaTest, NamesWhatIsWrong) {
     EXPECT_EQ(refused(), path("patients.csv") +
                              ": line 3, column 1 ('Id') holds 'al'; expected a patient who is not on an earlier line");
     put("patients.csv", "NAME\nal\n");
-    EXPECT_EQ(refused(), path("patients.csv") + ": no column 'ID'; expected one of 'NAME'");
+    EXPECT_EQ(refused(),
+              path("patients.csv") +
+                  ": columns 'NAME'; expected a column 'ID'. Use the file as it was published, or rename the "
+                  "column that holds it.");
     put("patients.csv", "Id\nal\nbo\ncy\ndi\n");
     put("medications.csv", "PATIENT,DESCRIPTION\nal,Pill\n");
-    EXPECT_EQ(refused(), path("medications.csv") + ": no column 'CODE'; expected one of 'PATIENT', 'DESCRIPTION'");
+    EXPECT_EQ(refused(), path("medications.csv") +
+                             ": columns 'PATIENT', 'DESCRIPTION'; expected a column 'CODE'. Use the file as it was "
+                             "published, or rename the column that holds it.");
     put("medications.csv", "PATIENT,DESCRIPTION,CODE\ndi,Pill,5\n");
     EXPECT_NE(refused().find("no patient with a frequent condition"), std::string::npos);
     put("medications.csv", "PATIENT,DESCRIPTION,CODE\ndi,Pill,\n");
