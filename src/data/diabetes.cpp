@@ -14,6 +14,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
 #include "couplet/data/cells.hpp"
+#include "couplet/data/data_file.hpp"
 #include "couplet/data/sample.hpp"
 
 namespace couplet {
@@ -151,9 +152,11 @@ Dataset load_diabetes(const std::filesystem::path& file, const DiabetesOptions& 
     const auto available = static_cast<Index>(people.size());
     const Index count = options.count.value_or(available);
     if (count < 1 || count > available) {
-        throw InputError({file.string(), fmt::format("{} people", available),
-                          fmt::format("at least the {} asked for, and that at least 1", count),
-                          "Ask for fewer people, or check that the file is complete: it has 253680 as published."});
+        throw InputError(
+            {file.string(), fmt::format("{} people", available),
+             fmt::format("at least the {} asked for, and that at least 1", count),
+             fmt::format("Ask for fewer people, or check that the file is complete: it has {} as published.",
+                         *published_rows(DataFile::diabetes))});
     }
     const std::vector<Feature> physiological = physiological_features();
     const std::vector<Feature> habitual = habitual_features();

@@ -53,7 +53,7 @@ TEST_F(SyntheaTest, NamesWhatIsWrong) {
     EXPECT_EQ(refused({.conditions = 9, .medications = 1}),
               path("conditions.csv") +
                   ": 3 different conditions; expected at least the 9 asked for, and that at least "
-                  "1. Ask for a number from 1 to 3.");
+                  "1. Ask for a number from 1 to 3, or check that the file is complete.");
     EXPECT_NE(refused({.conditions = 1, .medications = 3}).find("2 different medications"), std::string::npos);
     put("patients.csv", "Id\nal\nbo\ncy\n");
     EXPECT_EQ(refused(), path("conditions.csv") +
