@@ -63,7 +63,7 @@ fs::path find_data_file(DataFile file, const std::optional<fs::path>& place) {
         throw InputError({name, "no folder to look in: COUPLET_DATA is not set", "the file or its folder",
                           "Name it with --data, or set COUPLET_DATA; " + std::string(what.origin) + "."});
     }
-    const fs::path root = from_variable ? fs::path(variable) : *place;
+    fs::path root = from_variable ? fs::path(variable) : *place;
     if (is_file(root)) return root;
     for (const fs::path& folder : {root, root / what.folder}) {
         for (const char* ending : {"", ".gz"}) {

@@ -135,6 +135,7 @@ std::vector<Person> read_people(const std::filesystem::path& file) {
 
 std::vector<double> evaluate(const std::vector<Feature>& features, const Person& person) {
     std::vector<double> values;
+    values.reserve(features.size());
     for (const Feature& feature : features) values.push_back(feature(person));
     return values;
 }

@@ -85,14 +85,12 @@ DataChange data_change(const Experiment& one, const Json& then, DataLibrary& lib
         if (!is_public(id)) continue;
         const Json before = then.value(title(id), Json("unknown"));
         const Json now = origin_json(library.origin(id));
-        const auto same = [&](const char* field) { return before.value(field, Json()) == now[field]; };
+        const auto differs = [&](const char* field) { return before.value(field, Json()) != now[field]; };
         if (before.is_null()) {
             if (!now.is_null()) change.arrived = id;
-        } else if (!before.is_object()) {
-            change.other = id;
-        } else if (now.is_null()) {
+        } else if (before.is_object() && now.is_null()) {
             change.gone = id;
-        } else if (!same("bytes") || !same("fnv1a")) {
+        } else if (!before.is_object() || differs("bytes") || differs("fnv1a")) {
             change.other = id;
         }
     }
