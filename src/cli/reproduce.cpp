@@ -33,6 +33,7 @@ struct Options {
 /// The experiments asked for; "all" and "quick" are no names.
 struct Wanted {
     Effort effort = Effort::full;
+    bool by_name = false;
     std::vector<const Experiment*> experiments;
 };
 
@@ -58,6 +59,7 @@ Wanted parse_names(const std::vector<std::string>& given) {
         if (name == "all") all = true;
         if (name != "quick" && name != "all") names.push_back(name);
     }
+    wanted.by_name = !all && !names.empty();
     wanted.experiments = find_experiments(all ? std::vector<std::string>{} : names);
     return wanted;
 }
@@ -73,6 +75,27 @@ void print_list(const Wanted& wanted, const Session& session) {
         rows.push_back({std::string(one->name), std::string(one->title)});
     }
     session.print(json, table(rows));
+}
+
+/// Whether nothing of an experiment could run for want of data.
+bool lacks_data(const ExperimentResult& result) { return result.rows.empty() && !result.absent.empty(); }
+
+/// Who names an experiment waits for its numbers; a page that says why there are none is not what was asked for.
+void require_numbers(const ReproduceOutcome& outcome, const Wanted& wanted) {
+    std::vector<std::string> names;
+    std::vector<std::string> missing;
+    for (const Experiment* one : wanted.experiments) {
+        const auto at = std::find_if(outcome.results.begin(), outcome.results.end(),
+                                     [&](const ExperimentResult& result) { return result.name == one->name; });
+        if (at == outcome.results.end() || !lacks_data(*at)) continue;
+        names.push_back(at->name);
+        for (const std::string& what : at->absent) {
+            if (std::find(missing.begin(), missing.end(), what) == missing.end()) missing.push_back(what);
+        }
+    }
+    if (names.empty()) return;
+    throw InputError({fmt::format("{}", fmt::join(names, ", ")), "not run", "data to run on",
+                      fmt::format("{}", fmt::join(missing, " "))});
 }
 
 std::string line_of(const ExperimentResult& result, bool reused, std::size_t done, std::size_t total) {
@@ -102,8 +125,10 @@ void execute(const Options& options, const Session& session) {
     std::size_t done = 0;
     how.on_result = [&](const ExperimentResult& result, bool reused) {
         session.note(line_of(result, reused, ++done, wanted.experiments.size()));
+        if (wanted.by_name && lacks_data(result)) return;  // said at the end
         for (const std::string& what : result.absent) session.note(fmt::format("{}: {}", result.name, what));
     };
+    how.on_note = [&](const std::string& note) { session.note(note); };
     Stopwatch watch;
     const ReproduceOutcome outcome = reproduce(how);
     const double seconds = watch.lap();
@@ -139,6 +164,7 @@ void execute(const Options& options, const Session& session) {
             "data", fmt::format("not all there for {}; the report says what is missing", fmt::join(absent, ", ")));
     }
     session.print(json, fields(rows));
+    if (wanted.by_name) require_numbers(outcome, wanted);
 }
 
 Action setup(CLI::App& app) {
@@ -175,9 +201,9 @@ extern const Verb reproduce_verb{
         "other papers, and writes one self-contained page: summary first, then every experiment with its figures, the "
         "tables "
         "behind them and the paper's own numbers. Experiments that are finished in the folder with the same parameters "
-        "are "
-        "not computed again, so an interrupted run can be repeated; --force computes again.\n\n"
-        "Without the public data the synthetic experiments run and the page says what is missing and where to get it. "
+        "and data are not computed again, so an interrupted run can be repeated; --force computes again.\n\n"
+        "Without the public data the synthetic experiments run and the page says what is missing and where to get it; "
+        "an experiment that is named and has nothing to run on is bad input (exit code 2). "
         "The first full run tunes the methods of other papers, which nearly doubles its time; what it finds is kept.",
     .output =
         "DIR/report.html opens without a network. Beside it are NAME.csv and NAME.json with every number.\n"

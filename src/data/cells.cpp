@@ -2,12 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
 
 namespace couplet {
+namespace {
+
+// An empty cell is no way out: no public file that is read as numbers has one.
+constexpr const char* whole_file = "Use the file as it was published: it has a number in every row here.";
+
+/// NaN for what is no number, which is then refused with all that the caller expects of it.
+double number_in(std::string_view text) noexcept {
+    double value = 0;
+    return parse_number(text, value) == NumberText::number ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+Index named_column(const CsvReader& csv, std::string_view name) {
+    const std::vector<std::string>& header = csv.header();
+    if (std::find(header.begin(), header.end(), name) != header.end()) return csv.column(name);
+    constexpr std::size_t most = 40;
+    std::string columns;
+    for (std::size_t i = 0; i < std::min(header.size(), most); ++i) columns += (i > 0 ? ", " : "") + shown(header[i]);
+    if (header.size() > most) columns += ", ...";
+    throw InputError({csv.name(), "columns " + columns, "a column " + shown(name),
+                      "Use the file as it was published, or rename the column that holds it."});
+}
 
 void require_fields(const CsvReader& csv, std::span<const std::string_view> row, Index count,
                     const std::string& meaning) {
@@ -27,19 +53,18 @@ void refuse_cell(const CsvReader& csv, std::span<const std::string_view> row, In
 }
 
 double finite_cell(const CsvReader& csv, std::span<const std::string_view> row, Index column) {
-    const double value = csv.number(row, column);
-    if (!std::isfinite(value)) {
-        refuse_cell(csv, row, column, "a finite number", "This file has no missing values as published.");
-    }
+    const double value = number_in(row[static_cast<std::size_t>(column)]);
+    if (!std::isfinite(value)) refuse_cell(csv, row, column, "a finite number", whole_file);
     return value;
 }
 
 Index whole_cell(const CsvReader& csv, std::span<const std::string_view> row, Index column, Index low, Index high) {
-    const double value = csv.number(row, column);
+    const double value = number_in(row[static_cast<std::size_t>(column)]);
     // Written so that NaN fails.
     const bool inside = value >= static_cast<double>(low) && value <= static_cast<double>(high);
     if (!inside || value != std::floor(value)) {
-        refuse_cell(csv, row, column, fmt::format("a whole number from {} to {}", low, high));
+        refuse_cell(csv, row, column, fmt::format("a whole number from {} to {}", low, high),
+                    std::isfinite(value) ? "" : whole_file);
     }
     return static_cast<Index>(value);
 }

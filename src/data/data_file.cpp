@@ -16,22 +16,23 @@ struct Published {
     const char* folder;
     const char* name;
     const char* origin;
+    std::optional<Index> rows = {};
 };
 
 Published published(DataFile file) {
     constexpr const char* synthea = "Synthea's generator writes it with exporter.csv.export = true";
     switch (file) {
         case DataFile::ecg:
-            return {"ecg", "ecg.csv", "it is on Kaggle as devavratatripathy/ecg-dataset"};
+            return {"ecg", "ecg.csv", "it is on Kaggle as devavratatripathy/ecg-dataset", 4'998};
         case DataFile::ecg_classes:
-            return {
-                "ecg", "ecg_csv_row_class5.csv",
-                "it matches the rows of ecg.csv to the classes of UCR ECG5000, with columns ecg_csv_row and class5"};
+            return {"ecg", "ecg_csv_row_class5.csv",
+                    "it matches the rows of ecg.csv to the classes of UCR ECG5000, with columns ecg_csv_row and class5",
+                    4'998};
         case DataFile::diabetes:
             return {"diabetes", "diabetes_012_health_indicators_BRFSS2015.csv",
-                    "it is on Kaggle as alexteboul/diabetes-health-indicators-dataset"};
+                    "it is on Kaggle as alexteboul/diabetes-health-indicators-dataset", 253'680};
         case DataFile::cms:
-            return {"cms_synpuf", "cms1k_dense.csv", "it is in the FedGTF-EF repository on GitHub"};
+            return {"cms_synpuf", "cms1k_dense.csv", "it is in the FedGTF-EF repository on GitHub", 136'255};
         case DataFile::synthea_patients:
             return {"synthea_1k", "patients.csv", synthea};
         case DataFile::synthea_conditions:
@@ -51,6 +52,8 @@ bool is_file(const fs::path& path) {
 
 std::string data_file_origin(DataFile file) { return published(file).origin; }
 
+std::optional<Index> published_rows(DataFile file) { return published(file).rows; }
+
 fs::path find_data_file(DataFile file, const std::optional<fs::path>& place) {
     const Published what = published(file);
     const std::string name = what.name;
@@ -60,7 +63,7 @@ fs::path find_data_file(DataFile file, const std::optional<fs::path>& place) {
         throw InputError({name, "no folder to look in: COUPLET_DATA is not set", "the file or its folder",
                           "Name it with --data, or set COUPLET_DATA; " + std::string(what.origin) + "."});
     }
-    const fs::path root = from_variable ? fs::path(variable) : *place;
+    fs::path root = from_variable ? fs::path(variable) : *place;
     if (is_file(root)) return root;
     for (const fs::path& folder : {root, root / what.folder}) {
         for (const char* ending : {"", ".gz"}) {

@@ -14,6 +14,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
 #include "couplet/data/cells.hpp"
+#include "couplet/data/data_file.hpp"
 #include "couplet/data/sample.hpp"
 
 namespace couplet {
@@ -120,7 +121,7 @@ std::vector<Person> read_people(const std::filesystem::path& file) {
     CsvReader csv(file);
     csv.read_header();
     std::array<Index, columns.size()> where{};
-    for (std::size_t c = 0; c < columns.size(); ++c) where[c] = csv.column(columns[c].name);
+    for (std::size_t c = 0; c < columns.size(); ++c) where[c] = named_column(csv, columns[c].name);
     std::vector<Person> people;
     for (std::vector<std::string_view> row; csv.next(row);) {
         Person& person = people.emplace_back();
@@ -134,6 +135,7 @@ std::vector<Person> read_people(const std::filesystem::path& file) {
 
 std::vector<double> evaluate(const std::vector<Feature>& features, const Person& person) {
     std::vector<double> values;
+    values.reserve(features.size());
     for (const Feature& feature : features) values.push_back(feature(person));
     return values;
 }
@@ -151,9 +153,11 @@ Dataset load_diabetes(const std::filesystem::path& file, const DiabetesOptions& 
     const auto available = static_cast<Index>(people.size());
     const Index count = options.count.value_or(available);
     if (count < 1 || count > available) {
-        throw InputError({file.string(), fmt::format("{} people", available),
-                          fmt::format("at least the {} asked for, and that at least 1", count),
-                          "Ask for fewer people, or check that the file is complete: it has 253680 as published."});
+        throw InputError(
+            {file.string(), fmt::format("{} people", available),
+             fmt::format("at least the {} asked for, and that at least 1", count),
+             fmt::format("Ask for fewer people, or check that the file is complete: it has {} as published.",
+                         *published_rows(DataFile::diabetes))});
     }
     const std::vector<Feature> physiological = physiological_features();
     const std::vector<Feature> habitual = habitual_features();

@@ -9,6 +9,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
 #include "couplet/data/cells.hpp"
+#include "couplet/data/data_file.hpp"
 #include "couplet/data/sample.hpp"
 
 namespace couplet {
@@ -36,8 +37,8 @@ Beats read_beats(const std::filesystem::path& file) {
 std::vector<std::int64_t> read_classes(const std::filesystem::path& file, Index beats) {
     CsvReader csv(file);
     csv.read_header();
-    const Index line = csv.column("ecg_csv_row");
-    const Index five = csv.column("class5");
+    const Index line = named_column(csv, "ecg_csv_row");
+    const Index five = named_column(csv, "class5");
     std::vector<std::int64_t> classes(static_cast<std::size_t>(beats), 0);
     Index named = 0;
     for (std::vector<std::string_view> row; csv.next(row);) {
@@ -71,9 +72,11 @@ Dataset load_ecg(const std::filesystem::path& file, const EcgOptions& options) {
     const auto available = static_cast<Index>(beats.labels.size());
     const Index count = options.count.value_or(available);
     if (count < 1 || count > available) {
-        throw InputError({file.string(), fmt::format("{} beats", available),
-                          fmt::format("at least the {} asked for, and that at least 1", count),
-                          "Ask for fewer beats, or check that the file is complete: it has 4998 lines as published."});
+        throw InputError(
+            {file.string(), fmt::format("{} beats", available),
+             fmt::format("at least the {} asked for, and that at least 1", count),
+             fmt::format("Ask for fewer beats, or check that the file is complete: it has {} lines as published.",
+                         *published_rows(DataFile::ecg))});
     }
     const std::vector<std::int64_t> labels = options.classes ? read_classes(*options.classes, available) : beats.labels;
     const std::vector<Index> rows = sample_without_replacement(available, count, options.seed);

@@ -13,7 +13,9 @@ std::vector<std::string> frequent_codes(const CodeCounts& counts, Index wanted, 
     if (wanted < 1 || wanted > available) {
         throw InputError({where, std::to_string(available) + " different " + what,
                           "at least the " + std::to_string(wanted) + " asked for, and that at least 1",
-                          "Ask for a number from 1 to " + std::to_string(available) + "."});
+                          available < 1 ? "Check that the file is complete."
+                                        : "Ask for a number from 1 to " + std::to_string(available) +
+                                              ", or check that the file is complete."});
     }
     std::vector<std::pair<std::string, Index>> order(counts.begin(), counts.end());
     // Stable: the map's order decides ties.

@@ -1,5 +1,9 @@
 #include "couplet/experiments/data_library.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -52,6 +56,13 @@ Index rank_of(DataId id, Effort effort) {
     return effort == Effort::tiny ? 6 : effort == Effort::quick ? 30 : 50;
 }
 
+/// "253,680".
+std::string grouped(Index count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+    return text;
+}
+
 std::optional<DataFile> file_of(DataId id) {
     switch (id) {
         case DataId::ecg:
@@ -65,6 +76,34 @@ std::optional<DataFile> file_of(DataId id) {
             break;
     }
     return std::nullopt;
+}
+
+/// People without whom a client could not give the rank in the hardest experiment on records: people who did not take
+/// part, where four clients keep a fifth of theirs out. The other data sets are drawn to a size that all can use.
+Index records_needed(Index rank) {
+    constexpr Index clients = 4;
+    constexpr double heldout = 0.2;
+    Index each = rank;
+    while (each - std::llround(heldout * static_cast<double>(each)) < rank) ++each;
+    return clients * each;
+}
+
+void require_people(const ExperimentData& data) {
+    const Index found = data.dataset.tensor.shape()[0];
+    const Index needed = data.id == DataId::cms ? records_needed(data.rank) : 1;
+    if (found >= needed) return;
+    throw InputError({data.dataset.source,
+                      fmt::format("{} people with a frequent diagnosis and a frequent medication, in {} rows", found,
+                                  grouped(data.dataset.records)),
+                      fmt::format("at least {}: four clients, rank {}, a fifth held out", needed, data.rank),
+                      "Check that the file is complete."});
+}
+
+void require_folder(const fs::path& folder, const std::string& name) {
+    std::error_code ignored;
+    if (fs::is_directory(folder, ignored)) return;
+    throw InputError({name, fs::exists(folder, ignored) ? "not a folder" : "no such folder",
+                      "the folder of the public data", "Check the path."});
 }
 
 }  // namespace
@@ -97,15 +136,26 @@ std::string_view data_title(DataId id) noexcept {
     return "CMS records";
 }
 
+bool is_public(DataId id) noexcept { return file_of(id).has_value(); }
+
+std::string unlike_published(DataId id, const std::string& file, Index rows) {
+    const auto which = file_of(id);
+    const auto published = which ? published_rows(*which) : std::nullopt;
+    if (!published || rows == *published) return "";
+    return fmt::format("{}: {} has {} rows; the published file has {}.", data_title(id), file, grouped(rows),
+                       grouped(*published));
+}
+
 MemorySource ExperimentData::split(Index clients) const {
     return MemorySource(split_rows(dataset.tensor.view(), clients));
 }
 
 DataLibrary::DataLibrary(std::optional<fs::path> place, Effort effort) : place_(std::move(place)), effort_(effort) {
-    std::error_code ignored;
-    if (place_ && !fs::is_directory(*place_, ignored)) {
-        throw InputError({place_->string(), fs::exists(*place_, ignored) ? "not a folder" : "no such folder",
-                          "the folder of the public data", "Check the path."});
+    const char* variable = std::getenv("COUPLET_DATA");
+    if (place_) {
+        require_folder(*place_, place_->string());
+    } else if (variable != nullptr && *variable != '\0') {
+        require_folder(variable, "COUPLET_DATA=" + std::string(variable));
     }
 }
 
@@ -119,6 +169,18 @@ std::string DataLibrary::absent(DataId id) const {
         const ErrorParts& parts = error.parts();
         return std::string(data_title(id)) + ": " + parts.where + ": " + parts.found + ". " + parts.remedy;
     }
+}
+
+std::optional<DataOrigin> DataLibrary::origin(DataId id) {
+    const auto which = file_of(id);
+    if (!which || !absent(id).empty()) return std::nullopt;
+    const fs::path file = find_data_file(*which, place_);
+    auto known = contents_.find(file);
+    if (known == contents_.end()) known = contents_.emplace(file, content_of(file)).first;
+    const auto opened = latest_.find(id);
+    return DataOrigin{.file = file.string(),
+                      .content = known->second,
+                      .rows = opened == latest_.end() ? 0 : opened->second.second->dataset.records};
 }
 
 Dataset DataLibrary::load(DataId id, std::uint64_t seed) const {
@@ -151,6 +213,7 @@ std::shared_ptr<const ExperimentData> DataLibrary::open(DataId id, std::uint64_t
         data->title = data_title(id);
         data->dataset = load(id, seed);
         data->rank = rank_of(id, effort_);
+        require_people(*data);
         latest_[id] = {seed, data};
         return data;
     } catch (const InputError& error) {

@@ -1,5 +1,7 @@
 #include "couplet/experiments/reproduce.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -46,8 +48,54 @@ Json parameters(const ExperimentSettings& settings) {
 /// A result on disk.
 struct Finished {
     Json parameters;
+    Json data;  ///< origin_json() of each data set by its title
     ExperimentResult result;
 };
+
+/// From which file a result was computed; null when it was absent.
+Json origin_json(const std::optional<DataOrigin>& origin) {
+    if (!origin) return nullptr;
+    return {{"file", origin->file},
+            {"bytes", origin->content.bytes},
+            {"fnv1a", fmt::format("{:016x}", origin->content.hash)},
+            {"rows", origin->rows}};
+}
+
+/// Which file it was, for a message; results lie in files that anybody may have edited.
+std::string file_text(const Json& origin) {
+    const auto field = [&](const char* name) {
+        const Json value = origin.value(name, Json());
+        return value.is_string() ? value.get<std::string>() : value.dump();
+    };
+    return fmt::format("{} ({} bytes, FNV-1a {})", field("file"), field("bytes"), field("fnv1a"));
+}
+
+std::string title(DataId id) { return std::string(data_title(id)); }
+
+/// What became of the data of a finished result.
+struct DataChange {
+    std::optional<DataId> other;    ///< another file than then, or nobody knows
+    std::optional<DataId> arrived;  ///< absent then
+    std::optional<DataId> gone;     ///< absent now
+};
+
+DataChange data_change(const Experiment& one, const Json& then, DataLibrary& library) {
+    DataChange change;
+    for (const DataId id : one.data) {
+        if (!is_public(id)) continue;
+        const Json before = then.value(title(id), Json("unknown"));
+        const Json now = origin_json(library.origin(id));
+        const auto differs = [&](const char* field) { return before.value(field, Json()) != now[field]; };
+        if (before.is_null()) {
+            if (!now.is_null()) change.arrived = id;
+        } else if (before.is_object() && now.is_null()) {
+            change.gone = id;
+        } else if (!before.is_object() || differs("bytes") || differs("fnv1a")) {
+            change.other = id;
+        }
+    }
+    return change;
+}
 
 /// The result of an earlier run; nothing when there is no file. Throws InputError for a file of another making.
 std::optional<Finished> read_finished(const fs::path& path) {
@@ -59,13 +107,35 @@ std::optional<Finished> read_finished(const fs::path& path) {
         throw InputError({path.string(), "a file of another making", "the result of an experiment, or no file",
                           "Choose another folder, or use --force to replace it."});
     }
-    return Finished{json["parameters"], result_from_json(json["result"], path.string())};
+    const Json data = json.value("data", Json::object());
+    return Finished{json["parameters"], data.is_object() ? data : Json::object(),
+                    result_from_json(json["result"], path.string())};
 }
 
 void refuse_other_parameters(const fs::path& path, const Json& found, const Json& wanted) {
     if (found == wanted) return;
     throw InputError({path.string(), "a result with " + found.dump(), wanted.dump(),
                       "Choose another folder, or use --force to compute it again."});
+}
+
+/// Data that arrived is no reason to refuse, unless data that is gone would be lost by computing again.
+void refuse_other_data(const fs::path& path, const DataChange& change, const Json& then, DataLibrary& library) {
+    constexpr const char* remedy = "Choose another folder, or use --force to compute it again.";
+    if (change.other) {
+        const std::string name = title(*change.other);
+        const Json before = then.value(name, Json());
+        const Json now = origin_json(library.origin(*change.other));
+        throw InputError({path.string(),
+                          before.is_object() ? fmt::format("a result from another {} file, {}", name, file_text(before))
+                                             : fmt::format("a result that does not say from which {} file", name),
+                          now.is_null() ? "one that does" : "one from " + file_text(now), remedy});
+    }
+    if (change.arrived && change.gone) {
+        throw InputError({path.string(),
+                          fmt::format("a result with {}, which is not there now, and without {}, which is",
+                                      data_title(*change.gone), data_title(*change.arrived)),
+                          "one whose data is there", remedy});
+    }
 }
 
 /// Files of ours are known by their first line.
@@ -102,12 +172,13 @@ class Reproduction {
             auto finished = usable(*one, asked);
             const bool reused = finished.has_value();
             if (!asked && !reused) continue;
-            ExperimentResult result = reused ? std::move(*finished) : compute(*one);
+            if (asked && reused) tell(*one, finished->data);
+            ExperimentResult result = reused ? std::move(finished->result) : compute(*one);
             if (asked && reused) outcome.reused.emplace_back(one->name);
             if (asked && options_.on_result) options_.on_result(result, reused);
             outcome.results.push_back(std::move(result));
             // After each: an interrupted run leaves a page of what is there.
-            if (asked) write_report(outcome.results);
+            write_report(outcome.results);
         }
         return outcome;
     }
@@ -127,6 +198,8 @@ class Reproduction {
             if (options_.force) continue;
             if (const auto finished = read_finished(file(*one, ".json"))) {
                 refuse_other_parameters(file(*one, ".json"), finished->parameters, wanted_);
+                const DataChange change = data_change(*one, finished->data, lab_.data);
+                refuse_other_data(file(*one, ".json"), change, finished->data, lab_.data);
             }
         }
         std::set<DataId> needed;
@@ -134,22 +207,65 @@ class Reproduction {
             if (!usable(*one, true)) needed.insert(one->data.begin(), one->data.end());
         }
         for (const DataId id : needed) lab_.data.open(id, options_.settings.seed);
+        for (const Experiment* one : options_.experiments) {
+            if (!usable(*one, true)) tell(*one, data_of(*one));
+        }
     }
 
-    /// A finished result of the same parameters, unless data that it lacked is there now.
-    std::optional<ExperimentResult> usable(const Experiment& one, bool asked) const {
+    /// The files of an experiment by the names of their data sets; what is generated has none.
+    Json data_of(const Experiment& one) {
+        Json data = Json::object();
+        for (const DataId id : one.data) {
+            if (is_public(id)) data[title(id)] = origin_json(lab_.data.origin(id));
+        }
+        return data;
+    }
+
+    /// What a kept result lacks, as it is to be had now: the folder may be another one than then.
+    std::vector<std::string> absent_now(const Experiment& one, const Json& then) const {
+        std::vector<std::string> absent;
+        for (const DataId id : one.data) {
+            if (then.contains(title(id)) && then[title(id)].is_null()) absent.push_back(lab_.data.absent(id));
+        }
+        return absent;
+    }
+
+    /// What is to be said of the files that a result was, or will be, computed from.
+    static std::vector<std::string> notes(const Experiment& one, const Json& data) {
+        std::vector<std::string> notes;
+        for (const DataId id : one.data) {
+            const Json origin = data.value(title(id), Json());
+            if (!origin.is_object()) continue;
+            const Json path = origin.value("file", Json());
+            const Json rows = origin.value("rows", Json());
+            if (!path.is_string() || !rows.is_number_integer()) continue;
+            std::string note = unlike_published(id, path, rows);
+            if (!note.empty()) notes.push_back(std::move(note));
+        }
+        return notes;
+    }
+
+    void tell(const Experiment& one, const Json& data) {
+        for (const std::string& note : notes(one, data)) {
+            if (told_.insert(note).second && options_.on_note) options_.on_note(note);
+        }
+    }
+
+    /// A finished result of the same parameters and data, unless data that it lacked is there now.
+    std::optional<Finished> usable(const Experiment& one, bool asked) {
         if (asked && options_.force) return std::nullopt;
         std::optional<Finished> finished;
         try {
             finished = read_finished(file(one, ".json"));
+            if (!finished || finished->parameters != wanted_) return std::nullopt;
+            const DataChange change = data_change(one, finished->data, lab_.data);
+            if (change.other || change.arrived) return std::nullopt;
+            finished->result.absent = absent_now(one, finished->data);
         } catch (const InputError&) {
             if (asked) throw;
+            return std::nullopt;
         }
-        if (!finished || finished->parameters != wanted_) return std::nullopt;
-        std::size_t absent = 0;
-        for (const DataId id : one.data) absent += lab_.data.absent(id).empty() ? 0 : 1;
-        if (finished->result.absent.size() > absent) return std::nullopt;
-        return std::move(finished->result);
+        return finished;
     }
 
     ExperimentResult compute(const Experiment& one) {
@@ -157,8 +273,10 @@ class Reproduction {
         ExperimentResult result = one.run(lab_);
         report(options_.settings.progress, one.name, 1, 1);  // also where parts were left out
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        const Json data = data_of(one);
+        for (std::string& note : notes(one, data)) result.findings.push_back(std::move(note));
         write_text(file(one, ".csv"), to_csv(result));
-        const Json json{{"format", format_name}, {"parameters", wanted_}, {"result", to_json(result)}};
+        const Json json{{"format", format_name}, {"parameters", wanted_}, {"data", data}, {"result", to_json(result)}};
         write_text(file(one, ".json"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
         return result;
     }
@@ -171,6 +289,7 @@ class Reproduction {
 
     const ReproduceOptions& options_;
     Json wanted_;
+    std::set<std::string> told_;
     Lab lab_;
 };
 

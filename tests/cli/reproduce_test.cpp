@@ -40,12 +40,56 @@ TEST_F(ReproduceTest, LeavesAPageAndItsNumbers) {
 }
 
 TEST_F(ReproduceTest, ExperimentsWithoutDataSayWhereToGetIt) {
-    const Outcome run = reproduce({"quick", "variances", "eps1", "-o", "out", "--json"});
-    ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.err.find("Kaggle"), std::string::npos) << run.err;
-    EXPECT_NE(run.err.find("COUPLET_DATA"), std::string::npos) << run.err;
+    // Named, and nothing of it could run: bad input, but the page and the rest are there.
+    const Outcome run = reproduce({"quick", "variances", "eps1", "-o", "out", "--json", "--quiet"});
+    ASSERT_EQ(run.status, 2) << run.err;
+    EXPECT_EQ(run.err,
+              "couplet reproduce: variances: not run; expected data to run on. Diabetes: "
+              "diabetes_012_health_indicators_BRFSS2015.csv: no folder to look in: COUPLET_DATA is not set. Name it "
+              "with --data, or set COUPLET_DATA; it is on Kaggle as alexteboul/diabetes-health-indicators-dataset.\n");
+    EXPECT_NE(get("out/report.html").find("Not run. Diabetes"), std::string::npos);
     const Json json = run.json();
     EXPECT_EQ(json["experiments"][0]["absent"].size() + json["experiments"][1]["absent"].size(), 1U);
+}
+
+TEST_F(ReproduceTest, PartsWithoutDataAreNoMistake) {
+    const Outcome run = reproduce({"quick", "scalability", "-o", "out"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.err.find("scalability: ECG: "), std::string::npos) << run.err;
+}
+
+TEST_F(ReproduceTest, AWrongVariableIsAsWrongAsAWrongArgument) {
+    const Outcome run = couplet({"reproduce", "quick", "-o", "out"}, {"COUPLET_DATA=nowhere"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_EQ(run.err,
+              "couplet reproduce: COUPLET_DATA=nowhere: no such folder; expected the folder of the public data. Check "
+              "the path.\n");
+    EXPECT_TRUE(files().empty());
+}
+
+TEST_F(ReproduceTest, AFileThatIsNotThePublishedOneIsNoted) {
+    std::filesystem::create_directory(path("data"));
+    const std::string columns =
+        "Diabetes_012,HighBP,HighChol,CholCheck,BMI,Smoker,Stroke,HeartDiseaseorAttack,PhysActivity,Fruits,Veggies,"
+        "HvyAlcoholConsump,AnyHealthcare,NoDocbcCost,GenHlth,MentHlth,PhysHlth,DiffWalk,Sex,Age,Education,Income\n";
+    std::string text = columns;
+    for (int i = 0; i < 1000; ++i) {
+        text += std::to_string(i % 3) + ",1,0,1," + std::to_string(18 + i % 29) + ",1,0,1,0,1,0,0,1,0," +
+                std::to_string(1 + i % 5) + ",15," + std::to_string(i % 31) + ",1,0," + std::to_string(1 + i % 13) +
+                "," + std::to_string(1 + i % 6) + "," + std::to_string(1 + i % 8) + "\n";
+    }
+    const std::string file = "data/diabetes_012_health_indicators_BRFSS2015.csv";
+    put(file, text);
+    const std::string note =
+        "couplet reproduce: Diabetes: " + file + " has 1,000 rows; the published file has 253,680.";
+    const Outcome run = reproduce({"quick", "variances", "-o", "out", "--data", "data"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.err.find(note), 0U) << run.err;
+    const Outcome quiet = reproduce({"quick", "variances", "-o", "out", "--data", "data", "--quiet"});
+    EXPECT_EQ(quiet.status, 0);
+    EXPECT_EQ(quiet.err, "");
+    put(file, text + text.substr(columns.size()));
+    refused({"quick", "variances", "-o", "out", "--data", "data"}, "a result from another Diabetes file, " + file);
 }
 
 TEST_F(ReproduceTest, ListNamesEveryExperiment) {

@@ -26,11 +26,11 @@ TEST_F(CellsTest, ReadsNumbers) {
 
 TEST_F(CellsTest, NamesLineAndColumn) {
     EXPECT_EQ(refusal([&] { finite_cell(csv_, row_, 3); }),
-              "x.csv: line 2, column 4 ('d') holds 'x'; expected a number. Use a decimal point; leave missing values "
-              "empty.");
+              "x.csv: line 2, column 4 ('d') holds 'x'; expected a finite number. Use the file as it was published: "
+              "it has a number in every row here.");
     EXPECT_EQ(refusal([&] { finite_cell(csv_, row_, 2); }),
-              "x.csv: line 2, column 3 ('c') holds ''; expected a finite number. This file has no missing values as "
-              "published.");
+              "x.csv: line 2, column 3 ('c') holds ''; expected a finite number. Use the file as it was published: "
+              "it has a number in every row here.");
     EXPECT_EQ(refusal([&] { finite_cell(csv_, row_, 4); }).substr(0, 50),
               "x.csv: line 2, column 5 ('e') holds '-inf'; expect");
     for (const Index column : {1, 2, 4}) {
@@ -39,8 +39,27 @@ TEST_F(CellsTest, NamesLineAndColumn) {
     }
     EXPECT_EQ(refusal([&] { whole_cell(csv_, row_, 0, 4, 9); }),
               "x.csv: line 2, column 1 ('a') holds '3.0'; expected a whole number from 4 to 9");
+    // Neither text nor an empty cell is answered with the other.
+    for (const Index column : {2, 3}) {
+        EXPECT_NE(refusal([&] {
+                      whole_cell(csv_, row_, column, 0, 9);
+                  }).find("expected a whole number from 0 to 9. Use the file as it was published: it has a number"),
+                  std::string::npos);
+    }
     EXPECT_EQ(refusal([&] { require_fields(csv_, row_, 6, "six things"); }),
               "x.csv: line 2 has 5 columns; expected 6: six things. Use the file as it was published.");
+}
+
+TEST_F(CellsTest, AMissingColumnIsExpectedAndThoseThereAreFound) {
+    EXPECT_EQ(named_column(csv_, "c"), 2);
+    EXPECT_EQ(refusal([&] { named_column(csv_, "f"); }),
+              "x.csv: columns 'a', 'b', 'c', 'd', 'e'; expected a column 'f'. Use the file as it was published, or "
+              "rename the column that holds it.");
+    std::string wide = "0";
+    for (int i = 1; i < 50; ++i) wide += "," + std::to_string(i);
+    CsvReader many(std::as_bytes(std::span(wide)), "wide.csv");
+    many.read_header();
+    EXPECT_NE(refusal([&] { named_column(many, "x"); }).find("'39', ...; expected"), std::string::npos);
 }
 
 }  // namespace

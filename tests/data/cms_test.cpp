@@ -56,9 +56,10 @@ TEST_F(CmsTest, NamesWhatIsWrong) {
     EXPECT_EQ(
         refused(records, {.diagnoses = 4, .medications = 1}),
         ": 3 different diagnoses; expected at least the 4 asked for, and that at least 1. Ask for a number from 1 "
-        "to 3.");
+        "to 3, or check that the file is complete.");
     EXPECT_NE(refused(records, {.diagnoses = 1, .medications = 9}).find("3 different medications"), std::string::npos);
     EXPECT_NE(refused("").find("0 different diagnoses"), std::string::npos);
+    EXPECT_TRUE(refused("").ends_with(". Check that the file is complete."));
     EXPECT_EQ(refused("1,1,1,1,2\n1,2,1,1,3\n1,3,2,1,9\n1,3,3,1,9\n1,4,4,1,9\n"),
               ": no record with a frequent diagnosis and a frequent medication; expected at least one. Ask for more "
               "diagnoses or medications.");

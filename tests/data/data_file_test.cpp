@@ -64,5 +64,13 @@ TEST_F(DataFileTest, SaysWhereToGetTheFile) {
     EXPECT_NE(refusal([] { find_data_file(DataFile::ecg_classes); }).find("ECG5000"), std::string::npos);
 }
 
+TEST_F(DataFileTest, KnowsTheRowsOfFilesThatAreTheSameForAll) {
+    EXPECT_EQ(published_rows(DataFile::ecg), 4998);
+    EXPECT_EQ(published_rows(DataFile::ecg_classes), 4998);
+    EXPECT_EQ(published_rows(DataFile::diabetes), 253680);
+    EXPECT_EQ(published_rows(DataFile::cms), 136255);
+    EXPECT_EQ(published_rows(DataFile::synthea_patients), std::nullopt);
+}
+
 }  // namespace
 }  // namespace couplet

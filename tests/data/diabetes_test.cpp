@@ -71,18 +71,22 @@ TEST_F(DiabetesTest, NamesWhatIsWrong) {
         const std::string file = put("d.csv", text);
         return refusal([&] { load_diabetes(file, options); }).substr(file.size());
     };
-    EXPECT_EQ(refused("a,b\n1,2\n"), ": no column 'Diabetes_012'; expected one of 'a', 'b'");
+    EXPECT_EQ(
+        refused("a,b\n1,2\n"),
+        ": columns 'a', 'b'; expected a column 'Diabetes_012'. Use the file as it was published, or rename the column "
+        "that holds it.");
     std::string renamed = header;
     renamed.replace(renamed.find("Fruits"), 6, "Fruit!");
-    EXPECT_NE(refused(renamed + person).find("no column 'Fruits'"), std::string::npos);
+    EXPECT_NE(refused(renamed + person).find("'Fruit!', 'Veggies'"), std::string::npos);
+    EXPECT_NE(refused(renamed + person).find("; expected a column 'Fruits'."), std::string::npos);
     EXPECT_EQ(refused(header + with_income("9")),
               ": line 2, column 1 ('Income') holds '9'; expected a whole number from 1 to 8");
-    EXPECT_EQ(
-        refused(header + person + with_income("rich")),
-        ": line 3, column 1 ('Income') holds 'rich'; expected a number. Use a decimal point; leave missing values "
-        "empty.");
+    EXPECT_EQ(refused(header + person + with_income("rich")),
+              ": line 3, column 1 ('Income') holds 'rich'; expected a whole number from 1 to 8. Use the file as it was "
+              "published: it has a number in every row here.");
     EXPECT_EQ(refused(header + with_income("")),
-              ": line 2, column 1 ('Income') holds ''; expected a whole number from 1 to 8");
+              ": line 2, column 1 ('Income') holds ''; expected a whole number from 1 to 8. Use the file as it was "
+              "published: it has a number in every row here.");
     EXPECT_EQ(refused(header + "1,2\n"), ": line 2 has 2 fields; expected 23 as on line 1");
     EXPECT_EQ(refused(header + person, {.count = 2}),
               ": 1 people; expected at least the 2 asked for, and that at least 1. Ask for fewer people, or check that "

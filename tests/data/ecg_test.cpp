@@ -81,7 +81,10 @@ TEST_F(EcgTest, TakesFiveClassesFromTheirFile) {
               ": line 3, column 1 ('ecg_csv_row') holds '0'; expected each row of ecg.csv once");
     EXPECT_EQ(refused("ecg_csv_row,class5\n2,1\n"),
               ": line 2, column 1 ('ecg_csv_row') holds '2'; expected a whole number from 0 to 1");
-    EXPECT_EQ(refused("ecg_csv_row,class\n0,1\n"), ": no column 'class5'; expected one of 'ecg_csv_row', 'class'");
+    EXPECT_EQ(
+        refused("ecg_csv_row,class\n0,1\n"),
+        ": columns 'ecg_csv_row', 'class'; expected a column 'class5'. Use the file as it was published, or rename the "
+        "column that holds it.");
 }
 
 TEST_F(EcgTest, NamesWhatIsWrong) {
@@ -94,8 +97,8 @@ TEST_F(EcgTest, NamesWhatIsWrong) {
     std::string text = beats(2);
     text.replace(text.rfind("1.5,"), 3, "x.5");
     EXPECT_EQ(refused(text),
-              ": line 2, column 129 holds 'x.5'; expected a number. Use a decimal point; leave missing "
-              "values empty.");
+              ": line 2, column 129 holds 'x.5'; expected a finite number. Use the file as it was published: it has a "
+              "number in every row here.");
     text = beats(1);
     text.replace(text.rfind("1.0"), 3, "2.0");
     EXPECT_EQ(refused(text), ": line 1, column 141 holds '2.0'; expected a whole number from 0 to 1");

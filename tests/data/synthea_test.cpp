@@ -53,7 +53,7 @@ TEST_F(SyntheaTest, NamesWhatIsWrong) {
     EXPECT_EQ(refused({.conditions = 9, .medications = 1}),
               path("conditions.csv") +
                   ": 3 different conditions; expected at least the 9 asked for, and that at least "
-                  "1. Ask for a number from 1 to 3.");
+                  "1. Ask for a number from 1 to 3, or check that the file is complete.");
     EXPECT_NE(refused({.conditions = 1, .medications = 3}).find("2 different medications"), std::string::npos);
     put("patients.csv", "Id\nal\nbo\ncy\n");
     EXPECT_EQ(refused(), path("conditions.csv") +
@@ -63,10 +63,15 @@ TEST_F(SyntheaTest, NamesWhatIsWrong) {
     EXPECT_EQ(refused(), path("patients.csv") +
                              ": line 3, column 1 ('Id') holds 'al'; expected a patient who is not on an earlier line");
     put("patients.csv", "NAME\nal\n");
-    EXPECT_EQ(refused(), path("patients.csv") + ": no column 'ID'; expected one of 'NAME'");
+    EXPECT_EQ(refused(),
+              path("patients.csv") +
+                  ": columns 'NAME'; expected a column 'ID'. Use the file as it was published, or rename the "
+                  "column that holds it.");
     put("patients.csv", "Id\nal\nbo\ncy\ndi\n");
     put("medications.csv", "PATIENT,DESCRIPTION\nal,Pill\n");
-    EXPECT_EQ(refused(), path("medications.csv") + ": no column 'CODE'; expected one of 'PATIENT', 'DESCRIPTION'");
+    EXPECT_EQ(refused(), path("medications.csv") +
+                             ": columns 'PATIENT', 'DESCRIPTION'; expected a column 'CODE'. Use the file as it was "
+                             "published, or rename the column that holds it.");
     put("medications.csv", "PATIENT,DESCRIPTION,CODE\ndi,Pill,5\n");
     EXPECT_NE(refused().find("no patient with a frequent condition"), std::string::npos);
     put("medications.csv", "PATIENT,DESCRIPTION,CODE\ndi,Pill,\n");

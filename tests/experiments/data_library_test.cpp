@@ -1,5 +1,9 @@
 #include "couplet/experiments/data_library.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "experiment_test_support.hpp"
 
 namespace couplet {
@@ -54,6 +58,79 @@ TEST_F(LabTest, DamagedFilesAreNamedWithTheirSource) {
     put("cms1k_dense.csv", "1,2,3,4,x\n");
     error = refusal([&] { library.open(DataId::cms, 0); });
     for (const char* part : {"cms1k_dense.csv", "FedGTF-EF"}) EXPECT_NE(error.find(part), std::string::npos) << error;
+}
+
+TEST_F(LabTest, RecordsMustHoldEnoughPeopleForTheExperiments) {
+    const auto put_people = [&](int people) {
+        std::string text;
+        for (int line = 0; line < 20 * people; ++line) {
+            text += fmt::format("1,{},{},1,{}\n", 1 + line % people, 1 + line % 11, 1 + line % 13);
+        }
+        put("cms1k_dense.csv", text);
+    };
+    put_people(27);
+    const std::string error = refusal([&] { DataLibrary(folder_, Effort::tiny).open(DataId::cms, 0); });
+    for (const char* part : {"cms1k_dense.csv: 27 people", "in 540 rows", "at least 28", "rank 6", "FedGTF-EF"}) {
+        EXPECT_NE(error.find(part), std::string::npos) << error;
+    }
+    // The least that is let through is enough for everything that is done with records.
+    put_people(28);
+    for (const std::string name : {"heldout", "comparison"}) {
+        Lab lab(tiny());
+        const std::vector<std::string> names{name};
+        const ExperimentResult result = find_experiments(names).front()->run(lab);
+        EXPECT_TRUE(std::any_of(result.rows.begin(), result.rows.end(), [](const Row& row) {
+            return row.category == "CMS records";
+        })) << name;
+    }
+}
+
+TEST_F(LabTest, TheFileBehindADataSetIsKnown) {
+    put_diabetes(90);
+    DataLibrary library(folder_, Effort::tiny);
+    EXPECT_EQ(library.origin(DataId::synthetic3), std::nullopt);
+    EXPECT_EQ(library.origin(DataId::ecg), std::nullopt);
+    const auto before = library.origin(DataId::diabetes);
+    ASSERT_TRUE(before);
+    EXPECT_EQ(before->content, content_of(std::filesystem::path(before->file)));
+    EXPECT_EQ(before->rows, 0);
+    library.open(DataId::diabetes, 0);
+    EXPECT_EQ(library.origin(DataId::diabetes)->rows, 90);
+    put_diabetes(91);
+    EXPECT_EQ(library.origin(DataId::diabetes)->content, before->content) << "read twice";
+    EXPECT_TRUE(is_public(DataId::cms));
+    EXPECT_FALSE(is_public(DataId::synthetic4));
+}
+
+TEST_F(LabTest, AnotherNumberOfRowsThanPublishedIsPutInWords) {
+    EXPECT_EQ(unlike_published(DataId::ecg, "ecg.csv", 4998), "");
+    EXPECT_EQ(unlike_published(DataId::synthetic3, "", 7), "");
+    EXPECT_EQ(unlike_published(DataId::ecg, "ecg.csv", 999),
+              "ECG: ecg.csv has 999 rows; the published file has 4,998.");
+    EXPECT_EQ(unlike_published(DataId::cms, "c.csv", 1234567),
+              "CMS records: c.csv has 1,234,567 rows; the published file has 136,255.");
+}
+
+TEST_F(LabTest, AVariableThatNamesNoFolderIsRefusedLikeAnArgument) {
+    const char* variable = ::getenv("COUPLET_DATA");
+    const std::optional<std::string> before = variable ? std::optional<std::string>(variable) : std::nullopt;
+    put("file", "");
+    const auto with = [&](const std::string& value) {
+        ::setenv("COUPLET_DATA", value.c_str(), 1);
+        return refusal([] { DataLibrary library; });
+    };
+    const std::string nowhere = (folder_ / "nowhere").string();
+    EXPECT_EQ(with(nowhere),
+              "COUPLET_DATA=" + nowhere + ": no such folder; expected the folder of the public data. Check the path.");
+    EXPECT_NE(with((folder_ / "file").string()).find("not a folder"), std::string::npos);
+    EXPECT_EQ(refusal([&] { DataLibrary library(folder_); }), "");  // the argument comes first
+    EXPECT_EQ(with(folder_.string()), "");
+    EXPECT_EQ(with(""), "");
+    if (before) {
+        ::setenv("COUPLET_DATA", before->c_str(), 1);
+    } else {
+        ::unsetenv("COUPLET_DATA");
+    }
 }
 
 TEST_F(LabTest, EffortHasANameForTheReport) {

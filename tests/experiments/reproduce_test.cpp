@@ -17,6 +17,7 @@ class ReproduceTest : public LabTest {
         how.on_result = [this](const ExperimentResult& result, bool reused) {
             heard_.push_back(result.name + (reused ? " reused" : ""));
         };
+        how.on_note = [this](const std::string& note) { notes_.push_back(note); };
         return how;
     }
     std::string get(const std::string& name) const {
@@ -30,6 +31,7 @@ class ReproduceTest : public LabTest {
 
     std::filesystem::path out_ = folder_ / "new" / "report";
     std::vector<std::string> heard_;
+    std::vector<std::string> notes_;
 };
 
 TEST_F(ReproduceTest, WritesNumbersAndPage) {
@@ -88,6 +90,116 @@ TEST_F(ReproduceTest, DataThatArrivesIsUsed) {
     EXPECT_EQ(with.reused, std::vector<std::string>{"eps1"});
     EXPECT_TRUE(with.results.back().absent.empty());
     EXPECT_FALSE(with.results.back().rows.empty());
+}
+
+TEST_F(ReproduceTest, ResultsSayFromWhichFilesTheyCome) {
+    put_diabetes(120);
+    reproduce(options({"heldout", "eps1"}));
+    const auto data = nlohmann::json::parse(get("heldout.json"))["data"];
+    ASSERT_EQ(data.size(), 3U) << data;  // nothing of synthetic data
+    EXPECT_TRUE(data["ECG"].is_null());
+    EXPECT_TRUE(data["CMS records"].is_null());
+    const std::filesystem::path file = folder_ / "diabetes_012_health_indicators_BRFSS2015.csv";
+    EXPECT_EQ(data["Diabetes"]["file"], file.string());
+    EXPECT_EQ(data["Diabetes"]["bytes"], std::filesystem::file_size(file));
+    EXPECT_EQ(data["Diabetes"]["fnv1a"].get<std::string>().size(), 16U);
+    EXPECT_EQ(data["Diabetes"]["rows"], 120);
+    EXPECT_TRUE(nlohmann::json::parse(get("eps1.json"))["data"].empty());
+}
+
+TEST_F(ReproduceTest, ResultsFromAnotherFileAreRefusedUnlessForced) {
+    put_diabetes(120);
+    reproduce(options({"variances"}));
+    const std::string before = get("variances.json");
+    put_diabetes(121);
+    const std::string error = refusal([&] { reproduce(options({"variances"})); });
+    for (const char* part :
+         {"variances.json: a result from another Diabetes file", "expected one from ", "BRFSS2015.csv (", "--force"}) {
+        EXPECT_NE(error.find(part), std::string::npos) << error;
+    }
+    EXPECT_EQ(get("variances.json"), before);
+    // One that was not asked for is left out of the page.
+    reproduce(options({"eps1"}));
+    EXPECT_EQ(get("report.html").find("id=\"variances\""), std::string::npos);
+    auto forced = options({"variances"});
+    forced.force = true;
+    EXPECT_TRUE(reproduce(forced).reused.empty());
+    EXPECT_EQ(reproduce(options({"variances"})).reused, std::vector<std::string>{"variances"});
+    reproduce(options({"eps1"}));
+    EXPECT_NE(get("report.html").find("id=\"variances\""), std::string::npos);
+    // Where the file lies does not matter.
+    std::filesystem::create_directory(folder_ / "diabetes");
+    std::filesystem::rename(folder_ / "diabetes_012_health_indicators_BRFSS2015.csv",
+                            folder_ / "diabetes" / "diabetes_012_health_indicators_BRFSS2015.csv");
+    EXPECT_EQ(reproduce(options({"variances"})).reused, std::vector<std::string>{"variances"});
+}
+
+TEST_F(ReproduceTest, ResultsThatDoNotSayFromWhichFileAreRefused) {
+    put_diabetes(120);
+    reproduce(options({"variances", "eps1"}));
+    for (const char* name : {"variances.json", "eps1.json"}) {
+        auto json = nlohmann::ordered_json::parse(get(name));
+        json.erase("data");
+        put_out(name, json.dump());
+    }
+    EXPECT_NE(refusal([&] {
+                  reproduce(options({"variances"}));
+              }).find("a result that does not say from which Diabetes file; expected one from "),
+              std::string::npos);
+    // Generated data has no file.
+    EXPECT_EQ(reproduce(options({"eps1"})).reused, std::vector<std::string>{"eps1"});
+    for (const char* data : {"7", "[]", "{\"Diabetes\": 7}", "{\"Diabetes\": {\"bytes\": \"x\"}}"}) {
+        auto json = nlohmann::ordered_json::parse(get("variances.json"));
+        json["data"] = nlohmann::ordered_json::parse(data);
+        put_out("variances.json", json.dump());
+        EXPECT_NE(refusal([&] { reproduce(options({"variances"})); }).find("--force"), std::string::npos) << data;
+    }
+}
+
+TEST_F(ReproduceTest, ResultsOutliveTheirDataButAreNotLostForOther) {
+    put_diabetes(120);
+    const auto with = reproduce(options({"scalability"}));
+    EXPECT_EQ(with.results.front().absent.size(), 1U);
+    std::filesystem::remove(folder_ / "diabetes_012_health_indicators_BRFSS2015.csv");
+    const auto without = reproduce(options({"scalability"}));
+    EXPECT_EQ(without.reused, std::vector<std::string>{"scalability"});
+    EXPECT_EQ(without.results.front().rows, with.results.front().rows);
+    put_ecg(60);
+    const std::string error = refusal([&] { reproduce(options({"scalability"})); });
+    EXPECT_NE(error.find("a result with Diabetes, which is not there now, and without ECG, which is"),
+              std::string::npos)
+        << error;
+    put_diabetes(120);
+    const auto both = reproduce(options({"scalability"}));
+    EXPECT_TRUE(both.reused.empty());
+    EXPECT_TRUE(both.results.front().absent.empty());
+}
+
+TEST_F(ReproduceTest, WhatIsMissingIsSaidOfTheFolderOfToday) {
+    reproduce(options({"variances"}));
+    auto elsewhere = options({"variances"});
+    elsewhere.settings.data = folder_ / "elsewhere";
+    std::filesystem::create_directory(folder_ / "elsewhere");
+    const auto again = reproduce(elsewhere);
+    ASSERT_EQ(again.reused, std::vector<std::string>{"variances"});
+    ASSERT_EQ(again.results.front().absent.size(), 1U);
+    EXPECT_NE(again.results.front().absent.front().find("elsewhere: neither"), std::string::npos);
+}
+
+TEST_F(ReproduceTest, FilesThatAreNotThePublishedOnesAreNoted) {
+    put_all();
+    const std::string note = "Diabetes: " + (folder_ / "diabetes_012_health_indicators_BRFSS2015.csv").string() +
+                             " has 120 rows; the published file has 253,680.";
+    const auto once = reproduce(options({"variances", "classification", "eps1"}));
+    EXPECT_EQ(notes_, std::vector<std::string>{note});
+    for (const ExperimentResult& result : once.results) {
+        EXPECT_EQ(std::count(result.findings.begin(), result.findings.end(), note), result.name == "eps1" ? 0 : 1)
+            << result.name;
+    }
+    EXPECT_NE(get("report.html").find("has 120 rows; the published file has 253,680."), std::string::npos);
+    reproduce(options({"variances"}));
+    EXPECT_EQ(heard_.back(), "variances reused");
+    EXPECT_EQ(notes_, (std::vector<std::string>{note, note}));
 }
 
 TEST_F(ReproduceTest, ForeignFilesAreLeftAlone) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "couplet/tensor/shape.hpp"
+
 namespace couplet {
 
 /// The public files that the builders know.
@@ -16,5 +18,9 @@ std::filesystem::path find_data_file(DataFile file, const std::optional<std::fil
 
 /// Where one gets the file, as a clause: "it is on Kaggle as ...".
 std::string data_file_origin(DataFile file);
+
+/// Rows of data, without a header, of the one file that everybody downloads; nothing for those that differ, as the
+/// exports of Synthea.
+std::optional<Index> published_rows(DataFile file);
 
 }  // namespace couplet

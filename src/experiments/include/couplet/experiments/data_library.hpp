@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "couplet/data/dataset.hpp"
+#include "couplet/data/file_content.hpp"
 #include "couplet/sim/source.hpp"
 
 namespace couplet {
@@ -34,19 +35,36 @@ struct ExperimentData {
 
 std::string_view data_title(DataId id) noexcept;
 
+/// Whether a data set comes from a public file; others are generated.
+bool is_public(DataId id) noexcept;
+
+/// A sentence for a file with another number of rows than the published one; empty for the same.
+std::string unlike_published(DataId id, const std::string& file, Index rows);
+
+/// The file behind a data set.
+struct DataOrigin {
+    std::string file = {};
+    FileContent content = {};
+    Index rows = 0;  ///< of data; 0 before the data set was opened
+    friend bool operator==(const DataOrigin&, const DataOrigin&) = default;
+};
+
 /// Opens the data sets of the experiments. Files that are not there are no error: they are asked for in words.
 class DataLibrary {
   public:
-    /// `place`: the folder of the public data; without, COUPLET_DATA. Throws InputError when `place` is given and is no
+    /// `place`: the folder of the public data; without, COUPLET_DATA. Throws InputError when either is given and is no
     /// folder.
     explicit DataLibrary(std::optional<std::filesystem::path> place = {}, Effort effort = Effort::full);
 
     /// The data set, drawn with this seed; the latest of each kind is kept. Null when its file is not there: then
     /// absent(id) says what is missing. Throws InputError, which names file, column and where the file comes from, when
-    /// it is there and is not what it should be.
+    /// it is there and is not what it should be, or has too few people for the experiments.
     std::shared_ptr<const ExperimentData> open(DataId id, std::uint64_t seed);
     /// What is missing for a data set and where one gets it; empty when nothing is.
     std::string absent(DataId id) const;
+    /// The file that is used for a data set, read once; nothing when it is absent or generated. Throws InputError when
+    /// it cannot be read.
+    std::optional<DataOrigin> origin(DataId id);
     Effort effort() const noexcept { return effort_; }
 
   private:
@@ -55,6 +73,7 @@ class DataLibrary {
     std::optional<std::filesystem::path> place_;
     Effort effort_;
     std::map<DataId, std::pair<std::uint64_t, std::shared_ptr<const ExperimentData>>> latest_;
+    std::map<std::filesystem::path, FileContent> contents_;
 };
 
 }  // namespace couplet

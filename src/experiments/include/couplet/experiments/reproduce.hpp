@@ -16,6 +16,8 @@ struct ReproduceOptions {
     bool force = false;  ///< compute again what is finished, and replace files of other making
     /// Hears of every experiment when it is finished, or reused.
     std::function<void(const ExperimentResult& result, bool reused)> on_result = {};
+    /// Hears, once for each data set, that its file is not the published one.
+    std::function<void(const std::string& note)> on_note = {};
 };
 
 struct ReproduceOutcome {
@@ -24,10 +26,12 @@ struct ReproduceOutcome {
 };
 
 /// Runs experiments and leaves NAME.json, NAME.csv and report.html in a folder; see docs/reproduce.md. An experiment
-/// whose NAME.json is there with the same parameters is not computed again, so an interrupted run goes on where it was;
-/// one that lacked data then is computed when the data is there now. Everything is checked before anything is computed:
-/// throws InputError for a folder that cannot be written, results of other parameters, files of another making under
-/// these names, and data files that are damaged. Other files in the folder are left alone.
+/// whose NAME.json is there with the same parameters, computed from the same data files, is not computed again, so an
+/// interrupted run goes on where it was; one that lacked data then is computed when the data is there now, and one
+/// whose data is no longer there is kept. Everything is checked before anything is computed: throws InputError for a
+/// folder that cannot be written, results of other parameters or other data files, files of another making under these
+/// names, and data files that are damaged. Other files in the folder are left alone. A data file with another number of
+/// rows than the published one is used, and the report says so.
 ReproduceOutcome reproduce(const ReproduceOptions& options);
 
 }  // namespace couplet
