@@ -54,6 +54,7 @@ fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 
 tidy: deps ## clang-tidy over src
 	@cmake --preset tidy --log-level=WARNING
+	@cmake --build --preset tidy --target couplet_proto
 	@run-clang-tidy -quiet -p build/tidy -j $(JOBS) "$(CURDIR)/src/.*\.cpp$$"
 
 format: deps ## rewrite the sources in the project's style

@@ -150,6 +150,7 @@ void execute(const Options& options, const Session& session) {
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
     std::vector<std::string> names;
+    names.reserve(std::size(methods));
     for (const SvdMethod method : methods) names.emplace_back(to_string(method));
     add_input(app, "X.npy", options->input, "Tensor to decompose: .npy with float32 or float64, .csv, .csv.gz or .tns");
     add_eps(

@@ -71,7 +71,8 @@ void execute(const Options& options, const Session& session) {
     Stopwatch watch;
     AnyModel any = read_model(options.input);
     const double read_seconds = watch.lap();
-    std::visit([&](auto&& model) { reconstruct(std::move(model), options, session, read_seconds); }, std::move(any));
+    std::visit([&](auto&& model) { reconstruct(std::forward<decltype(model)>(model), options, session, read_seconds); },
+               std::move(any));
 }
 
 Action setup(CLI::App& app) {

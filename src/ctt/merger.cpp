@@ -21,6 +21,7 @@ constexpr Index extra_rows = 10;
 
 std::vector<const FeatureBlock*> pointers(const std::vector<FeatureBlock>& blocks) {
     std::vector<const FeatureBlock*> result;
+    result.reserve(blocks.size());
     for (const auto& block : blocks) result.push_back(&block);
     return result;
 }

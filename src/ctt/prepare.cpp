@@ -15,7 +15,7 @@ namespace couplet {
 namespace {
 
 /// Rows of x with these numbers, in order.
-Tensor<double> take_rows(TensorView<const double> x, const std::vector<Index>& rows) {
+Tensor<double> take_rows(const TensorView<const double>& x, const std::vector<Index>& rows) {
     std::vector<Index> sizes(x.shape().sizes().begin(), x.shape().sizes().end());
     const Index width = x.size() / sizes[0];
     sizes[0] = static_cast<Index>(rows.size());
@@ -28,7 +28,7 @@ Tensor<double> take_rows(TensorView<const double> x, const std::vector<Index>& r
 
 }  // namespace
 
-HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed, Index client) {
+HeldOut hold_out(const TensorView<const double>& x, double fraction, std::uint64_t seed, Index client) {
     const Index rows = x.shape()[0];
     // At least one patient must take part.
     const auto count = std::min(rows - 1, static_cast<Index>(std::llround(fraction * static_cast<double>(rows))));

@@ -42,7 +42,7 @@ void require_fit(const Shape& shape, const TensorTrain<double>& train) {
 
 }  // namespace
 
-PersonalFit refit(TensorView<const double> x, const Features& features, std::optional<double> norm2) {
+PersonalFit refit(const TensorView<const double>& x, const Features& features, std::optional<double> norm2) {
     require_fit(x.shape(), features.train);
     PersonalFit fit;
     const auto rows = x.unfold(1);
@@ -66,7 +66,7 @@ PersonalFit refit(TensorView<const double> x, const Features& features, std::opt
     return fit;
 }
 
-double fixed_error2(TensorView<const double> x, const Matrix<double>& weighted, const Features& features) {
+double fixed_error2(const TensorView<const double>& x, const Matrix<double>& weighted, const Features& features) {
     require_fit(x.shape(), features.train);
     if (features.train.left_rank() != weighted.rows()) {
         throw InputError({"features", "rank " + std::to_string(features.train.left_rank()),

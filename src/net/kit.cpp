@@ -270,7 +270,7 @@ std::string kit_text(const Kit& kit) {
         to_string(kit.identity.role), kit.identity.name, kit_version, kit.identity.federation, kit.network,
         to_string(kit.identity.role), kit.identity.name);
     if (kit.identity.role == Role::peer) return text + peers_text(kit);
-    const std::string member = text + fmt::format("coordinator = \"{}\"  # where clients find it\n", kit.coordinator);
+    std::string member = text + fmt::format("coordinator = \"{}\"  # where clients find it\n", kit.coordinator);
     if (kit.identity.role == Role::client) return member;
     return member +
            fmt::format(

@@ -41,6 +41,6 @@ struct HeldOut {
     Tensor<double> training;
     Tensor<double> heldout;  ///< may have no rows
 };
-HeldOut hold_out(TensorView<const double> x, double fraction, std::uint64_t seed, Index client);
+HeldOut hold_out(const TensorView<const double>& x, double fraction, std::uint64_t seed, Index client);
 
 }  // namespace couplet

@@ -15,11 +15,11 @@ struct PersonalFit {
 /// Projects X (I1 x I2 x ... x IN) onto orthonormal features: G_1 = X W^T. Contracts from the right or multiplies W out
 /// first, whichever is cheaper. The error comes from the norms, or from the explicit residual where those cancel.
 /// `norm2` is ||X||^2 where the caller has it. Throws InputError when the feature modes differ.
-PersonalFit refit(TensorView<const double> x, const Features& features, std::optional<double> norm2 = {});
+PersonalFit refit(const TensorView<const double>& x, const Features& features, std::optional<double> norm2 = {});
 
 /// Error of U W for a personal core that stays as it is: U orthonormal with U^T X = `weighted` (R1 x P), W the features
 /// as they are.
-double fixed_error2(TensorView<const double> x, const Matrix<double>& weighted, const Features& features);
+double fixed_error2(const TensorView<const double>& x, const Matrix<double>& weighted, const Features& features);
 
 /// Same row space, orthonormal and ordered by importance.
 Features orthonormal_features(const TensorTrain<double>& weighted);
