@@ -161,7 +161,7 @@ extern const Experiment comparison_experiment{
         "and medications; quick runs use less data and smaller ranks. The printed method cuts with eps1 = 0.1 and eps2 "
         "= 0.05, as the paper, Couplet with 0.01 and 0.01, its defaults. Printed peers iterate L = 3 times; methods "
         "that "
-        "train have 75 rounds (30 in a quick run). Hollow marks are the paper's numbers.",
+        "train have 75 rounds (20 in a quick run). Hollow marks are the paper's numbers.",
     .paper = "Table: comparison of communication cost, run-time and RSE",
     .data = {DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::synthetic4, DataId::cms},
     .run = run};

@@ -67,7 +67,7 @@ bool MethodBench::has(std::string_view id) {
 
 BaselineOptions MethodBench::limits() const {
     BaselineOptions options;
-    options.rounds = effort_ == Effort::full ? 75 : effort_ == Effort::quick ? 30 : 5;
+    options.rounds = effort_ == Effort::full ? 75 : effort_ == Effort::quick ? 20 : 5;
     return options;
 }
 

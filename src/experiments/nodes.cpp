@@ -100,7 +100,7 @@ extern const Experiment nodes_experiment{
     .about =
         "Error and time as the same people are spread over more clients. The methods of other papers have the best of "
         "twelve settings each (quick runs: what is kept from an earlier tuning, or their defaults) and may exchange up "
-        "to 75 times (30 in a quick run); their time is that of all rounds. On ECG those that train run once, and for "
+        "to 75 times (20 in a quick run); their time is that of all rounds. On ECG those that train run once, and for "
         "fewer "
         "numbers "
         "of clients. Printed peers iterate L = 3 times.",
