@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -23,17 +22,6 @@ double number_in(std::string_view text) noexcept {
 }
 
 }  // namespace
-
-Index named_column(const CsvReader& csv, std::string_view name) {
-    const std::vector<std::string>& header = csv.header();
-    if (std::find(header.begin(), header.end(), name) != header.end()) return csv.column(name);
-    constexpr std::size_t most = 40;
-    std::string columns;
-    for (std::size_t i = 0; i < std::min(header.size(), most); ++i) columns += (i > 0 ? ", " : "") + shown(header[i]);
-    if (header.size() > most) columns += ", ...";
-    throw InputError({csv.name(), "columns " + columns, "a column " + shown(name),
-                      "Use the file as it was published, or rename the column that holds it."});
-}
 
 void require_fields(const CsvReader& csv, std::span<const std::string_view> row, Index count,
                     const std::string& meaning) {

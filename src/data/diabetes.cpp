@@ -121,7 +121,7 @@ std::vector<Person> read_people(const std::filesystem::path& file) {
     CsvReader csv(file);
     csv.read_header();
     std::array<Index, columns.size()> where{};
-    for (std::size_t c = 0; c < columns.size(); ++c) where[c] = named_column(csv, columns[c].name);
+    for (std::size_t c = 0; c < columns.size(); ++c) where[c] = csv.column(columns[c].name);
     std::vector<Person> people;
     for (std::vector<std::string_view> row; csv.next(row);) {
         Person& person = people.emplace_back();

@@ -37,8 +37,8 @@ Beats read_beats(const std::filesystem::path& file) {
 std::vector<std::int64_t> read_classes(const std::filesystem::path& file, Index beats) {
     CsvReader csv(file);
     csv.read_header();
-    const Index line = named_column(csv, "ecg_csv_row");
-    const Index five = named_column(csv, "class5");
+    const Index line = csv.column("ecg_csv_row");
+    const Index five = csv.column("class5");
     std::vector<std::int64_t> classes(static_cast<std::size_t>(beats), 0);
     Index named = 0;
     for (std::vector<std::string_view> row; csv.next(row);) {

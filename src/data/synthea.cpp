@@ -23,7 +23,7 @@ PatientNumbers read_patients(const std::filesystem::path& file) {
     const auto& header = csv.read_header();
     // Exports write "Id" since 2019 and "ID" before.
     const bool recent = std::find(header.begin(), header.end(), "Id") != header.end();
-    const Index id = named_column(csv, recent ? "Id" : "ID");
+    const Index id = csv.column(recent ? "Id" : "ID");
     PatientNumbers numbers;
     for (std::vector<std::string_view> row; csv.next(row);) {
         const std::string_view name = row[static_cast<std::size_t>(id)];
@@ -44,9 +44,9 @@ struct Events {
 Events read_events(const std::filesystem::path& file, const PatientNumbers& numbers) {
     CsvReader csv(file);
     csv.read_header();
-    const Index patient = named_column(csv, "PATIENT");
-    const Index code = named_column(csv, "CODE");
-    const Index description = named_column(csv, "DESCRIPTION");
+    const Index patient = csv.column("PATIENT");
+    const Index code = csv.column("CODE");
+    const Index description = csv.column("DESCRIPTION");
     Events events;
     for (std::vector<std::string_view> row; csv.next(row); ++events.records) {
         const auto number = numbers.find(row[static_cast<std::size_t>(patient)]);

@@ -13,6 +13,7 @@
 #include "couplet/data/ecg.hpp"
 #include "couplet/data/ehr.hpp"
 #include "couplet/data/synthetic.hpp"
+#include "couplet/experiments/scale.hpp"
 
 namespace couplet {
 namespace {
@@ -56,13 +57,6 @@ Index rank_of(DataId id, Effort effort) {
     return effort == Effort::tiny ? 6 : effort == Effort::quick ? 30 : 50;
 }
 
-/// "253,680".
-std::string grouped(Index count) {
-    std::string text = std::to_string(count);
-    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-    return text;
-}
-
 std::optional<DataFile> file_of(DataId id) {
     switch (id) {
         case DataId::ecg:
@@ -94,7 +88,7 @@ void require_people(const ExperimentData& data) {
     if (found >= needed) return;
     throw InputError({data.dataset.source,
                       fmt::format("{} people with a frequent diagnosis and a frequent medication, in {} rows", found,
-                                  grouped(data.dataset.records)),
+                                  short_number(static_cast<double>(data.dataset.records))),
                       fmt::format("at least {}: four clients, rank {}, a fifth held out", needed, data.rank),
                       "Check that the file is complete."});
 }
@@ -142,8 +136,8 @@ std::string unlike_published(DataId id, const std::string& file, Index rows) {
     const auto which = file_of(id);
     const auto published = which ? published_rows(*which) : std::nullopt;
     if (!published || rows == *published) return "";
-    return fmt::format("{}: {} has {} rows; the published file has {}.", data_title(id), file, grouped(rows),
-                       grouped(*published));
+    return fmt::format("{}: {} has {} rows; the published file has {}.", data_title(id), file,
+                       short_number(static_cast<double>(rows)), short_number(static_cast<double>(*published)));
 }
 
 MemorySource ExperimentData::split(Index clients) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "couplet/experiments/federate.hpp"
 #include "couplet/experiments/scale.hpp"
@@ -48,22 +47,12 @@ void measure_traces(Collector& collect, Lab& lab, const ExperimentData& data, In
     }
 }
 
-/// The least error of a line within these bytes; nothing when it has no point there.
-std::optional<double> least_within(const std::vector<Row>& rows, std::string_view method, double bytes) {
-    std::optional<double> least;
-    for (const Row& row : rows) {
-        if (row.method != method || row.x > bytes) continue;
-        least = std::min(least.value_or(row.y.mean), row.y.mean);
-    }
-    return least;
-}
-
 /// Methods that train whose least error ours does not reach with as many bytes.
 std::vector<std::string> better_with_few(const std::vector<Row>& rows) {
     std::vector<std::string> parts;
     for (const MethodStyle& style : method_styles()) {
-        if (!MethodBench::has(style.id) || style.id == "fedsvd") continue;
-        const auto best = least_within(rows, style.id, std::numeric_limits<double>::infinity());
+        if (!MethodBench::trains(style.id)) continue;
+        const auto best = least_within(rows, std::string(style.id), std::numeric_limits<double>::infinity());
         if (!best) continue;
         double bytes = 0;
         for (const Row& row : rows) {

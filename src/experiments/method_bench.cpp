@@ -65,6 +65,8 @@ bool MethodBench::has(std::string_view id) {
     return std::any_of(all.begin(), all.end(), [&](Method method) { return to_string(method) == id; });
 }
 
+bool MethodBench::trains(std::string_view id) { return has(id) && id != to_string(Method::fedsvd); }
+
 BaselineOptions MethodBench::limits() const {
     BaselineOptions options;
     options.rounds = effort_ == Effort::full ? 75 : effort_ == Effort::quick ? 20 : 5;

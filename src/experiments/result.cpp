@@ -28,6 +28,14 @@ const Row* find_category(const ExperimentResult& result, const std::string& figu
     return at == result.rows.end() ? nullptr : &*at;
 }
 
+std::optional<double> least_within(const std::vector<Row>& rows, const std::string& method, double x) {
+    std::optional<double> least;
+    for (const Row& row : rows) {
+        if (row.method == method && row.x <= x) least = std::min(least.value_or(row.y.mean), row.y.mean);
+    }
+    return least;
+}
+
 void Collector::add_sample(const Place& place, double x, double y) {
     const auto [at, is_new] = samples_.try_emplace(place);
     if (is_new) order_.push_back(place);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "couplet/experiments/method_bench.hpp"
 #include "couplet/experiments/scale.hpp"
@@ -34,8 +33,7 @@ SummaryLine line_for(const ExperimentResult& comparison, const std::string& data
                      .printed_bytes = bytes("printed-star"),
                      .masked_bytes = bytes("fedsvd")};
     for (const Row& row : comparison.rows) {
-        const bool trains = MethodBench::has(row.method) && row.method != "fedsvd";
-        if (row.figure != "rse" || row.category != data || !trains) continue;
+        if (row.figure != "rse" || row.category != data || !MethodBench::trains(row.method)) continue;
         if (!line.other_method.empty() && row.y.mean >= line.other) continue;
         line.other = row.y.mean;
         line.other_method = row.method;
@@ -107,15 +105,6 @@ std::string heldout_sentence(const ExperimentResult& heldout, const std::vector<
     return sentence + ".";
 }
 
-/// The least error of Couplet's star within these bytes.
-std::optional<double> ours_within(const std::vector<Row>& rows, double bytes) {
-    std::optional<double> least;
-    for (const Row& row : rows) {
-        if (row.method == "ctt-star" && row.x <= bytes) least = std::min(least.value_or(row.y.mean), row.y.mean);
-    }
-    return least;
-}
-
 /// On every data set the point of another method that is furthest ahead of Couplet with as many bytes.
 std::string few_bytes_sentence(const ExperimentResult& result) {
     std::vector<std::string> parts;
@@ -124,20 +113,18 @@ std::string few_bytes_sentence(const ExperimentResult& result) {
         const Row* best = nullptr;
         double ahead = 1;
         for (const Row& row : rows) {
-            const auto ours = ours_within(rows, row.x);
-            const bool trains = MethodBench::has(row.method) && row.method != "fedsvd";
-            if (!trains || !ours || !(*ours > ahead * row.y.mean)) continue;
+            const auto ours = least_within(rows, "ctt-star", row.x);
+            if (!MethodBench::trains(row.method) || !ours || !(*ours > ahead * row.y.mean)) continue;
             ahead = *ours / row.y.mean;
             best = &row;
         }
         if (best == nullptr) continue;
         parts.push_back(fmt::format("on {} {} has {} with {} bytes, and Couplet {}", figure.title,
                                     method_style(best->method).label, rse_text(best->y.mean), short_number(best->x),
-                                    rse_text(*ours_within(rows, best->x))));
+                                    rse_text(*least_within(rows, "ctt-star", best->x))));
     }
     if (parts.empty()) return "";
-    return fmt::format("Where bytes are scarce, methods that compress their messages are ahead: {}.",
-                       fmt::join(parts, "; "));
+    return fmt::format("Where bytes are scarce, methods that train are ahead: {}.", fmt::join(parts, "; "));
 }
 
 }  // namespace

@@ -133,11 +133,12 @@ const std::vector<std::string>& CsvReader::read_header() {
 Index CsvReader::column(std::string_view column_name) const {
     const auto found = std::find(header_.begin(), header_.end(), column_name);
     if (found != header_.end()) return found - header_.begin();
-    constexpr std::size_t most = 20;
+    constexpr std::size_t most = 40;
     std::string columns;
     for (std::size_t i = 0; i < std::min(header_.size(), most); ++i) columns += (i > 0 ? ", " : "") + shown(header_[i]);
     if (header_.size() > most) columns += ", ...";
-    throw InputError({name(), "no column " + shown(column_name), "one of " + columns, ""});
+    throw InputError({name(), "columns " + columns, "a column " + shown(column_name),
+                      "Use the file as it was published, or rename the column that holds it."});
 }
 
 double CsvReader::number(std::span<const std::string_view> row, Index column) const {

@@ -50,17 +50,5 @@ TEST_F(CellsTest, NamesLineAndColumn) {
               "x.csv: line 2 has 5 columns; expected 6: six things. Use the file as it was published.");
 }
 
-TEST_F(CellsTest, AMissingColumnIsExpectedAndThoseThereAreFound) {
-    EXPECT_EQ(named_column(csv_, "c"), 2);
-    EXPECT_EQ(refusal([&] { named_column(csv_, "f"); }),
-              "x.csv: columns 'a', 'b', 'c', 'd', 'e'; expected a column 'f'. Use the file as it was published, or "
-              "rename the column that holds it.");
-    std::string wide = "0";
-    for (int i = 1; i < 50; ++i) wide += "," + std::to_string(i);
-    CsvReader many(std::as_bytes(std::span(wide)), "wide.csv");
-    many.read_header();
-    EXPECT_NE(refusal([&] { named_column(many, "x"); }).find("'39', ...; expected"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace couplet

@@ -108,7 +108,7 @@ TEST_F(LabTest, AnotherNumberOfRowsThanPublishedIsPutInWords) {
     EXPECT_EQ(unlike_published(DataId::ecg, "ecg.csv", 999),
               "ECG: ecg.csv has 999 rows; the published file has 4,998.");
     EXPECT_EQ(unlike_published(DataId::cms, "c.csv", 1234567),
-              "CMS records: c.csv has 1,234,567 rows; the published file has 136,255.");
+              "CMS records: c.csv has 1.23 M rows; the published file has 136,255.");
 }
 
 TEST_F(LabTest, AVariableThatNamesNoFolderIsRefusedLikeAnArgument) {

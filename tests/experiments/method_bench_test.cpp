@@ -18,7 +18,14 @@ TEST_F(MethodBenchTest, DpfactIsForOrderThree) {
     for (const Method method : three) EXPECT_TRUE(MethodBench::has(to_string(method)));
     for (const char* not_other : {"ctt-star", "ctt-dec", "printed-star", "printed-refit", "centralized", "local"}) {
         EXPECT_FALSE(MethodBench::has(not_other)) << not_other;
+        EXPECT_FALSE(MethodBench::trains(not_other)) << not_other;
     }
+}
+
+TEST_F(MethodBenchTest, FedSvdDoesNotTrain) {
+    EXPECT_TRUE(MethodBench::has("fedsvd"));
+    EXPECT_FALSE(MethodBench::trains("fedsvd"));
+    EXPECT_TRUE(MethodBench::trains("cidertf"));
 }
 
 TEST_F(MethodBenchTest, TheLeastOfTheOthersIsFound) {

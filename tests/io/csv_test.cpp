@@ -59,8 +59,10 @@ TEST(Csv, FindsColumnsByName) {
     CsvReader csv(bytes_of(text), "x.csv");
     EXPECT_EQ(csv.read_header(), (std::vector<std::string>{"patient id", "age", "bmi"}));
     EXPECT_EQ(csv.column("bmi"), 2);
-    EXPECT_EQ(refusal("x.csv", [&] { csv.column("weight"); }),
-              "no column 'weight'; expected one of 'patient id', 'age', 'bmi'");
+    EXPECT_EQ(
+        refusal("x.csv", [&] { csv.column("weight"); }),
+        "columns 'patient id', 'age', 'bmi'; expected a column 'weight'. Use the file as it was published, or rename "
+        "the column that holds it.");
     std::vector<std::string_view> row;
     ASSERT_TRUE(csv.next(row));
     EXPECT_EQ(csv.number(row, 1), 30);

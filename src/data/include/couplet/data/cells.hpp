@@ -8,9 +8,6 @@
 
 namespace couplet {
 
-/// Position of a column of the header, from 0; throws InputError that names the missing column and those there are.
-Index named_column(const CsvReader& csv, std::string_view name);
-
 /// Throws InputError unless the row has `count` fields; `meaning` says which ("140 points and the label").
 void require_fields(const CsvReader& csv, std::span<const std::string_view> row, Index count,
                     const std::string& meaning);

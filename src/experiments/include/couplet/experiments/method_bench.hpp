@@ -37,6 +37,8 @@ class MethodBench {
     static std::vector<Method> methods(Index order);
     /// Whether a row of this method (an id of style.hpp) is of one of them.
     static bool has(std::string_view id);
+    /// Whether it is of one that trains in rounds.
+    static bool trains(std::string_view id);
 
     /// Runs a method at the data's rank on K clients. With full effort its parameters are the best of its grid on the
     /// first 400 people of the same kind of data over four clients, drawn with `tuning_seed`: from the cache, or found

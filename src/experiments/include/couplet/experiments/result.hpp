@@ -61,6 +61,9 @@ const Row* find_row(const ExperimentResult& result, const std::string& figure, c
 const Row* find_category(const ExperimentResult& result, const std::string& figure, const std::string& method,
                          const std::string& category);
 
+/// The least y of a method's rows up to this x; nothing when it has none there.
+std::optional<double> least_within(const std::vector<Row>& rows, const std::string& method, double x);
+
 /// Where a number belongs.
 struct Place {
     std::string figure = {};
