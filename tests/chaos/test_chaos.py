@@ -43,7 +43,7 @@ def test_seven_finish_when_one_of_eight_is_killed(network):
     peers.start({"p8": "peer-sent:4"})
     assert peers.wait() == []
     verdict = peers.judge()
-    assert verdict["killed"] == ["p8"]
+    assert verdict["killed"] == ["p8"], verdict["reasons"]
     expect_right(verdict, peers.names[:7])
     assert verdict["members"] == tuple(peers.names[:7])
     assert peers.parties["p1"].result()["missing"] == ["p8"]
@@ -87,6 +87,11 @@ def test_twelve_peers_on_one_machine(network):
 def test_storm(seed, tmp_path):
     verdict = storm.run_job(seed, tmp_path, keep=True)
     assert not verdict["wrong"], verdict["reasons"]
+
+
+def test_no_port_is_given_twice():
+    ports = [free_port() for _ in range(1000)]
+    assert len(set(ports)) == len(ports) == 1000
 
 
 def test_proxy_does_what_it_is_told():
