@@ -1,5 +1,7 @@
 #include "couplet/baselines/tuning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -170,6 +172,14 @@ Tuning overlay(const Tuning& base, const Tuning& over) {
     fill(result.threshold, base.threshold);
     fill(result.gossip, base.gossip);
     return result;
+}
+
+std::string describe(const Tuning& tuning) {
+    std::string text;
+    for_each_parameter(tuning, [&](const char* name, const auto& value) {
+        if (value) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, *value);
+    });
+    return text;
 }
 
 Tuning resolve_tuning(Method method, const Tuning& asked, Index rank) {

@@ -72,14 +72,12 @@ std::optional<DataFile> file_of(DataId id) {
     return std::nullopt;
 }
 
-/// People without whom a client could not give the rank in the hardest experiment on records: people who did not take
-/// part, where four clients keep a fifth of theirs out. The other data sets are drawn to a size that all can use.
+/// Records without which a client could not give the rank in `heldout`. The other data sets are drawn to a size that
+/// all can use.
 Index records_needed(Index rank) {
-    constexpr Index clients = 4;
-    constexpr double heldout = 0.2;
     Index each = rank;
-    while (each - std::llround(heldout * static_cast<double>(each)) < rank) ++each;
-    return clients * each;
+    while (each - std::llround(heldout_fraction * static_cast<double>(each)) < rank) ++each;
+    return heldout_clients * each;
 }
 
 void require_people(const ExperimentData& data) {
@@ -89,7 +87,8 @@ void require_people(const ExperimentData& data) {
     throw InputError({data.dataset.source,
                       fmt::format("{} people with a frequent diagnosis and a frequent medication, in {} rows", found,
                                   short_number(static_cast<double>(data.dataset.records))),
-                      fmt::format("at least {}: four clients, rank {}, a fifth held out", needed, data.rank),
+                      fmt::format("at least {}: {} clients, rank {}, {:.0f}% held out", needed, heldout_clients,
+                                  data.rank, 100 * heldout_fraction),
                       "Check that the file is complete."});
 }
 

@@ -9,8 +9,6 @@
 namespace couplet {
 namespace {
 
-constexpr Index clients = 4;
-constexpr double fraction = 0.2;
 const std::vector<DataId> data_sets{DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::cms};
 
 void add(Collector& collect, const std::string& method, DataId id, double training, double heldout) {
@@ -20,10 +18,10 @@ void add(Collector& collect, const std::string& method, DataId id, double traini
 }
 
 void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat) {
-    const MemorySource source = data.split(clients);
+    const MemorySource source = data.split(heldout_clients);
     const auto run = [&](const char* method, JobOptions job) {
         job.seed = lab.seed(repeat);
-        const auto result = simulate(source, {.job = job, .heldout = fraction});
+        const auto result = simulate(source, {.job = job, .heldout = heldout_fraction});
         add(collect, method, data.id, result.rse, *result.rse_heldout);
     };
     run("ctt-star", couplet_star(data.rank));
@@ -33,13 +31,13 @@ void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index rep
     run("printed-star", printed);
     JobOptions job = couplet_star(data.rank);
     job.seed = lab.seed(repeat);
-    const auto all = reference_centralized(source, {.job = job, .heldout = fraction});
+    const auto all = reference_centralized(source, {.job = job, .heldout = heldout_fraction});
     add(collect, "centralized", data.id, all.rse, *all.rse_heldout);
-    const auto alone = reference_local(source, {.job = job, .heldout = fraction});
+    const auto alone = reference_local(source, {.job = job, .heldout = heldout_fraction});
     add(collect, "local", data.id, alone.rse, *alone.rse_heldout);
     for (const Method method : MethodBench::methods(3)) {
-        const auto& one =
-            lab.methods.run(method, data, lab.seed(repeat), clients, lab.settings.seed, lab.data, fraction);
+        const auto& one = lab.methods.run(method, data, lab.seed(repeat), heldout_clients, lab.settings.seed, lab.data,
+                                          heldout_fraction);
         add(collect, std::string(to_string(method)), data.id, one.rse, one.rse_heldout);
     }
 }

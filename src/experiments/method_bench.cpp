@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "couplet/baselines/tune.hpp"
 #include "couplet/experiments/federate.hpp"
 
 namespace couplet {
@@ -73,41 +72,49 @@ BaselineOptions MethodBench::limits() const {
     return options;
 }
 
+Tuning MethodBench::find_tuning(const TuningKey& key, const ExperimentData& data, std::uint64_t tuning_seed) {
+    if (const auto kept = load_tuning(cache_, key)) return *kept;
+    if (effort_ != Effort::full) return {};
+    const std::string phase = "tune " + std::string(to_string(key.method));
+    report(progress_, phase, 0, static_cast<std::int64_t>(grid_size));
+    const auto outcome = tune_method(key.method, tuning_source(data), simulation(data.rank, tuning_seed, 0), limits(),
+                                     [&](std::size_t trial, const TuningTrial&) {
+                                         report(progress_, phase, static_cast<std::int64_t>(trial) + 1,
+                                                static_cast<std::int64_t>(grid_size));
+                                     });
+    const TuningTrial& best = outcome.trials[outcome.best];
+    save_tuning(cache_, key, best.tuning, best.rse.value_or(0), best.rounds);
+    return best.tuning;
+}
+
 Tuning MethodBench::tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library) {
-    const auto known = tunings_.find({method, id, tuning_seed});
-    if (known != tunings_.end()) return known->second;
-    Tuning tuning;
-    if (!cache_.empty() && effort_ != Effort::tiny) {
+    if (cache_.empty()) return {};
+    const std::tuple place{method, id, tuning_seed};
+    auto known = tunings_.find(place);
+    if (known == tunings_.end()) {
         const auto data = library.open(id, tuning_seed);
-        const MemorySource source = tuning_source(*data);
-        const TuningKey key{method, data->rank, Loss::square, fingerprint(source)};
-        const auto kept = load_tuning(cache_, key);
-        if (kept) {
-            tuning = *kept;
-        } else if (effort_ == Effort::full) {
-            const std::string phase = "tune " + std::string(to_string(method));
-            report(progress_, phase, 0, static_cast<std::int64_t>(grid_size));
-            const auto outcome = tune_method(method, source, simulation(data->rank, tuning_seed, 0), limits(),
-                                             [&](std::size_t trial, const TuningTrial&) {
-                                                 report(progress_, phase, static_cast<std::int64_t>(trial) + 1,
-                                                        static_cast<std::int64_t>(grid_size));
-                                             });
-            const TuningTrial& best = outcome.trials[outcome.best];
-            tuning = best.tuning;
-            save_tuning(cache_, key, tuning, best.rse.value_or(0), best.rounds);
-        }
+        const TuningKey key{method, data->rank, Loss::square, fingerprint(tuning_source(*data))};
+        known = tunings_.emplace(place, std::pair(key, find_tuning(key, *data, tuning_seed))).first;
     }
-    tunings_[{method, id, tuning_seed}] = tuning;
+    const auto& [key, tuning] = known->second;
+    const TuningUse use{key, describe(tuning)};
+    if (std::find(uses_.begin(), uses_.end(), use) == uses_.end()) uses_.push_back(use);
     return tuning;
+}
+
+bool MethodBench::outdated(const TuningUse& use) const {
+    if (cache_.empty()) return false;
+    const auto now = load_tuning(cache_, use.key);
+    return now && describe(*now) != use.parameters;
 }
 
 const MethodRun& MethodBench::run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
                                   std::uint64_t tuning_seed, DataLibrary& library, double heldout) {
     const std::tuple key{method, data.id, seed, clients, heldout};
-    const auto known = runs_.find(key);
-    if (known != runs_.end()) return known->second;
     BaselineOptions options = limits();
     if (is_cp(method)) options.tuning = tuning_for(method, data.id, tuning_seed, library);
+    const auto known = runs_.find(key);
+    if (known != runs_.end()) return known->second;
     auto result = run_method(method, data.split(clients), simulation(data.rank, seed, heldout), options);
     return runs_[key] = summary(std::move(result));
 }

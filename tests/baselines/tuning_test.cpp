@@ -36,6 +36,11 @@ TEST(Tuning, WhatIsAskedForIsTaken) {
     EXPECT_EQ(tuning.threshold, resolve_tuning(Method::cidertf, {}, 5).threshold);
 }
 
+TEST(Tuning, IsDescribedByWhatIsSet) {
+    EXPECT_EQ(describe({}), "");
+    EXPECT_EQ(describe({.step = 0.5, .fibers = 1024, .tau = 3}), "step=0.5 fibers=1024 tau=3");
+}
+
 TEST(Tuning, ParametersOfOtherMethodsAreRefused) {
     EXPECT_EQ(blamed(Method::trip, {.step = 1}), "--step");
     EXPECT_EQ(blamed(Method::trip, {.fibers = 5}), "--fibers");

@@ -65,6 +65,18 @@ TEST_F(MethodBenchTest, AQuickRunTakesWhatWasTuned) {
     save_tuning(cache, key, resolve_tuning(Method::dpsgd, {.step = 0.01}, data->rank), 0.5, 3);
     MethodBench tuned(cache, Effort::quick);
     EXPECT_NE(tuned.run(Method::dpsgd, *data, 1, 4, 1, library).rse, before);
+    tuned.run(Method::dpsgd, *data, 1, 4, 1, library);
+    const auto uses = tuned.take_uses();
+    ASSERT_EQ(uses.size(), 1U);
+    EXPECT_EQ(uses[0].key, key);
+    EXPECT_EQ(uses[0].parameters.substr(0, 9), "step=0.01");
+    EXPECT_TRUE(tuned.take_uses().empty());
+    tuned.run(Method::dpsgd, *data, 1, 4, 1, library);
+    EXPECT_EQ(tuned.take_uses(), uses);
+    EXPECT_FALSE(tuned.outdated(uses[0]));
+    EXPECT_TRUE(tuned.outdated({key, ""}));
+    EXPECT_FALSE(tuned.outdated({{Method::trip, 1, Loss::square, "other data"}, "rho=1"}));
+    EXPECT_FALSE(plain.outdated(uses[0]));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "couplet/baselines/tune.hpp"
 #include "experiment_test_support.hpp"
 
 namespace couplet {
@@ -90,6 +91,31 @@ TEST_F(ReproduceTest, DataThatArrivesIsUsed) {
     EXPECT_EQ(with.reused, std::vector<std::string>{"eps1"});
     EXPECT_TRUE(with.results.back().absent.empty());
     EXPECT_FALSE(with.results.back().rows.empty());
+}
+
+TEST_F(ReproduceTest, WhatIsTunedOtherwiseIsComputedAgain) {
+    auto how = options({"comparison"});
+    how.settings.tuning_cache = folder_ / "tuning.json";
+    reproduce(how);
+    const auto uses = nlohmann::json::parse(get("comparison.json"))["tunings"];
+    ASSERT_FALSE(uses.empty());
+    for (const auto& use : uses) EXPECT_EQ(use["parameters"], "") << use;  // nothing is tuned with so little effort
+    EXPECT_EQ(reproduce(how).reused, std::vector<std::string>{"comparison"});
+    const Method method = parse_method(uses[0]["method"].get<std::string>());
+    const TuningKey key{method, uses[0]["rank"].get<Index>(), Loss::square, uses[0]["data"].get<std::string>()};
+    save_tuning(how.settings.tuning_cache, key, tuning_grid(method).front(), 0.5, 3);
+    EXPECT_TRUE(reproduce(how).reused.empty());
+    const auto again = nlohmann::json::parse(get("comparison.json"))["tunings"];
+    EXPECT_EQ(again[0]["parameters"], describe(resolve_tuning(method, tuning_grid(method).front(), key.rank)));
+    EXPECT_EQ(reproduce(how).reused, std::vector<std::string>{"comparison"});
+    // Gone: kept, since it was better than the defaults.
+    std::filesystem::remove(how.settings.tuning_cache);
+    EXPECT_EQ(reproduce(how).reused, std::vector<std::string>{"comparison"});
+    auto edited = nlohmann::json::parse(get("comparison.json"));
+    edited["tunings"][0].erase("rank");
+    put_out("comparison.json", edited.dump());
+    const std::string error = refusal([&] { reproduce(how); });
+    EXPECT_NE(error.find("comparison.json: tunings: "), std::string::npos) << error;
 }
 
 TEST_F(ReproduceTest, ResultsSayFromWhichFilesTheyCome) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "couplet/baselines/method.hpp"
@@ -63,6 +64,9 @@ void for_each_parameter(T& tuning, F&& f) {
 
 /// `base` with the parameters that `over` sets.
 Tuning overlay(const Tuning& base, const Tuning& over);
+
+/// The parameters that are set, for a reader: "step=0.5 tau=3".
+std::string describe(const Tuning& tuning);
 
 /// The tuning with every parameter of the method filled in. Throws InputError for a parameter that the method does not
 /// have or that is out of range, named as the flag of the command line.

@@ -20,6 +20,10 @@ enum class Effort { tiny, quick, full };
 
 std::string_view to_string(Effort effort) noexcept;
 
+/// How `heldout` parts people; it asks the most of them, so data sets must have enough for it.
+inline constexpr Index heldout_clients = 4;
+inline constexpr double heldout_fraction = 0.2;
+
 enum class DataId { synthetic3, synthetic4, ecg, diabetes, cms };
 
 /// The tensor of an experiment before its rows are dealt to clients.

@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "couplet/baselines/run_method.hpp"
+#include "couplet/baselines/tune.hpp"
 #include "couplet/experiments/data_library.hpp"
 #include "couplet/experiments/result.hpp"
 
@@ -24,6 +26,14 @@ struct MethodRun {
     double seconds = 0;  ///< slowest client and coordinator
     double bytes = 0;    ///< all links
     std::vector<TracePoint> trace = {};
+};
+
+/// The parameters that a method ran with.
+struct TuningUse {
+    TuningKey key = {};
+    std::string parameters = {};  ///< describe(); empty where nothing was tuned and the defaults served
+
+    friend bool operator==(const TuningUse&, const TuningUse&) = default;
 };
 
 /// Runs the methods of other papers, tuned where they have parameters, and remembers what they gave: several
@@ -49,14 +59,23 @@ class MethodBench {
     /// Runs a method with the same limits, and its default parameters, on clients that are no data set.
     MethodRun run_plain(Method method, const ClientSource& source, Index rank, std::uint64_t seed) const;
 
+    /// The parameters of all runs since the last call, each once.
+    std::vector<TuningUse> take_uses() { return std::exchange(uses_, {}); }
+    /// Whether the cache knows other parameters than these by now.
+    bool outdated(const TuningUse& use) const;
+
   private:
     BaselineOptions limits() const;
+    /// What a run takes, noted among the uses.
     Tuning tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library);
+    Tuning find_tuning(const TuningKey& key, const ExperimentData& data, std::uint64_t tuning_seed);
 
     std::filesystem::path cache_;
     Effort effort_;
     ProgressSink progress_;
-    std::map<std::tuple<Method, DataId, std::uint64_t>, Tuning> tunings_;
+    /// Nothing tuned: without parameters.
+    std::map<std::tuple<Method, DataId, std::uint64_t>, std::pair<TuningKey, Tuning>> tunings_;
+    std::vector<TuningUse> uses_;
     std::map<std::tuple<Method, DataId, std::uint64_t, Index, double>, MethodRun> runs_;
 };
 

@@ -27,11 +27,12 @@ struct ReproduceOutcome {
 
 /// Runs experiments and leaves NAME.json, NAME.csv and report.html in a folder; see docs/reproduce.md. An experiment
 /// whose NAME.json is there with the same parameters, computed from the same data files, is not computed again, so an
-/// interrupted run goes on where it was; one that lacked data then is computed when the data is there now, and one
-/// whose data is no longer there is kept. Everything is checked before anything is computed: throws InputError for a
-/// folder that cannot be written, results of other parameters or other data files, files of another making under these
-/// names, and data files that are damaged. Other files in the folder are left alone. A data file with another number of
-/// rows than the published one is used, and the report says so.
+/// interrupted run goes on where it was; one that lacked data then is computed when the data is there now, one
+/// whose methods are tuned otherwise by now is computed again, and one whose data is no longer there is kept.
+/// Everything is checked before anything is computed: throws InputError for a folder that cannot be written, results of
+/// other parameters or other data files, files of another making under these names, and data files that are damaged.
+/// Other files in the folder are left alone. A data file with another number of rows than the published one is used,
+/// and the report says so.
 ReproduceOutcome reproduce(const ReproduceOptions& options);
 
 }  // namespace couplet
