@@ -112,6 +112,74 @@ Merged sweep_rows(Matrix<double> s, const Shape& features, const MergeCuts& cuts
     return end_of_sweep(rotation, std::move(cores), features[0], discarded2);
 }
 
+/// The stacked cores of trains after a sweep over the modes N..3: S = rows x cores, the cores right-orthonormal.
+struct Swept {
+    Matrix<double> rows;                ///< of all blocks, over I_2 and the merged rank
+    std::vector<Tensor<double>> cores;  ///< of modes N..3
+    double discarded2 = 0;
+};
+
+Swept sweep_trains(std::span<const FeatureBlock* const> blocks, double bond_tail2) {
+    const Shape& features = blocks.front()->features();
+    std::vector<TensorTrain<double>> trains;
+    for (const auto* block : blocks) trains.push_back(block_train(*block));
+    // t[k] maps client k's rank at the current bond to the merged rank: r^k x r.
+    std::vector<Matrix<double>> t;
+    for (std::size_t k = 0; k < trains.size(); ++k) t.push_back(Matrix<double>::identity(1));
+    const auto rank_before = [&](std::size_t k, Index n) { return trains[k].ranks()[static_cast<std::size_t>(n)]; };
+    Swept swept;
+    Index merged = 1;
+    for (Index n = features.order(); n-- > 0;) {
+        Index rho = 0;
+        for (std::size_t k = 0; k < trains.size(); ++k) rho += rank_before(k, n);
+        Matrix<double> stacked(rho, features[n] * merged);
+        Index row = 0;
+        for (std::size_t k = 0; k < trains.size(); ++k) {
+            const Index before = rank_before(k, n);
+            multiply<double>(trains[k].left_unfolding(n), Op::none, t[k].view(), Op::none,
+                             {stacked.view().row(row), before * features[n], merged});
+            row += before;
+        }
+        if (n == 0) {
+            swept.rows = std::move(stacked);
+            break;
+        }
+        const auto basis = bond_basis(stacked.view(), bond_tail2);
+        swept.discarded2 += basis.tail2;
+        const auto image = product<double>(stacked.view(), basis.vectors.view());  // rho x r
+        row = 0;
+        for (std::size_t k = 0; k < trains.size(); ++k) {
+            t[k] = Matrix<double>::copy(image.view().rows_from(row, rank_before(k, n)));
+            row += t[k].rows();
+        }
+        const Index rank = basis.vectors.cols();
+        swept.cores.emplace_back(Shape{rank, features[n], merged}, transpose(basis.vectors.view()).release());
+        merged = rank;
+    }
+    return swept;
+}
+
+/// Rows that span what matters of the rows of s.
+struct FewerRows {
+    Matrix<double> rows;
+    double tail2 = 0;
+};
+
+FewerRows fewer_rows(Matrix<double> s, double budget2, Index max_rank) {
+    const SvdOptions options{.max_tail = std::sqrt(std::max(0.0, budget2)), .max_rank = max_rank};
+    if (options.max_tail == 0 && options.max_rank >= s.rows() && s.rows() <= s.cols()) return {std::move(s), 0};
+    if (s.rows() <= s.cols()) {
+        const auto basis = dominant_basis<double>(s.view(), Side::left, options);
+        return {product<double>(basis.vectors.view(), s.view(), Op::transpose), basis.tail2};
+    }
+    const auto svd = truncated_svd<double>(s.view(), options);
+    auto rows = transpose(svd.v.view());
+    for (Index i = 0; i < rows.rows(); ++i) {
+        for (Index j = 0; j < rows.cols(); ++j) rows(i, j) *= svd.sigma[static_cast<std::size_t>(i)];
+    }
+    return {std::move(rows), svd.tail2};
+}
+
 /// Flops of both routes, with the merged ranks at their upper bounds.
 struct Costs {
     double dense = 0;
@@ -150,7 +218,11 @@ Costs estimate(std::span<const FeatureBlock* const> blocks) {
         right *= size;
     }
     for (const auto* block : blocks) {
-        if (block->is_dense()) continue;
+        if (block->is_dense()) {
+            // block_train(): bases of the last mode, and the rows in them, made orthonormal.
+            costs.trains += 4 * static_cast<double>(block->numbers() * features[features.order() - 1]);
+            continue;
+        }
         const auto& ranks = block->train().ranks();
         costs.dense += 2 * static_cast<double>(block->rows()) * p * static_cast<double>(ranks[ranks.size() - 2]);
     }
@@ -158,8 +230,10 @@ Costs estimate(std::span<const FeatureBlock* const> blocks) {
 }
 
 bool prefer_dense(std::span<const FeatureBlock* const> blocks) {
-    // The trains' cost is an upper bound: it takes the merged ranks for as large as they could be.
-    constexpr double bound_excess = 1.3;
+    // The trains' cost is an upper bound: it takes the merged ranks for as large as they could be. A dense block is
+    // dense since its own are.
+    const bool full = std::ranges::any_of(blocks, [](const auto* block) { return block->is_dense(); });
+    const double bound_excess = full ? 1 : 1.3;
     const Costs costs = estimate(blocks);
     return costs.numbers <= dense_limit && bound_excess * costs.dense <= costs.trains;
 }
@@ -218,45 +292,9 @@ Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts&
 
 Merged merge_trains(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
     require_mergeable(blocks);
-    const Shape& features = blocks.front()->features();
-    std::vector<TensorTrain<double>> trains;
-    for (const auto* block : blocks) trains.push_back(block_train(*block));
-    // t[k] maps client k's rank at the current bond to the merged rank: r^k x r.
-    std::vector<Matrix<double>> t;
-    for (std::size_t k = 0; k < trains.size(); ++k) t.push_back(Matrix<double>::identity(1));
-    std::vector<Tensor<double>> cores;
-    double discarded2 = 0;
-    Index merged = 1;
-    for (Index n = features.order(); n-- > 0;) {
-        const Index m = features[n] * merged;
-        Index rho = 0;
-        for (const auto& train : trains) rho += train.ranks()[static_cast<std::size_t>(n)];
-        Matrix<double> stacked(rho, m);
-        Index row = 0;
-        for (std::size_t k = 0; k < trains.size(); ++k) {
-            const Index before = trains[k].ranks()[static_cast<std::size_t>(n)];
-            multiply<double>(trains[k].left_unfolding(n), Op::none, t[k].view(), Op::none,
-                             {stacked.view().row(row), before * features[n], merged});
-            row += before;
-        }
-        if (n == 0) {
-            const auto rotation = singular_rotation(stacked.view(), cuts.budget2 - discarded2, cuts.max_rank);
-            return end_of_sweep(rotation, std::move(cores), features[0], discarded2);
-        }
-        const auto basis = bond_basis(stacked.view(), cuts.bond_tail2);
-        discarded2 += basis.tail2;
-        const auto image = product<double>(stacked.view(), basis.vectors.view());  // rho x r
-        row = 0;
-        for (std::size_t k = 0; k < trains.size(); ++k) {
-            const Index before = trains[k].ranks()[static_cast<std::size_t>(n)];
-            t[k] = Matrix<double>::copy(image.view().rows_from(row, before));
-            row += before;
-        }
-        const Index rank = basis.vectors.cols();
-        cores.emplace_back(Shape{rank, features[n], merged}, transpose(basis.vectors.view()).release());
-        merged = rank;
-    }
-    throw RunError({"merge", "a train without feature modes", "at least one", ""});
+    auto swept = sweep_trains(blocks, cuts.bond_tail2);
+    const auto rotation = singular_rotation(swept.rows.view(), cuts.budget2 - swept.discarded2, cuts.max_rank);
+    return end_of_sweep(rotation, std::move(swept.cores), blocks.front()->features()[0], swept.discarded2);
 }
 
 Merged merge_blocks(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
@@ -266,36 +304,21 @@ Merged merge_blocks(std::span<const FeatureBlock* const> blocks, const MergeCuts
 
 CompressedRows compress_rows(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
     require_mergeable(blocks);
-    if (!prefer_dense(blocks)) {
-        auto merged = merge_trains(blocks, {.budget2 = cuts.budget2, .max_rank = cuts.max_rank});
-        return {weighted_block(merged.features), merged.discarded2};
-    }
-    auto s = stacked_rows(blocks);
     const Shape features = blocks.front()->features();
-    const SvdOptions options{.max_tail = std::sqrt(std::max(0.0, cuts.budget2)), .max_rank = cuts.max_rank};
-    if (options.max_tail == 0 && options.max_rank >= s.rows() && s.rows() <= s.cols()) {
-        return {FeatureBlock(std::move(s), features), 0};
+    if (prefer_dense(blocks)) {
+        auto fewer = fewer_rows(stacked_rows(blocks), cuts.budget2, cuts.max_rank);
+        return {FeatureBlock(std::move(fewer.rows), features), fewer.tail2};
     }
-    if (s.rows() <= s.cols()) {
-        const auto basis = dominant_basis<double>(s.view(), Side::left, options);
-        return {FeatureBlock(product<double>(basis.vectors.view(), s.view(), Op::transpose), features), basis.tail2};
-    }
-    auto svd = truncated_svd<double>(s.view(), options);
-    auto rows = transpose(svd.v.view());
-    for (Index i = 0; i < rows.rows(); ++i) {
-        for (Index j = 0; j < rows.cols(); ++j) rows(i, j) *= svd.sigma[static_cast<std::size_t>(i)];
-    }
-    return {FeatureBlock(std::move(rows), features), svd.tail2};
-}
-
-FeatureBlock weighted_block(const Features& features) {
-    auto cores = features.train.clone().release();
-    const Index width = cores[0].size() / cores[0].shape()[0];
-    for (Index i = 0; i < cores[0].shape()[0]; ++i) {
-        const double weight = features.sigma[static_cast<std::size_t>(i)];
-        for (Index j = 0; j < width; ++j) cores[0].data()[i * width + j] *= weight;
-    }
-    return smaller_form(left_orthonormalise(TensorTrain<double>(std::move(cores))).train);
+    auto swept = sweep_trains(blocks, 0);
+    auto fewer = fewer_rows(std::move(swept.rows), cuts.budget2 - swept.discarded2, cuts.max_rank);
+    const Index rows = fewer.rows.rows();
+    const Index width = fewer.rows.cols() / features[0];
+    auto cores = std::move(swept.cores);
+    cores.emplace_back(Shape{rows, features[0], width}, std::move(fewer.rows).release());
+    std::ranges::reverse(cores);
+    auto block = smaller_form(TensorTrain<double>(std::move(cores)));
+    if (!block.is_dense()) block = FeatureBlock(left_orthonormalise(block.train()).train);
+    return {std::move(block), swept.discarded2 + fewer.tail2};
 }
 
 }  // namespace couplet

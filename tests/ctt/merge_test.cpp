@@ -191,17 +191,24 @@ TEST(CompressRowsTest, KeepsTheRowSpaceOfWideAndTallStacks) {
     }
 }
 
-TEST(MergeTest, WeightedFeaturesAreTheRowsTheyStandFor) {
-    const auto blocks = make_blocks({4, 5}, {3, 2}, 30);
-    const auto merged = merge_trains(blocks.pointers(), {});
-    const FeatureBlock again = weighted_block(merged.features);
-    const FeatureBlock* one[] = {&again};
-    const auto twice = merge_dense(one, {});
-    ASSERT_EQ(twice.features.sigma.size(), merged.features.sigma.size());
-    for (std::size_t i = 0; i < twice.features.sigma.size(); ++i) {
-        EXPECT_NEAR(twice.features.sigma[i], merged.features.sigma[i], 1e-11);
-    }
-    EXPECT_LT(row_space_distance(twice.features, merged.features), 1e-11);
+TEST(CompressRowsTest, TrainsWhoseMergedRanksAreFullBecomeDense) {
+    // 3 x 12 x 20: rank 3 at the last bond leaves 3 x 12 x 3 + 3 x 20 numbers of each, 20 of all of them.
+    std::vector<FeatureBlock> blocks;
+    for (std::uint64_t k = 0; k < 7; ++k) blocks.emplace_back(random_train<double>({12, 20}, {3, 3, 1}, 40 + k));
+    std::vector<const FeatureBlock*> pointers;
+    for (const auto& block : blocks) pointers.push_back(&block);
+    double norm2 = 0;
+    for (const auto& block : blocks) norm2 += std::pow(left_orthonormalise(block.train()).norm, 2);
+    const auto all = compress_rows(pointers, {});
+    EXPECT_EQ(all.block.rows(), 21);
+    EXPECT_NEAR(all.block.squared_norm(), norm2, 1e-12 * norm2);
+    const auto some = compress_rows(pointers, {.max_rank = 5});
+    EXPECT_TRUE(some.block.is_dense());
+    EXPECT_NEAR(some.block.squared_norm() + some.discarded2, norm2, 1e-12 * norm2);
+    const auto best = merge_dense(pointers, {.max_rank = 5});
+    const FeatureBlock* one[] = {&some.block};
+    EXPECT_LT(row_space_distance(merge_dense(one, {}).features, best.features), 1e-10);
+    EXPECT_NEAR(some.discarded2, best.discarded2, 1e-11 * norm2);
 }
 
 TEST(MergeTest, BlockTrainIsLeftOrthonormal) {

@@ -134,7 +134,10 @@ TEST(MergerTest, ChainTreeAndOneGoAgreeExactlyWhenNothingIsCut) {
     }
     // The directions beyond the true rank are rounding; those of the data agree.
     const auto three = [](const Features& f) {
-        const auto block = weighted_block(f);
+        Matrix<double> rows(f.train.left_rank(), f.train.shape().size());
+        FeatureBlock(f.train.clone()).expand(rows.view());
+        for (Index i = 0; i < rows.size(); ++i) rows.data()[i] *= f.sigma[static_cast<std::size_t>(i / rows.cols())];
+        const FeatureBlock block(std::move(rows), f.train.shape());
         const FeatureBlock* one[] = {&block};
         return merge_dense(one, {.max_rank = 3}).features;
     };

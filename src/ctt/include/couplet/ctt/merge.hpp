@@ -23,8 +23,9 @@ struct Merged {
 /// Best common row space of S = [D_1; ...; D_K] as right-orthonormal feature cores: R1 singular directions of S,
 /// weighted by importance. All blocks must have the same feature modes.
 ///
-/// Two routes with the same result up to rounding; merge_blocks takes the cheaper and never multiplies out more than
-/// 2^26 numbers:
+/// Two routes; merge_blocks takes the cheaper and never multiplies out more than 2^26 numbers. Where no feature bond is
+/// cut they agree up to rounding; otherwise the dense one, which cuts R1 first, finds smaller ranks for the same
+/// limits.
 /// - merge_dense multiplies S out, rho x P, and decomposes it: about rho P (rho + 2 R) flops, rho = sum of R1_k.
 /// - merge_trains sweeps n = N..2 over the stacked cores: sum_n [2 sum_k R^k_{n-1} I_n R^k_n r_n + O(rho m min(rho,
 /// m))],
@@ -42,8 +43,5 @@ CompressedRows compress_rows(std::span<const FeatureBlock* const> blocks, const 
 
 /// The block as a train with left-orthonormal cores and the norm in the last.
 TensorTrain<double> block_train(const FeatureBlock& block);
-
-/// diag(sigma) times the features: the rows they stand for, ready to be merged again.
-FeatureBlock weighted_block(const Features& features);
 
 }  // namespace couplet
