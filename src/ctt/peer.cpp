@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/overloaded.hpp"
 #include "couplet/linalg/products.hpp"
 #include "release_gate.hpp"
 
@@ -13,11 +14,6 @@ namespace couplet {
 namespace {
 
 using ConsensusState = Released<std::vector<double>>;
-
-template <class... F>
-struct Overloaded : F... {
-    using F::operator()...;
-};
 
 template <class T>
 std::shared_ptr<const PeerBody> body_of(T value) {

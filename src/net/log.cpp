@@ -33,7 +33,8 @@ struct Log::Sinks {
     std::unique_ptr<spdlog::logger> programs;
 };
 
-Log::Log(std::filesystem::path file, std::function<void(std::string_view)> lines) : sinks_(std::make_unique<Sinks>()) {
+Log::Log(const std::filesystem::path& file, std::function<void(std::string_view)> lines)
+    : sinks_(std::make_unique<Sinks>()) {
     sinks_->lines = std::move(lines);
     sinks_->people.set_pattern("%H:%M:%S %v");
     if (file.empty()) return;

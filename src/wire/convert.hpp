@@ -7,10 +7,6 @@
 
 #include "couplet/wire/message.hpp"
 
-namespace couplet::v1 {
-class Head;
-}
-
 /// The one place that knows both protobuf and ctt.
 namespace couplet::wire {
 

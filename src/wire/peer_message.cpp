@@ -4,15 +4,11 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/overloaded.hpp"
 #include "couplet/wire/message.hpp"
 
 namespace couplet::wire {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-    using F::operator()...;
-};
 
 std::shared_ptr<const PeerBody> shared(PeerBody body) { return std::make_shared<const PeerBody>(std::move(body)); }
 

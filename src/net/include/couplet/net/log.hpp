@@ -17,7 +17,7 @@ class Log {
     using Fields = nlohmann::ordered_json;
 
     /// `file` may be empty: no file. `lines` may be empty; it is called by one thread at a time.
-    Log(std::filesystem::path file, std::function<void(std::string_view)> lines);
+    Log(const std::filesystem::path& file, std::function<void(std::string_view)> lines);
     ~Log();
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
