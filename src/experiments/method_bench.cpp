@@ -97,15 +97,16 @@ Tuning MethodBench::tuning_for(Method method, DataId id, std::uint64_t tuning_se
         known = tunings_.emplace(place, std::pair(key, find_tuning(key, *data, tuning_seed))).first;
     }
     const auto& [key, tuning] = known->second;
-    const TuningUse use{key, describe(tuning)};
-    if (std::find(uses_.begin(), uses_.end(), use) == uses_.end()) uses_.push_back(use);
+    const MethodTuning use{std::string(to_string(method)), std::string(data_title(id)), key.data, key.rank,
+                           describe(tuning)};
+    if (std::find(used_.begin(), used_.end(), use) == used_.end()) used_.push_back(use);
     return tuning;
 }
 
-bool MethodBench::outdated(const TuningUse& use) const {
+bool MethodBench::outdated(const MethodTuning& tuning) const {
     if (cache_.empty()) return false;
-    const auto now = load_tuning(cache_, use.key);
-    return now && describe(*now) != use.parameters;
+    const auto now = load_tuning(cache_, {parse_method(tuning.method), tuning.rank, Loss::square, tuning.found_for});
+    return now && describe(*now) != tuning.parameters;
 }
 
 const MethodRun& MethodBench::run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,

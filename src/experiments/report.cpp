@@ -157,6 +157,21 @@ std::string differences(const ExperimentResult& result) {
     return html + "</table></div></details>";
 }
 
+/// With which parameters the methods of other papers ran.
+std::string tunings(const ExperimentResult& result) {
+    if (result.tunings.empty()) return "";
+    std::string html =
+        "<details><summary>Parameters of the other methods</summary><div class=\"scroll\"><table "
+        "class=\"words\"><thead>"
+        "<tr><th>method</th><th>data</th><th>rank</th><th>parameters</th></tr></thead><tbody>";
+    for (const MethodTuning& one : result.tunings) {
+        html += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+                            escape_markup(method_style(one.method).label), escape_markup(one.data), one.rank,
+                            one.parameters.empty() ? "its defaults, not tuned" : escape_markup(one.parameters));
+    }
+    return html + "</tbody></table></div></details>";
+}
+
 std::string command(const std::string& name, const ReportInfo& info) {
     std::string text = "couplet reproduce ";
     if (info.effort == Effort::quick) text += "quick ";
@@ -191,13 +206,14 @@ std::string section(const ExperimentResult& result, const ReportInfo& info) {
     }
     html += "<div class=\"figures\">";
     for (const Figure& figure : result.figures) html += render_figure(figure, rows_of(result, figure.id));
-    html += "</div>" + tables(result) + differences(result);
+    html += "</div>" + tables(result) + differences(result) + tunings(result);
     html += fmt::format("<p class=\"cmd\">{}</p>", escape_markup(command(result.name, info)));
     if (info.files) {
         html += fmt::format(
             "<p class=\"files\">Numbers: <a href=\"{0}.csv\">{0}.csv</a>, <a href=\"{0}.json\">{0}.json</a>. "
-            "Computed in {1} s.</p>",
-            escape_markup(result.name), short_number(result.seconds));
+            "Computed in {1} s with {2} {3}.</p>",
+            escape_markup(result.name), short_number(result.seconds), result.threads,
+            result.threads == 1 ? "thread" : "threads");
     }
     return html + "</section>";
 }

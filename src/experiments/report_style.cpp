@@ -58,6 +58,7 @@ tbody th{color:var(--ink);font-weight:400}
 td small{color:var(--soft);font-size:.92em}
 td.best{font-weight:650}
 .why .reason th{white-space:normal;max-width:44rem;padding-top:.9rem;font-weight:600}
+.words td,.words thead th{text-align:left}
 .tables{margin:1.2rem 0}
 details{margin:.5rem 0}
 summary{cursor:pointer;font-family:var(--sans);font-size:.84rem;color:var(--soft)}

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
 #include "couplet/experiments/report.hpp"
 #include "couplet/experiments/result_files.hpp"
 #include "couplet/io/atomic_file.hpp"
@@ -49,7 +50,6 @@ Json parameters(const ExperimentSettings& settings) {
 struct Finished {
     Json parameters;
     Json data;  ///< origin_json() of each data set by its title
-    std::vector<TuningUse> tunings;
     ExperimentResult result;
 };
 
@@ -60,33 +60,6 @@ Json origin_json(const std::optional<DataOrigin>& origin) {
             {"bytes", origin->content.bytes},
             {"fnv1a", fmt::format("{:016x}", origin->content.hash)},
             {"rows", origin->rows}};
-}
-
-Json tunings_json(const std::vector<TuningUse>& uses) {
-    Json json = Json::array();
-    for (const TuningUse& use : uses) {
-        json.push_back({{"method", to_string(use.key.method)},
-                        {"rank", use.key.rank},
-                        {"data", use.key.data},
-                        {"parameters", use.parameters}});
-    }
-    return json;
-}
-
-std::vector<TuningUse> tunings_from_json(const Json& json, const fs::path& path) {
-    std::vector<TuningUse> uses;
-    try {
-        for (const Json& use : json) {
-            uses.push_back({.key = {.method = parse_method(use.at("method").get<std::string>()),
-                                    .rank = use.at("rank").get<Index>(),
-                                    .data = use.at("data").get<std::string>()},
-                            .parameters = use.at("parameters").get<std::string>()});
-        }
-    } catch (const std::exception&) {
-        throw InputError({path.string() + ": tunings", json.dump(), "method, rank, data and parameters of each",
-                          "Use --force to compute it again."});
-    }
-    return uses;
 }
 
 /// Which file it was, for a message; results lie in files that anybody may have edited.
@@ -137,7 +110,6 @@ std::optional<Finished> read_finished(const fs::path& path) {
     }
     const Json data = json.value("data", Json::object());
     return Finished{json["parameters"], data.is_object() ? data : Json::object(),
-                    tunings_from_json(json.value("tunings", Json::array()), path),
                     result_from_json(json["result"], path.string())};
 }
 
@@ -289,9 +261,9 @@ class Reproduction {
             if (!finished || finished->parameters != wanted_) return std::nullopt;
             const DataChange change = data_change(one, finished->data, lab_.data);
             if (change.other || change.arrived) return std::nullopt;
-            const auto& tunings = finished->tunings;
+            const auto& tunings = finished->result.tunings;
             if (std::any_of(tunings.begin(), tunings.end(),
-                            [&](const auto& use) { return lab_.methods.outdated(use); }))
+                            [&](const auto& tuning) { return lab_.methods.outdated(tuning); }))
                 return std::nullopt;
             finished->result.absent = absent_now(one, finished->data);
         } catch (const InputError&) {
@@ -303,18 +275,16 @@ class Reproduction {
 
     ExperimentResult compute(const Experiment& one) {
         const auto start = std::chrono::steady_clock::now();
-        lab_.methods.take_uses();
+        lab_.methods.take_tunings();
         ExperimentResult result = one.run(lab_);
         report(options_.settings.progress, one.name, 1, 1);  // also where parts were left out
+        result.tunings = lab_.methods.take_tunings();
+        result.threads = thread_count();
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const Json data = data_of(one);
         for (std::string& note : notes(one, data)) result.findings.push_back(std::move(note));
         write_text(file(one, ".csv"), to_csv(result));
-        const Json json{{"format", format_name},
-                        {"parameters", wanted_},
-                        {"data", data},
-                        {"tunings", tunings_json(lab_.methods.take_uses())},
-                        {"result", to_json(result)}};
+        const Json json{{"format", format_name}, {"parameters", wanted_}, {"data", data}, {"result", to_json(result)}};
         write_text(file(one, ".json"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
         return result;
     }

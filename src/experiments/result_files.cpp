@@ -53,6 +53,18 @@ Row row_from(const Json& json) {
     return row;
 }
 
+Json tuning_json(const MethodTuning& tuning) {
+    return {{"method", tuning.method},
+            {"data", tuning.data},
+            {"found_for", tuning.found_for},
+            {"rank", tuning.rank},
+            {"parameters", tuning.parameters}};
+}
+
+MethodTuning tuning_from(const Json& json) {
+    return {json.at("method"), json.at("data"), json.at("found_for"), json.at("rank"), json.at("parameters")};
+}
+
 std::string quoted(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string result = "\"";
@@ -63,8 +75,10 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 Json to_json(const ExperimentResult& result) {
-    Json json{{"name", result.name},     {"seconds", result.seconds}, {"findings", result.findings},
-              {"absent", result.absent}, {"figures", Json::array()},  {"rows", Json::array()}};
+    Json json{{"name", result.name},         {"seconds", result.seconds}, {"threads", result.threads},
+              {"findings", result.findings}, {"absent", result.absent},   {"tunings", Json::array()},
+              {"figures", Json::array()},    {"rows", Json::array()}};
+    for (const MethodTuning& tuning : result.tunings) json["tunings"].push_back(tuning_json(tuning));
     for (const Figure& figure : result.figures) json["figures"].push_back(figure_json(figure));
     for (const Row& row : result.rows) json["rows"].push_back(row_json(row));
     return json;
@@ -72,7 +86,8 @@ Json to_json(const ExperimentResult& result) {
 
 ExperimentResult result_from_json(const Json& json, const std::string& where) {
     try {
-        ExperimentResult result{.name = json.at("name"), .seconds = json.at("seconds")};
+        ExperimentResult result{.name = json.at("name"), .seconds = json.at("seconds"), .threads = json.at("threads")};
+        for (const Json& tuning : json.at("tunings")) result.tunings.push_back(tuning_from(tuning));
         result.findings = json.at("findings").get<std::vector<std::string>>();
         result.absent = json.at("absent").get<std::vector<std::string>>();
         for (const Json& figure : json.at("figures")) result.figures.push_back(figure_from(figure));

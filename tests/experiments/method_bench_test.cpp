@@ -66,17 +66,23 @@ TEST_F(MethodBenchTest, AQuickRunTakesWhatWasTuned) {
     MethodBench tuned(cache, Effort::quick);
     EXPECT_NE(tuned.run(Method::dpsgd, *data, 1, 4, 1, library).rse, before);
     tuned.run(Method::dpsgd, *data, 1, 4, 1, library);
-    const auto uses = tuned.take_uses();
-    ASSERT_EQ(uses.size(), 1U);
-    EXPECT_EQ(uses[0].key, key);
-    EXPECT_EQ(uses[0].parameters.substr(0, 9), "step=0.01");
-    EXPECT_TRUE(tuned.take_uses().empty());
+    const auto used = tuned.take_tunings();
+    ASSERT_EQ(used.size(), 1U);
+    EXPECT_EQ(used[0].method, "dpsgd");
+    EXPECT_EQ(used[0].data, "Synthetic, order 3");
+    EXPECT_EQ(used[0].found_for, key.data);
+    EXPECT_EQ(used[0].rank, data->rank);
+    EXPECT_EQ(used[0].parameters.substr(0, 9), "step=0.01");
+    EXPECT_TRUE(tuned.take_tunings().empty());
     tuned.run(Method::dpsgd, *data, 1, 4, 1, library);
-    EXPECT_EQ(tuned.take_uses(), uses);
-    EXPECT_FALSE(tuned.outdated(uses[0]));
-    EXPECT_TRUE(tuned.outdated({key, ""}));
-    EXPECT_FALSE(tuned.outdated({{Method::trip, 1, Loss::square, "other data"}, "rho=1"}));
-    EXPECT_FALSE(plain.outdated(uses[0]));
+    EXPECT_EQ(tuned.take_tunings(), used);
+    EXPECT_FALSE(tuned.outdated(used[0]));
+    MethodTuning other = used[0];
+    other.parameters = "";
+    EXPECT_TRUE(tuned.outdated(other));
+    EXPECT_FALSE(plain.outdated(other));
+    other.found_for = "other data";
+    EXPECT_FALSE(tuned.outdated(other));
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ ExperimentResult example() {
                    {.figure = "bytes", .method = "printed-star", .category = "ECG", .y = {1e7, 0, 1}}};
     result.findings = {"One sentence."};
     result.absent = {"ECG: nowhere"};
+    result.tunings = {{"trip", "ECG", "400x110x140 K=4 norm=1.0e+02", 100, "rho=0.3"}};
     result.seconds = 1.5;
+    result.threads = 2;
     return result;
 }
 
@@ -41,6 +43,9 @@ TEST(ResultFilesTest, DamagedJsonIsRefusedByName) {
     EXPECT_THROW(result_from_json(nlohmann::ordered_json::array(), "x"), InputError);
     json = to_json(example());
     json["figures"][0]["x"] = 3;
+    EXPECT_THROW(result_from_json(json, "x"), InputError);
+    json = to_json(example());
+    json["tunings"][0].erase("rank");
     EXPECT_THROW(result_from_json(json, "x"), InputError);
 }
 

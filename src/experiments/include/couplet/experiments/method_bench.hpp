@@ -28,14 +28,6 @@ struct MethodRun {
     std::vector<TracePoint> trace = {};
 };
 
-/// The parameters that a method ran with.
-struct TuningUse {
-    TuningKey key = {};
-    std::string parameters = {};  ///< describe(); empty where nothing was tuned and the defaults served
-
-    friend bool operator==(const TuningUse&, const TuningUse&) = default;
-};
-
 /// Runs the methods of other papers, tuned where they have parameters, and remembers what they gave: several
 /// experiments need the same runs.
 class MethodBench {
@@ -60,13 +52,13 @@ class MethodBench {
     MethodRun run_plain(Method method, const ClientSource& source, Index rank, std::uint64_t seed) const;
 
     /// The parameters of all runs since the last call, each once.
-    std::vector<TuningUse> take_uses() { return std::exchange(uses_, {}); }
-    /// Whether the cache knows other parameters than these by now.
-    bool outdated(const TuningUse& use) const;
+    std::vector<MethodTuning> take_tunings() { return std::exchange(used_, {}); }
+    /// Whether the cache knows other parameters than these by now. Throws InputError for a method that there is not.
+    bool outdated(const MethodTuning& tuning) const;
 
   private:
     BaselineOptions limits() const;
-    /// What a run takes, noted among the uses.
+    /// What a run takes; take_tunings() tells of it.
     Tuning tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library);
     Tuning find_tuning(const TuningKey& key, const ExperimentData& data, std::uint64_t tuning_seed);
 
@@ -75,7 +67,7 @@ class MethodBench {
     ProgressSink progress_;
     /// Nothing tuned: without parameters.
     std::map<std::tuple<Method, DataId, std::uint64_t>, std::pair<TuningKey, Tuning>> tunings_;
-    std::vector<TuningUse> uses_;
+    std::vector<MethodTuning> used_;
     std::map<std::tuple<Method, DataId, std::uint64_t, Index, double>, MethodRun> runs_;
 };
 

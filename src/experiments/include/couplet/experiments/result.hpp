@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "couplet/experiments/statistic.hpp"
+#include "couplet/tensor/shape.hpp"
 
 namespace couplet {
 
@@ -42,13 +43,25 @@ struct Row {
     friend bool operator==(const Row&, const Row&) = default;
 };
 
+/// The parameters that a method of another paper ran with.
+struct MethodTuning {
+    std::string method = {};     ///< see style.hpp
+    std::string data = {};       ///< the data set, "Diabetes"
+    std::string found_for = {};  ///< fingerprint() of what they were found on
+    Index rank = 1;
+    std::string parameters = {};  ///< describe(); empty where nothing was tuned and the defaults served
+    friend bool operator==(const MethodTuning&, const MethodTuning&) = default;
+};
+
 struct ExperimentResult {
     std::string name = {};
     std::vector<Figure> figures = {};
     std::vector<Row> rows = {};
     std::vector<std::string> findings = {};  ///< what the rows say, in sentences
     std::vector<std::string> absent = {};    ///< parts that did not run: what is missing and where one gets it
+    std::vector<MethodTuning> tunings = {};
     double seconds = 0;
+    Index threads = 1;  ///< that computed it
     friend bool operator==(const ExperimentResult&, const ExperimentResult&) = default;
 };
 
