@@ -261,10 +261,9 @@ class Reproduction {
             if (!finished || finished->parameters != wanted_) return std::nullopt;
             const DataChange change = data_change(one, finished->data, lab_.data);
             if (change.other || change.arrived) return std::nullopt;
-            const auto& tunings = finished->result.tunings;
-            if (std::any_of(tunings.begin(), tunings.end(),
-                            [&](const auto& tuning) { return lab_.methods.outdated(tuning); }))
-                return std::nullopt;
+            // What was computed from data that is gone could not be computed again.
+            const auto outdated = [&](const MethodTuning& tuning) { return lab_.methods.outdated(tuning); };
+            if (!change.gone && std::ranges::any_of(finished->result.tunings, outdated)) return std::nullopt;
             finished->result.absent = absent_now(one, finished->data);
         } catch (const InputError&) {
             if (asked) throw;

@@ -1,5 +1,6 @@
 #include "couplet/experiments/reproduce.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "couplet/baselines/tune.hpp"
@@ -113,6 +114,23 @@ TEST_F(ReproduceTest, WhatIsTunedOtherwiseIsComputedAgain) {
     // Gone: kept, since it was better than the defaults.
     std::filesystem::remove(how.settings.tuning_cache);
     EXPECT_EQ(reproduce(how).reused, std::vector<std::string>{"comparison"});
+}
+
+TEST_F(ReproduceTest, WhatIsTunedOtherwiseIsKeptWhenItsDataIsGone) {
+    put_diabetes(120);
+    auto how = options({"heldout"});
+    how.settings.tuning_cache = folder_ / "tuning.json";
+    const auto first = reproduce(how).results.front();
+    const auto used = std::find_if(first.tunings.begin(), first.tunings.end(),
+                                   [](const MethodTuning& tuning) { return tuning.data == "Diabetes"; });
+    ASSERT_NE(used, first.tunings.end());
+    const Method method = parse_method(used->method);
+    save_tuning(how.settings.tuning_cache, {method, used->rank, Loss::square, used->found_for},
+                tuning_grid(method).front(), 0.5, 3);
+    std::filesystem::remove(folder_ / "diabetes_012_health_indicators_BRFSS2015.csv");
+    const auto again = reproduce(how);
+    EXPECT_EQ(again.reused, std::vector<std::string>{"heldout"});
+    EXPECT_EQ(again.results.front().rows, first.rows);
 }
 
 TEST_F(ReproduceTest, ResultsSayFromWhichFilesTheyCome) {

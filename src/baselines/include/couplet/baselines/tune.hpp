@@ -36,8 +36,6 @@ struct TuningKey {
     Index rank = 1;
     Loss loss = Loss::square;
     std::string data;  ///< fingerprint()
-
-    friend bool operator==(const TuningKey&, const TuningKey&) = default;
 };
 
 /// Shape of all clients together, their number and the norm to nine digits, for example "200x30x30 K=4
