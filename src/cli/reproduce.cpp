@@ -200,8 +200,9 @@ extern const Verb reproduce_verb{
         "methods of "
         "other papers, and writes one self-contained page: summary first, then every experiment with its figures, the "
         "tables "
-        "behind them and the paper's own numbers. Experiments that are finished in the folder with the same parameters "
-        "and data are not computed again, so an interrupted run can be repeated; --force computes again.\n\n"
+        "behind them and the paper's own numbers. Experiments that are finished in the folder with the same "
+        "parameters, data and tunings are not computed again, so an interrupted run can be repeated; --force computes "
+        "again.\n\n"
         "Without the public data the synthetic experiments run and the page says what is missing and where to get it; "
         "an experiment that is named and has nothing to run on is bad input (exit code 2). "
         "The first full run tunes the methods of other papers, which nearly doubles its time; what it finds is kept.",

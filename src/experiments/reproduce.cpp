@@ -191,6 +191,7 @@ class Reproduction {
 
     /// Everything that can be wrong, before anything is computed.
     void check() {
+        if (!options_.settings.tuning_cache.empty()) load_tuning(options_.settings.tuning_cache, {});
         make_folder(options_.folder);
         require_ours(options_.folder / report_name, report_marker, options_.force);
         const std::string header = to_csv({}).substr(0, 20);

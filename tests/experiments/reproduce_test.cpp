@@ -267,6 +267,11 @@ TEST_F(ReproduceTest, ForeignFilesAreLeftAlone) {
 }
 
 TEST_F(ReproduceTest, WhatIsWrongIsSaidBeforeAnythingIsComputed) {
+    auto untunable = options({"eps1", "comparison"});
+    untunable.settings.tuning_cache = folder_ / "broken.json";
+    std::ofstream(untunable.settings.tuning_cache) << "{";
+    EXPECT_NE(refusal([&] { reproduce(untunable); }).find("broken.json"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(out_));
     put("ecg.csv", "1,2,3\n");
     const std::string damaged = refusal([&] { reproduce(options({"eps1", "scalability"})); });
     EXPECT_NE(damaged.find("ecg.csv"), std::string::npos) << damaged;

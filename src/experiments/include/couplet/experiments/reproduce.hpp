@@ -30,9 +30,9 @@ struct ReproduceOutcome {
 /// interrupted run goes on where it was; one that lacked data then is computed when the data is there now, one
 /// whose methods are tuned otherwise by now is computed again, and one whose data is no longer there is kept.
 /// Everything is checked before anything is computed: throws InputError for a folder that cannot be written, results of
-/// other parameters or other data files, files of another making under these names, and data files that are damaged.
-/// Other files in the folder are left alone. A data file with another number of rows than the published one is used,
-/// and the report says so.
+/// other parameters or other data files, files of another making under these names, and data files or a tuning cache
+/// that are damaged. Other files in the folder are left alone. A data file with another number of rows than the
+/// published one is used, and the report says so.
 ReproduceOutcome reproduce(const ReproduceOptions& options);
 
 }  // namespace couplet
