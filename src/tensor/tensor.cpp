@@ -14,11 +14,14 @@ void check_labels(const Labels& labels, const Shape& shape) {
                           std::to_string(shape.order()) + " for shape " + shape.to_string(), ""});
     }
     for (Index n = 0; n < shape.order(); ++n) {
-        const auto& entries = labels[static_cast<std::size_t>(n)].entries;
-        if (!entries.empty() && static_cast<Index>(entries.size()) != shape[n]) {
-            throw InputError({"labels", std::to_string(entries.size()) + " labels in mode " + std::to_string(n + 1),
+        const ModeLabels& mode = labels[static_cast<std::size_t>(n)];
+        const auto require = [&](std::size_t count, const char* what) {
+            if (count == 0 || static_cast<Index>(count) == shape[n]) return;
+            throw InputError({"labels", std::to_string(count) + what + " in mode " + std::to_string(n + 1),
                               std::to_string(shape[n]) + " for shape " + shape.to_string(), ""});
-        }
+        };
+        require(mode.entries.size(), " labels");
+        require(mode.units.size(), " units");
     }
 }
 

@@ -11,11 +11,12 @@
 
 namespace couplet {
 
-/// Names for one mode: of the mode itself and, optionally, of each of its indices ("diagnosis", {"asthma",
-/// ...}).
+/// Names for one mode: of the mode itself and, where known, of each of its indices ("diagnosis", {"asthma", ...}) and
+/// the unit of what stands there ("mmHg"; "" where it is not known).
 struct ModeLabels {
-    std::string name;
-    std::vector<std::string> entries;  ///< empty, or one per index
+    std::string name = {};
+    std::vector<std::string> entries = {};  ///< empty, or one per index
+    std::vector<std::string> units = {};    ///< empty, or one per index
     friend bool operator==(const ModeLabels&, const ModeLabels&) = default;
 };
 
