@@ -1,0 +1,160 @@
+#include "integer_model.hpp"
+
+namespace couplet {
+namespace {
+
+constexpr int odds_range = 1536;  // log odds of 12 in 128ths
+constexpr int odds_entries = 4096;
+
+/// 65536 / (1 + exp(-x / 128)) for x = 0 ... 1535, from repeated products in fixed point: the same on every machine.
+constexpr std::array<std::uint16_t, odds_range> make_probabilities() {
+    constexpr std::uint64_t one = std::uint64_t{1} << 32;
+    constexpr std::uint64_t factor = 4261543595;  // 2^32 exp(-1/128)
+    std::array<std::uint16_t, odds_range> table = {};
+    std::uint64_t power = one;
+    for (auto& entry : table) {
+        entry = static_cast<std::uint16_t>(std::min<std::uint64_t>((one << 16) / (one + power), 65535));
+        power = power * factor >> 32;
+    }
+    return table;
+}
+constexpr auto probabilities = make_probabilities();
+
+constexpr std::uint32_t probability_of(int x) {
+    if (x < 0) return 65536 - probability_of(-x);
+    return probabilities[static_cast<std::size_t>(std::min(x, odds_range - 1))];
+}
+
+/// The x whose probability is just above each of 4096 probabilities.
+constexpr std::array<std::int16_t, odds_entries> make_odds() {
+    std::array<std::int16_t, odds_entries> table = {};
+    int x = 1 - odds_range;
+    for (int i = 0; i < odds_entries; ++i) {
+        const auto middle = static_cast<std::uint32_t>(16 * i + 8);
+        while (x < odds_range - 1 && probability_of(x) < middle) ++x;
+        table[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(x);
+    }
+    return table;
+}
+constexpr auto odds_table = make_odds();
+
+constexpr std::uint16_t most_seen = 255;
+/// How far a counter moves towards the bit after so many: about 1 / (seen + 1.6), in 65536ths.
+constexpr std::array<std::int32_t, most_seen + 1> make_rates() {
+    std::array<std::int32_t, most_seen + 1> table = {};
+    for (int i = 0; i <= most_seen; ++i) table[static_cast<std::size_t>(i)] = 655360 / (10 * i + 16);
+    return table;
+}
+constexpr auto rates = make_rates();
+
+constexpr std::array<std::int64_t, 33> make_reciprocals() {
+    std::array<std::int64_t, 33> table = {};
+    for (int i = 1; i < 33; ++i) table[static_cast<std::size_t>(i)] = 65536 / i;
+    return table;
+}
+constexpr auto reciprocals = make_reciprocals();
+
+// Counters of one scale: 128 buckets; of two scales together: 32 by 32 coarse ones.
+constexpr std::size_t buckets = 128;
+constexpr std::size_t coarse = 32;
+
+std::uint32_t coarse_bucket(std::uint32_t fine) { return std::min<std::uint32_t>(fine / 2, coarse - 1); }
+
+std::uint32_t magnitude(std::int32_t value) { return static_cast<std::uint32_t>(std::abs(value)); }
+
+std::int32_t limited(std::int32_t value) { return std::clamp(value, -Neighbourhood::most, Neighbourhood::most); }
+
+/// 0, small or large, positive or negative.
+std::size_t sign_class(std::int32_t value) {
+    if (value == 0) return 0;
+    return value > 0 ? (value > 2 ? 2 : 1) : (value < -2 ? 4 : 3);
+}
+
+}  // namespace
+
+std::uint32_t averaged(std::uint32_t value, std::uint32_t target, Index over) {
+    const std::int64_t difference = static_cast<std::int64_t>(target) - static_cast<std::int64_t>(value);
+    return static_cast<std::uint32_t>(value + (difference * reciprocals[static_cast<std::size_t>(over)] >> 16));
+}
+
+int log_odds(std::uint32_t p) { return odds_table[p >> 4]; }
+
+std::uint32_t odds_probability(int x) { return std::clamp<std::uint32_t>(probability_of(x), 2, 65534); }
+
+void Counter::update(bool bit) {
+    const std::int32_t target = bit ? 65535 : 0;
+    const std::int32_t moved = p + (target - p) * (rates[seen] >> 1) / 32768;
+    p = static_cast<std::uint16_t>(std::clamp(moved, 32, 65503));
+    if (seen < most_seen) ++seen;
+}
+
+IntegerModel::IntegerModel()
+    : table_((5 * buckets + coarse * coarse) * nodes), lengths_(sets, 19661), signs_(1, 26000) {}
+
+void IntegerModel::choose_scales(const Neighbourhood& near) {
+    const std::uint32_t left = 2 * magnitude(near.left[0]) + magnitude(near.left[1]);
+    const std::uint32_t above = 2 * magnitude(near.above[0]) + magnitude(near.above[1]);
+    const std::uint32_t plane = magnitude(near.plane[0]) + 2 * magnitude(near.plane[1]) + magnitude(near.plane[2]);
+    const std::uint32_t row = bucket(near.row / 4);
+    const std::uint32_t column = bucket(near.column / 4);
+    const auto blend = static_cast<std::uint32_t>(
+        (3ULL * near.row + 2ULL * near.column + 2ULL * near.row_near + near.column_near) / 16);
+    const std::array<std::uint32_t, 5> single = {row, column, bucket(2 * (left + above)), bucket(blend),
+                                                 near.has_plane ? bucket(2 * (left + plane)) : bucket(4 * left)};
+    for (std::size_t k = 0; k < single.size(); ++k) scales_[k] = table_.data() + (k * buckets + single[k]) * nodes;
+    scales_[5] =
+        table_.data() + (single.size() * buckets + coarse_bucket(row) * coarse + coarse_bucket(column)) * nodes;
+}
+
+std::array<Counter*, 3> IntegerModel::choose_signs(const Neighbourhood& near) {
+    // A smooth surface goes on as a plane, a smooth line as a line.
+    const std::int32_t predicted =
+        near.has_plane ? near.left[0] + near.plane[1] - near.plane[2] : 2 * near.left[0] - near.left[1];
+    const std::size_t steepness = std::min<std::size_t>(bucket(magnitude(predicted)), 19);
+    Counter* const counters = sign_counters_.data();
+    return {counters + 5 * sign_class(near.left[0]) + sign_class(near.left[1]),
+            counters + 25 + 5 * sign_class(near.plane[1]) + sign_class(predicted),
+            counters + 50 + (predicted < 0 ? 20 : 0) + steepness};
+}
+
+Neighbourhoods::Neighbourhoods(Index cols, Index inner)
+    : inner_(inner < cols ? inner : 0), columns_(static_cast<std::size_t>(cols)) {}
+
+Neighbourhood Neighbourhoods::at(MatrixView<const std::int32_t> q, Index i, Index j) const {
+    const Column& column = columns_[static_cast<std::size_t>(j)];
+    Neighbourhood near;
+    near.row = row_;
+    near.row_near = row_near_;
+    near.column = column.average;
+    near.column_near = column.near;
+    const std::int32_t* row = q.row(i);
+    if (j > 0) near.left[0] = limited(row[j - 1]);
+    if (j > 1) near.left[1] = limited(row[j - 2]);
+    if (i > 0) near.above[0] = limited(q(i - 1, j));
+    if (i > 1) near.above[1] = limited(q(i - 2, j));
+    near.has_plane = inner_ > 0;
+    if (inner_ > 0) {
+        if (inner_ > 1 && j + 1 >= inner_) near.plane[0] = limited(row[j + 1 - inner_]);
+        if (j >= inner_) near.plane[1] = limited(row[j - inner_]);
+        if (j > inner_) near.plane[2] = limited(row[j - inner_ - 1]);
+    }
+    return near;
+}
+
+void Neighbourhoods::add(std::int32_t value, Index i, Index j) {
+    const std::uint32_t size = scaled_magnitude(value);
+    const auto cols = static_cast<Index>(columns_.size());
+    row_ = averaged(row_, size, i == 0 ? average_over(j + 1, 32) : 32);
+    row_near_ = averaged(row_near_, size, 4);
+    Column& column = columns_[static_cast<std::size_t>(j)];
+    column.average = averaged(column.average, size, average_over(i, 6));
+    column.near = averaged(column.near, size, average_over(i, 2));
+    row_sum_ += size;
+    if (j + 1 < cols) return;
+    // A row begins with the mean of the one before.
+    row_ = static_cast<std::uint32_t>(row_sum_ / static_cast<std::uint64_t>(cols));
+    row_near_ = 0;
+    row_sum_ = 0;
+}
+
+}  // namespace couplet
