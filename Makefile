@@ -39,7 +39,7 @@ chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table i
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
 	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_federation network
+	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_federation bench_coding network
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
