@@ -165,6 +165,33 @@ TEST(PeerTest, CertifiedTreeKeepsItsBound) {
     }
 }
 
+/// Up a path of three: every node adds itself to what its child says.
+TEST(PeerTest, TotalsAreSumsOverTheWholeSubtree) {
+    Clients data;
+    for (Index k = 0; k < 5; ++k)
+        data.push_back(population_client({2 + k, 4, 5}, 4, 0.7, 0.1, 7, static_cast<std::uint64_t>(k)));
+    const Job job =
+        resolve_job({.network = Network::decentralized, .aggregate = Aggregate::stack, .eps = 0.1, .graph = "path"});
+    const auto plan = plan_for(job, 5);
+    const auto norm2 = [&](std::size_t k) { return squared_norm(std::as_const(data[k]).view().unfold(1)); };
+    Peer leaf(job, plan, 0, data[0].view());
+    const auto first = leaf.start();
+    ASSERT_EQ(first.size(), 1U);
+    const Start own = std::get<Start>(*first.front().body);
+    EXPECT_EQ(own.clients, 1);
+    EXPECT_EQ(own.rows, 2);
+    EXPECT_EQ(own.norm2, norm2(0));
+    Peer inner(job, plan, 1, data[1].view());
+    EXPECT_TRUE(inner.start().empty());
+    const auto second = inner.receive(0, first.front());
+    ASSERT_EQ(second.size(), 1U);
+    const Start sum = std::get<Start>(*second.front().body);
+    EXPECT_EQ(sum.clients, 2);
+    EXPECT_EQ(sum.rows, 5);
+    EXPECT_EQ(sum.norm2, norm2(1) + norm2(0));
+    EXPECT_EQ(second.front().to, 2);
+}
+
 TEST(PeerTest, OneNodeIsAFederation) {
     const auto data = population(1, {10, 6, 7}, 4, 0.7, 0.01, 4);
     for (const auto aggregate : {Aggregate::subspace, Aggregate::stack}) {

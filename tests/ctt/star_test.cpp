@@ -1,9 +1,11 @@
 #include "couplet/ctt/star.hpp"
 
+#include <functional>
 #include <limits>
 
 #include "couplet/core/error.hpp"
 #include "federations.hpp"
+#include "release_gate.hpp"
 
 namespace couplet {
 namespace {
@@ -228,6 +230,63 @@ TEST_F(StarRefusals, SumsOfAnotherPassOrSize) {
     StarClient client(job, data_[0].view());
     SumRequest wrong{0, SubspaceIteration::Want::sketch, Matrix<double>::zeros(29, 4)};
     EXPECT_THROW(client.receive(ToClient(std::move(wrong))), InputError);
+}
+
+/// What a refusal says: a type alone would not tell which check was met, and a lost check could pass by accident.
+std::string refusal_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+/// What a client sends is measured against its own greeting, on both sides and figure by figure.
+TEST_F(StarRefusals, AnUploadIsThatOfItsGreeting) {
+    const Job job = resolve_job({.rank = 3});
+    const auto refused = [&](const std::function<void(Upload&)>& change) {
+        StarCoordinator coordinator(job, 3);
+        greet(coordinator, job);
+        coordinator.next();
+        auto upload = compress_client(data_[0].view(), {0.1, 0.1, 3});
+        change(upload);
+        return refusal_of([&] { coordinator.receive(0, std::move(upload)); });
+    };
+    const double norm2 = squared_norm(std::as_const(data_[0]).view().unfold(1));
+    EXPECT_EQ(refused([](Upload&) {}), "");
+    EXPECT_EQ(refused([](Upload& u) { u.rows = 6; }), "client 1: 6 patients; expected 7 as it said");
+    EXPECT_EQ(refused([](Upload& u) { u.rows = 8; }), "client 1: 8 patients; expected 7 as it said");
+    const std::string expected =
+        "client 1: a squared norm that its data cannot have; expected one from 0 to that of its greeting";
+    for (const double squares : {-1.0, std::nan(""), norm2 * (1 + 1e-5)}) {
+        EXPECT_EQ(refused([&](Upload& u) { u.norm2 = squares; }), expected) << squares;
+        EXPECT_EQ(refused([&](Upload& u) { u.svd_tail2 = squares; }), expected) << squares;
+        EXPECT_EQ(refused([&](Upload& u) { u.tt_tail2 = squares; }), expected) << squares;
+    }
+    for (const double squares : {0.0, norm2, norm2 * (1 + 1e-9)}) {  // rounding is nobody's fault
+        EXPECT_EQ(refused([&](Upload& u) { u.norm2 = u.svd_tail2 = u.tt_tail2 = squares; }), "") << squares;
+    }
+}
+
+TEST_F(StarRefusals, ASumIsThatOfItsGreeting) {
+    const Job job = resolve_job({.aggregate = Aggregate::subspace, .rank = 1, .sketch = Sketch::gram});
+    const double norm2 = squared_norm(std::as_const(data_[0]).view().unfold(1));
+    const auto refused = [&](double value) {
+        StarCoordinator coordinator(job, 3);
+        greet(coordinator, job);
+        coordinator.next();
+        coordinator.next();
+        auto sum = sketch_sum(data_[0].view(), {}).get();
+        sum[sum.size() / 2] = value;
+        return refusal_of([&] { coordinator.receive(0, SumReply{0, ReleaseGate::release(std::move(sum))}); });
+    };
+    const std::string expected =
+        "client 1: a sum that its data cannot have; expected numbers up to the squared norm of its greeting";
+    for (const double value : {norm2, -norm2, 0.0}) EXPECT_EQ(refused(value), "") << value;
+    for (const double value : {norm2 * (1 + 1e-5), -norm2 * (1 + 1e-5), -1e100, std::nan("")}) {
+        EXPECT_EQ(refused(value), expected) << value;
+    }
 }
 
 TEST_F(StarRefusals, ClientsRefuseWhatCannotCome) {

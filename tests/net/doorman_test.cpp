@@ -28,5 +28,40 @@ TEST_F(DoormanTest, LimitsHowOftenSomebodyCalls) {
     EXPECT_NO_THROW(doorman.limit_rate("a", start + 1s)) << "and gets it back";
 }
 
+TEST_F(DoormanTest, ALongSilenceBuysNoMoreThanOneBurst) {
+    Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
+    const Doorman::Clock::time_point start;
+    const auto calls = [&](Doorman::Clock::time_point when) {
+        int count = 0;
+        while (complaint([&] { doorman.limit_rate("a", when); }).empty() && count < 100'000) ++count;
+        return count;
+    };
+    EXPECT_EQ(calls(start), 100);
+    EXPECT_EQ(calls(start), 0) << "the same moment gives nothing back";
+    EXPECT_EQ(calls(start + 1s), 20);
+    EXPECT_EQ(calls(start + 1500ms), 10);
+    EXPECT_EQ(calls(start + 24h), 100) << "not what a day would give";
+    EXPECT_EQ(complaint([&] { doorman.limit_rate("a", start + 24h); }),
+              "a: more calls than anybody needs; expected at most 20 a second for long. Wait a little.");
+}
+
+TEST_F(DoormanTest, SaysWhyNobodyIsLetIn) {
+    const Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
+    const auto refused = [&](const CertificateInfo& caller, Role role) {
+        return complaint([&] { doorman.let_in(caller, role); });
+    };
+    const CertificateInfo caller{{"fed1", Role::client, "a"}, "AB", 0, 0};
+    EXPECT_EQ(refused(caller, Role::peer),
+              "client a: a certificate for the role client; expected one for the role peer");
+    EXPECT_EQ(refused({{"fed2", Role::client, "a"}, "AB", 0, 0}, Role::client),
+              "client a: a certificate of another federation; expected one of this federation");
+    write_text(path("revoked.txt"), "CD a\n");
+    EXPECT_EQ(refused(caller, Role::client), "") << "another serial number of the same name";
+    write_text(path("revoked.txt"), "CD a\nAB a\n");
+    EXPECT_EQ(
+        refused(caller, Role::client),
+        "client a: a certificate that was revoked; expected a valid one. Run: couplet provision --rotate a -o KITS");
+}
+
 }  // namespace
 }  // namespace couplet::net

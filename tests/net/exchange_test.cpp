@@ -64,7 +64,18 @@ TEST_F(ExchangeTest, ABrokenStreamIsADisconnection) {
     loop.broken = true;
     EXPECT_THROW(send_message(loop, some_features()), Disconnected);
     loop.frames.assign(1, v1::Frame());
-    EXPECT_THROW(receive_message(loop, "x", {}), InputError);
+    EXPECT_EQ(complaint([&] { receive_message(loop, "x", {}); }), "x: an empty frame; expected a part of a message");
+}
+
+TEST_F(ExchangeTest, CountsEveryFrame) {
+    Loop loop;
+    const double sent = send_message(loop, some_features());
+    double bytes = 0;
+    for (const v1::Frame& frame : loop.frames) bytes += static_cast<double>(frame.ByteSizeLong());
+    ASSERT_GE(loop.frames.size(), 3U);
+    EXPECT_EQ(sent, bytes);
+    EXPECT_EQ(receive_to_file(loop, "client a", {}, [&](const wire::Head&) { return std::optional(path("x")); }),
+              bytes);
 }
 
 }  // namespace

@@ -46,6 +46,46 @@ TEST_F(HttpServerTest, RefusesEverythingElse) {
     EXPECT_NE(ask("GET / HTTP/1.1\r\nX: " + std::string(20000, 'x')).find("400"), std::string::npos);
 }
 
+TEST_F(HttpServerTest, TheHostIsThisMachineUnderEitherName) {
+    const auto status = [&](const std::string& header) {
+        const std::string reply = ask("GET / HTTP/1.1\r\n" + header + "\r\n\r\n");
+        return reply.substr(9, 3);
+    };
+    for (const char* good : {"Host: localhost", "Host:localhost", "host: 127.0.0.1", "Host:   127.0.0.1:8080",
+                             "Accept: x\r\nHost: localhost:1", "X: y", "Hos: evil"}) {
+        EXPECT_EQ(status(good), "200") << good;
+    }
+    for (const char* bad : {"Host: 127.0.0.11", "Host: localhost.evil", "host: evil",
+                            "Host:", "Accept: x\r\nhost:evil:80", "Host: evil\r\nHost: localhost"}) {
+        EXPECT_EQ(status(bad), "403") << bad;
+    }
+}
+
+TEST_F(HttpServerTest, SaysWhatItExpectsAndHowItMayBeShown) {
+    const std::string bad = ask("POST / HTTP/1.1\r\n\r\n");
+    EXPECT_EQ(bad.find("HTTP/1.0 405 Method Not Allowed\r\n"), 0U) << bad;
+    EXPECT_TRUE(bad.ends_with("\r\n\r\nonly GET is answered\n"));
+    const std::string foreign = ask("GET / HTTP/1.1\r\nHost: evil\r\n\r\n");
+    EXPECT_EQ(foreign.find("HTTP/1.0 403 Forbidden\r\n"), 0U) << foreign;
+    EXPECT_TRUE(foreign.ends_with("only requests to this machine are answered\n"));
+    const std::string large = ask("GET / HTTP/1.1\r\nX: " + std::string(8300, 'x'));
+    EXPECT_EQ(large.find("HTTP/1.0 400 Bad Request\r\n"), 0U) << large;
+    EXPECT_TRUE(large.ends_with("a short GET request is expected\n"));
+    const std::string fits = ask("GET / HTTP/1.1\r\nX: " + std::string(8100, 'x') + "\r\n\r\n");
+    EXPECT_EQ(fits.find("HTTP/1.0 200 OK\r\n"), 0U);
+    for (const char* header : {"Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n",
+                               "X-Content-Type-Options: nosniff\r\n", "Cache-Control: no-store\r\n",
+                               "Connection: close\r\n", "Content-Type: text/plain\r\n"}) {
+        EXPECT_NE(fits.find(header), std::string::npos) << header;
+    }
+}
+
+/// A caller that says nothing more is given up, and the next one is answered.
+TEST_F(HttpServerTest, ASlowCallerDoesNotKeepTheOthers) {
+    EXPECT_EQ(ask("GET / HTTP/1.1\r\n").substr(9, 3), "400");
+    EXPECT_EQ(ask("GET / HTTP/1.0\r\n\r\n").substr(9, 3), "200");
+}
+
 TEST_F(HttpServerTest, TheSamePortTwiceIsAnError) {
     EXPECT_NE(complaint([&] { HttpServer(server_.port(), {}); }).find("http_port"), std::string::npos);
 }

@@ -35,6 +35,71 @@ TEST(JobFileTest, IsReadBackBitForBit) {
     EXPECT_EQ(difference(back.spec, job.spec), "");
 }
 
+TEST(JobFileTest, EveryFieldIsReadBack) {
+    const JobFile job = some_job();
+    const JobFile back = parse_job_file(job_file_text(job), "job.json");
+    EXPECT_EQ(back.roster, job.roster);
+    EXPECT_EQ(back.phase, Phase::delivering);
+    EXPECT_EQ(back.attempt, 2U);
+    EXPECT_EQ(back.members, job.members);
+    EXPECT_EQ(back.late, job.late);
+    EXPECT_EQ(back.late_results, job.late_results);
+    EXPECT_EQ(back.personal_ranks, job.personal_ranks);
+    EXPECT_EQ(back.result, 2U);
+    EXPECT_EQ(back.state, 3U);
+    EXPECT_EQ(back.rounds, 2);
+    EXPECT_EQ(back.resumed_clients, 1);
+    EXPECT_EQ(back.traffic.numbers_up, 100);
+    EXPECT_EQ(back.traffic.numbers_down, 200);
+    EXPECT_EQ(back.traffic.bytes_up, 1e15);
+    EXPECT_EQ(back.traffic.bytes_down, 3);
+    ASSERT_EQ(back.reports.size(), 1U);
+    const wire::Report& report = back.reports.at(2);
+    EXPECT_EQ(report.rank, 5);
+    EXPECT_EQ(report.error2, 0.1);
+    EXPECT_EQ(report.heldout_error2, 0.2);
+    EXPECT_EQ(report.heldout_norm2, 0.4);
+    EXPECT_EQ(report.seconds, 1.5);
+    for (const JobOptions& options :
+         {JobOptions{.aggregate = Aggregate::average, .rank = 3}, JobOptions{.eps = 0.25},
+          JobOptions{.aggregate = Aggregate::subspace, .rank = 4, .sketch = Sketch::random, .passes = 2},
+          JobOptions{.aggregate = Aggregate::subspace, .rank = 4, .sketch = Sketch::gram}}) {
+        JobFile other = some_job();
+        other.spec = {resolve_job(options), {false, 0}};
+        const wire::JobSpec same = parse_job_file(job_file_text(other), "job.json").spec;
+        EXPECT_EQ(same.job.aggregate, other.spec.job.aggregate);
+        EXPECT_EQ(same.job.rank, other.spec.job.rank);
+        EXPECT_EQ(same.job.eps, other.spec.job.eps);
+        EXPECT_EQ(same.job.eps1, other.spec.job.eps1);
+        EXPECT_EQ(same.job.eps2, other.spec.job.eps2);
+        EXPECT_EQ(same.job.refit, other.spec.job.refit);
+        EXPECT_EQ(same.job.sketch, other.spec.job.sketch);
+        EXPECT_EQ(same.job.passes, other.spec.job.passes);
+        EXPECT_EQ(same.job.oversampling, other.spec.job.oversampling);
+        EXPECT_FALSE(same.preparation.scale_clients);
+        EXPECT_EQ(same.preparation.heldout, 0);
+    }
+    for (const Phase phase : {Phase::joining, Phase::running, Phase::delivering, Phase::closed}) {
+        JobFile other = some_job();
+        other.phase = phase;
+        EXPECT_EQ(parse_job_file(job_file_text(other), "job.json").phase, phase);
+    }
+}
+
+TEST(JobFileTest, PlacesAreOnTheRoster) {
+    const auto refused = [](const std::function<void(JobFile&)>& change) {
+        JobFile job = some_job();
+        change(job);
+        return complaint([&] { parse_job_file(job_file_text(job), "job.json"); });
+    };
+    const std::string expected = "; expected one on the roster. Remove the folder it is in to begin a new job.";
+    EXPECT_EQ(refused([](JobFile& job) { job.members = {0, 3}; }), "job.json: place 3" + expected);
+    EXPECT_EQ(refused([](JobFile& job) { job.members = {-1}; }), "job.json: place -1" + expected);
+    EXPECT_EQ(refused([](JobFile& job) { job.late = {3}; }), "job.json: place 3" + expected);
+    EXPECT_EQ(refused([](JobFile& job) { job.reports[3] = {}; }), "job.json: place 3" + expected);
+    EXPECT_EQ(refused([](JobFile& job) { job.members = {0, 1, 2}; }), "");
+}
+
 TEST(JobFileTest, KnowsWhoLacksTheResult) {
     JobFile job = some_job();
     job.roster.push_back("d");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
 
@@ -49,12 +51,46 @@ TEST(LinkLedgerTest, ClaimsOfWhatWasNeverSentAreRefused) {
     LinkLedger ledger(1);
     ledger.begin({7, "", "", 0, 0});
     ledger.post(numbered(0));
-    EXPECT_THROW(ledger.acknowledge(1), InputError) << "posted, but not sent";
+    const auto refused = [](const std::function<void()>& claim) {
+        try {
+            claim();
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(refused([&] { ledger.acknowledge(1); }),
+              "peer: 1 messages that it says have arrived; expected at most the 0 that were sent");
+    EXPECT_EQ(refused([&] {
+                  ledger.begin({7, "", "", 1, 2});
+              }),
+              "peer: 2 messages that it says have arrived; expected at most the 1 that were sent");
     ledger.next();
     EXPECT_THROW(ledger.acknowledge(2), InputError);
     EXPECT_THROW(ledger.begin({7, "", "", 1, 9}), InputError);
     ledger.acknowledge(1);
     EXPECT_THROW(ledger.begin({7, "", "", 1, 0}), InputError) << "what it had confirmed";
+}
+
+/// One that knows another process of this end has nothing of this one, whatever it counts.
+TEST(LinkLedgerTest, WhatAnotherProcessHasSentDoesNotCount) {
+    LinkLedger ledger(1);
+    ledger.begin({7, "", "", 0, 0});
+    ledger.post(numbered(0));
+    ledger.post(numbered(1));
+    ledger.next();
+    EXPECT_FALSE(ledger.begin({7, "", "", 9, 2}));
+    EXPECT_EQ(ledger.next()->route.step, 0U) << "sent again from the first";
+    ledger.acknowledge(1);
+    ledger.acknowledge(1);
+    EXPECT_EQ(ledger.next()->route.step, 1U) << "told twice, counted once";
+    ledger.arrived();
+    const Greeting own = ledger.greeting("job", "v");
+    EXPECT_EQ(own.incarnation, 1U);
+    EXPECT_EQ(own.job, "job");
+    EXPECT_EQ(own.version, "v");
+    EXPECT_EQ(own.answers, 7U);
+    EXPECT_EQ(own.received, 1U);
 }
 
 TEST(LinkLedgerTest, KnowsWhetherABulletinWaits) {

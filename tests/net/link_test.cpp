@@ -179,6 +179,73 @@ TEST(LinkTest, AnotherJobIsRefusedWithTheDifference) {
     EXPECT_TRUE(a.connections.empty() && b.connections.empty());
 }
 
+/// What `said` makes a link answer: the first message of a connection that the link has opened.
+std::string answer_to(const wire::Message& said) {
+    Side a(1, "job");
+    Pipe in;
+    Pipe out;
+    End far(out, in);
+    send_message(far, said);
+    End near(in, out);
+    try {
+        a.link.speak(
+            near, true,
+            [&] {
+                in.close();
+                out.close();
+            },
+            [] {});
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return a.refusal;
+}
+
+TEST(LinkTest, OnlyAGreetingOfThisJobOpensALink) {
+    const auto greeting = [](wire::Incarnation process, const std::string& job) {
+        return wire::Message{{wire::protocol_version, {}, 0, 0}, wire::Greeting{process, job, "1", 0, 0}};
+    };
+    EXPECT_EQ(answer_to(greeting(1, "job")),
+              "peer other: this very process; expected another one. Check the addresses in kit.toml.");
+    EXPECT_EQ(answer_to({{wire::protocol_version, {}, 0, 0}, wire::Beat{0}}), "peer other: beat; expected a greeting");
+    EXPECT_EQ(answer_to({{wire::protocol_version, {}, 0, 0}, wire::Refusal{"a revoked certificate"}}),
+              "peer other: refused: a revoked certificate; expected to be let in");
+    EXPECT_EQ(
+        answer_to(greeting(2, "rank 3, seed 0")),
+        "peer other: another job: rank 3, seed 0; expected job. Start all peers with the same flags, seed and kits.");
+}
+
+/// After the greetings: what no honest neighbour sends ends the connection and says why.
+TEST(LinkTest, MessagesThatDoNotBelongHereEndTheConnection) {
+    const auto refused = [](const wire::Message& said) {
+        Side a(1, "job");
+        Pipe in;
+        Pipe out;
+        End far(out, in);
+        send_message(far, {{wire::protocol_version, {}, 0, 0}, wire::Greeting{2, "job", "1", 0, 0}});
+        send_message(far, said);
+        End near(in, out);
+        EXPECT_TRUE(a.link.speak(
+            near, true,
+            [&] {
+                in.close();
+                out.close();
+            },
+            [] {}));
+        EXPECT_EQ(a.count(), 0U);
+        EXPECT_FALSE(a.link.view().connected);
+        return a.refusal;
+    };
+    wire::JobId other{};
+    other.fill(9);
+    EXPECT_EQ(refused({{wire::protocol_version, other, 1, 0}, wire::PeerBasis{Matrix<double>::identity(2)}}),
+              "peer other: basis that does not belong here; expected a message of this job");
+    EXPECT_EQ(refused({{wire::protocol_version, {}, 1, 0}, wire::Greeting{2, "job", "1", 0, 0}}),
+              "peer other: greeting of a peer that does not belong here; expected a message of this job");
+    EXPECT_EQ(refused({{wire::protocol_version, {}, 1, 0}, wire::Beat{5}}),
+              "peer: 5 messages that it says have arrived; expected at most the 0 that were sent");
+}
+
 TEST(LinkTest, ARestartedProcessGetsNothingOfTheOneBefore) {
     Side a(1, "job");
     {

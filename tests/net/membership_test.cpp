@@ -469,6 +469,388 @@ TEST(MembershipTest, RecordsOfAnotherNetworkAreRefused) {
     EXPECT_THROW(machine.member(1), RunError);
 }
 
+/// One machine of a complete network of five, peer 1 unless told otherwise, and what it hears from scripted others.
+class Scripted {
+  public:
+    explicit Scripted(Index self = 0, const Graph& graph = complete_graph(5))
+        : self_(self),
+          machine({.graph = graph,
+                   .self = self,
+                   .incarnation = process_of(self),
+                   .features = {3},
+                   .rows = 1,
+                   .link_deadline = link_deadline,
+                   .gather = gather,
+                   .deadline = deadline},
+                  Time{0}) {
+        for (Index k = 0; k < graph.nodes(); ++k) {
+            PeerRecord record{.peer = k, .incarnation = process_of(k), .version = 1, .features = {3}, .rows = 1};
+            record.hears.assign(static_cast<std::size_t>(graph.nodes()), 0);
+            for (const Index j : graph.neighbours(k)) record.hears[static_cast<std::size_t>(j)] = process_of(j);
+            records_.push_back(std::move(record));
+        }
+    }
+    static Incarnation process_of(Index k) { return static_cast<Incarnation>(11 + k); }
+    PeerRecord& record(Index k) { return records_[static_cast<std::size_t>(k)]; }
+    /// Both ways: this peer hears k, and k's record says what k hears.
+    void meet(Index k, Time now = Time{1}) {
+        machine.heard(k, process_of(k), now);
+        tell(k, now);
+    }
+    void tell(Index k, Time now = Time{1}) {
+        machine.receive({record(k)}, now);
+        ++record(k).version;
+    }
+    void tell(Index k, const std::function<void(PeerRecord&)>& change, Time now = Time{1}) {
+        change(record(k));
+        tell(k, now);
+    }
+    void meet_all(Time now = Time{1}) {
+        for (Index k = 0; k < static_cast<Index>(records_.size()); ++k) {
+            if (k != self_) meet(k, now);
+        }
+    }
+    PeerRecord own() {
+        machine.reset(self_ == 0 ? 1 : 0);
+        return machine.news(self_ == 0 ? 1 : 0, 100).back();
+    }
+    /// Everybody has promised and begun the first epoch.
+    wire::Epoch begin_first() {
+        meet_all();
+        const wire::Epoch first = own().proposal;
+        for (Index k = 1; k < 5; ++k)
+            tell(
+                k, [&](PeerRecord& r) { r.promised = first.number; }, Time{2});
+        for (Index k = 1; k < 5; ++k)
+            tell(
+                k, [&](PeerRecord& r) { r.committed = first; }, Time{2});
+        return first;
+    }
+
+  private:
+    Index self_;
+    std::vector<PeerRecord> records_;
+
+  public:
+    Membership machine;
+};
+
+const wire::Epoch none{};
+
+TEST(MembershipTest, ALinkCountsWhenBothEndsHearEachOther) {
+    Scripted deaf;  // peer 2 does not hear this peer
+    deaf.record(1).hears[0] = 0;
+    deaf.meet(1);
+    EXPECT_EQ(deaf.machine.reachable(), (std::vector<Index>{0}));
+    Scripted unheard;  // this peer does not hear peer 2
+    unheard.tell(1);
+    EXPECT_EQ(unheard.machine.reachable(), (std::vector<Index>{0}));
+    Scripted stale;  // peer 2 hears a process of this peer that is gone
+    stale.record(1).hears[0] = 99;
+    stale.meet(1);
+    EXPECT_EQ(stale.machine.reachable(), (std::vector<Index>{0}));
+    Scripted both;
+    both.meet(1);
+    EXPECT_EQ(both.machine.reachable(), (std::vector<Index>{0, 1}));
+    // Among others: peer 2 says that it hears peer 3, who does not hear peer 2.
+    Scripted far(0, path_graph(4));
+    far.record(2).hears[1] = 0;
+    far.meet(1);
+    far.tell(2);
+    EXPECT_EQ(far.machine.reachable(), (std::vector<Index>{0, 1}));
+    far.tell(2, [](PeerRecord& r) { r.hears[1] = Scripted::process_of(1); });
+    EXPECT_EQ(far.machine.reachable(), (std::vector<Index>{0, 1, 2}));
+}
+
+/// A link that carries one way only is none of the epoch's, though both its ends are members.
+TEST(MembershipTest, AnEpochHasOnlyTheLinksThatCarryBothWays) {
+    for (const bool forth : {false, true}) {
+        for (const bool back : {false, true}) {
+            Scripted one;
+            if (!forth) one.record(1).hears[2] = 0;
+            if (!back) one.record(2).hears[1] = 0;
+            one.meet_all();
+            one.meet_all(gather);
+            one.machine.tick(gather + link_deadline / 2);
+            const wire::Epoch proposed = one.own().proposal;
+            ASSERT_GT(proposed.number, 0U);
+            const auto edges = complete_graph(5).edges();
+            for (std::size_t i = 0; i < edges.size(); ++i) {
+                EXPECT_EQ(proposed.links[i], edges[i] != (Edge{1, 2}) || (forth && back)) << i << forth << back;
+            }
+            for (std::size_t i = edges.size(); i < proposed.links.size(); ++i) EXPECT_FALSE(proposed.links[i]);
+            EXPECT_EQ(proposed.links.size(), 16U) << "whole bytes";
+        }
+    }
+}
+
+TEST(MembershipTest, OnlyNeighboursWithAProcessAreHeard) {
+    Scripted end(0, path_graph(3));
+    end.machine.heard(2, 13, Time{1});
+    EXPECT_EQ(end.own().hears, (std::vector<Incarnation>{0, 0, 0})) << "no neighbour";
+    end.machine.heard(1, 0, Time{1});
+    EXPECT_EQ(end.own().hears, (std::vector<Incarnation>{0, 0, 0})) << "no process";
+    end.machine.heard(1, 12, Time{1});
+    EXPECT_EQ(end.own().hears, (std::vector<Incarnation>{0, 12, 0}));
+    EXPECT_EQ(end.own().version, 2U) << "others are told of the change";
+    end.machine.heard(1, 12, Time{2});
+    EXPECT_EQ(end.own().version, 2U) << "and not of what has not changed";
+}
+
+TEST(MembershipTest, SilenceOfTheDeadlineIsStillHeard) {
+    Scripted one(0, path_graph(2));
+    one.machine.heard(1, 12, Time{5});
+    one.machine.tick(Time{5} + link_deadline);
+    EXPECT_EQ(one.own().hears[1], 12U);
+    one.machine.tick(Time{6} + link_deadline);
+    EXPECT_EQ(one.own().hears[1], 0U);
+}
+
+TEST(MembershipTest, EachFieldOfARecordIsChecked) {
+    const auto refused = [](const std::function<void(PeerRecord&)>& change) {
+        Scripted one;
+        one.record(1).proposal = {7, {11, 12, 13, 14, 15}, std::vector<bool>(16)};
+        one.record(1).committed = one.record(1).proposal;
+        change(one.record(1));
+        try {
+            one.tell(1);
+        } catch (const InputError& error) {
+            EXPECT_FALSE(one.machine.ever_seen(1)) << "nothing of it is kept";
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(refused([](PeerRecord&) {}), "");
+    const std::string expected = "bulletin: a record of another network; expected 5 provisioned peers";
+    EXPECT_EQ(refused([](PeerRecord& r) { r.peer = -1; }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.peer = 5; }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.incarnation = 0; }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.hears.pop_back(); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.hears.push_back(0); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.proposal.members.pop_back(); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.proposal.links.resize(8); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.proposal.links.resize(24); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.committed.members.push_back(0); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.committed.links.clear(); }), expected);
+    EXPECT_EQ(refused([](PeerRecord& r) { r.proposal = r.committed = none; }), "") << "no epoch has no members";
+}
+
+TEST(MembershipTest, ARecordGivesWayToANewerOneOnly) {
+    Scripted one(0, path_graph(2));
+    one.meet(1);
+    one.record(1).version = 5;
+    one.tell(1, [](PeerRecord& r) { r.rows = 7; });
+    one.record(1).version = 5;
+    one.tell(1, [](PeerRecord& r) { r.rows = 8; });
+    one.record(1).version = 4;
+    one.tell(1, [](PeerRecord& r) { r.rows = 9; });
+    ASSERT_GT(one.own().proposal.number, 0U);
+    one.record(1).version = 6;
+    one.tell(1, [&](PeerRecord& r) {
+        r.rows = 7;
+        r.promised = one.own().proposal.number;
+    });
+    EXPECT_EQ(one.machine.member(1).rows, 7);
+    // Nobody tells a peer about itself.
+    one.machine.receive({{.peer = 0, .incarnation = 99, .version = 9, .features = {3}, .rows = 1, .hears = {0, 0}}},
+                        Time{2});
+    EXPECT_EQ(one.machine.member(0).incarnation, Scripted::process_of(0));
+}
+
+TEST(MembershipTest, ANumberIsAboveAllThatWasEverHeardOf) {
+    const auto proposed_after = [](const std::function<void(PeerRecord&)>& change) {
+        Scripted one;
+        change(one.record(4));
+        one.meet_all();
+        return one.own().proposal.number;
+    };
+    const std::uint64_t high = std::uint64_t{77} << 20;
+    const wire::Epoch other{high, {0, 12, 13, 14, 15}, std::vector<bool>(16)};
+    EXPECT_EQ(proposed_after([](PeerRecord&) {}), (std::uint64_t{1} << 20) + 11);
+    EXPECT_EQ(proposed_after([&](PeerRecord& r) { r.promised = high; }), (std::uint64_t{78} << 20) + 11);
+    EXPECT_EQ(proposed_after([&](PeerRecord& r) { r.proposal = other; }), (std::uint64_t{78} << 20) + 11);
+}
+
+TEST(MembershipTest, OnlyAnEpochWithThisProcessIsPromised) {
+    Scripted one(1);
+    one.meet_all();
+    const auto promised_after = [&](std::uint64_t number, std::vector<Incarnation> members) {
+        one.tell(0, [&](PeerRecord& r) { r.proposal = {number, std::move(members), std::vector<bool>(16)}; });
+        return one.own().promised;
+    };
+    EXPECT_EQ(promised_after(100, {11, 0, 13, 14, 15}), 0U) << "without this peer";
+    EXPECT_EQ(promised_after(101, {11, 99, 13, 14, 15}), 0U) << "with another process of it";
+    EXPECT_EQ(promised_after(102, {11, 12, 13, 14, 15}), 102U);
+    EXPECT_EQ(promised_after(90, {11, 12, 13, 14, 15}), 102U) << "never a lower one";
+}
+
+TEST(MembershipTest, OnlyThePromisedEpochIsBegun) {
+    const auto begun = [](const std::function<void(PeerRecord&, wire::Epoch&)>& change) {
+        Scripted one(1);
+        one.meet_all();
+        wire::Epoch epoch{102, {11, 12, 13, 14, 15}, std::vector<bool>(16)};
+        one.tell(0, [&](PeerRecord& r) { r.proposal = epoch; });
+        one.tell(0, [&](PeerRecord& r) {
+            change(r, epoch);
+            r.committed = epoch;
+        });
+        return one.machine.epoch().number;
+    };
+    EXPECT_EQ(begun([](PeerRecord&, wire::Epoch&) {}), 102U);
+    EXPECT_EQ(begun([](PeerRecord&, wire::Epoch& e) { e.number = 101; }), 0U) << "another than was promised";
+    EXPECT_EQ(begun([](PeerRecord&, wire::Epoch& e) { e.number = 103; }), 0U);
+    EXPECT_EQ(begun([](PeerRecord&, wire::Epoch& e) { e.members[1] = 0; }), 0U) << "without this peer";
+}
+
+TEST(MembershipTest, AnEpochBeginsWhenEverybodyHasPromised) {
+    for (Index missing = 1; missing < 5; ++missing) {
+        Scripted one;
+        one.meet_all();
+        const wire::Epoch first = one.own().proposal;
+        for (Index k = 1; k < 5; ++k) {
+            if (k != missing) one.tell(k, [&](PeerRecord& r) { r.promised = first.number; });
+        }
+        EXPECT_EQ(one.machine.epoch().number, 0U) << missing;
+        one.tell(missing, [&](PeerRecord& r) { r.promised = first.number - 1; });
+        EXPECT_EQ(one.machine.epoch().number, 0U) << missing;
+        one.tell(missing, [&](PeerRecord& r) { r.promised = first.number; });
+        EXPECT_EQ(one.machine.epoch(), first) << missing;
+        EXPECT_EQ(one.machine.members(), (std::vector<Index>{0, 1, 2, 3, 4}));
+        EXPECT_EQ(one.machine.links().size(), 10U);
+    }
+}
+
+TEST(MembershipTest, OnlyTheFirstOfAMajorityProposes) {
+    Scripted second(1);
+    second.meet_all();
+    EXPECT_EQ(second.own().proposal.number, 0U) << "peer 1 is there and comes first";
+    Scripted two;
+    two.meet(1);
+    two.meet(1, gather);
+    two.machine.tick(gather + link_deadline);
+    EXPECT_EQ(two.own().proposal.number, 0U) << "two of five";
+    for (const Index missing : {3, 4}) {
+        Scripted three;  // the others are waited for
+        for (Index k = 1; k < missing; ++k) three.meet(k);
+        Time now = link_deadline / 2;
+        for (; now < gather; now += link_deadline / 2) {
+            for (Index k = 1; k < missing; ++k) three.machine.heard(k, Scripted::process_of(k), now);
+            EXPECT_EQ(three.own().proposal.number, 0U) << now.count();
+        }
+        for (Index k = 1; k < missing; ++k) three.machine.heard(k, Scripted::process_of(k), gather);
+        three.machine.tick(gather - Time{1});
+        EXPECT_EQ(three.own().proposal.number, 0U);
+        three.machine.tick(gather);
+        std::vector<Incarnation> expected{11, 12, 13, 14, 0};
+        if (missing == 3) expected[3] = 0;
+        EXPECT_EQ(three.own().proposal.members, expected);
+    }
+}
+
+TEST(MembershipTest, AResultNeedsEverybodyAndAMajorityThatKnows) {
+    Scripted one;
+    const wire::Epoch first = one.begin_first();
+    ASSERT_EQ(one.machine.epoch(), first);
+    const auto stage = [&] { return one.own().stage; };
+    one.machine.finished(first.number + 1, {}, Time{3});
+    EXPECT_EQ(stage(), wire::Stage::working) << "of another epoch";
+    one.machine.finished(first.number, {.rank = 4}, Time{3});
+    EXPECT_EQ(stage(), wire::Stage::finished);
+    EXPECT_EQ(one.own().report->rank, 4);
+    one.machine.finished(first.number, {.rank = 5}, Time{3});
+    EXPECT_EQ(one.own().report->rank, 4) << "told once";
+    const auto reach = [](wire::Stage reached) {
+        return [reached](PeerRecord& r) {
+            r.stage = reached;
+            r.report.emplace();
+        };
+    };
+    for (const Index k : {1, 2, 3}) one.tell(k, reach(wire::Stage::finished), Time{4});
+    EXPECT_EQ(stage(), wire::Stage::finished) << "peer 5 still works";
+    one.tell(
+        4,
+        [&](PeerRecord& r) {
+            reach(wire::Stage::finished)(r);
+            r.committed.number -= 1;
+        },
+        Time{4});
+    EXPECT_EQ(stage(), wire::Stage::finished) << "peer 5 has finished another epoch";
+    one.tell(
+        4, [&](PeerRecord& r) { r.committed = first; }, Time{4});
+    EXPECT_EQ(stage(), wire::Stage::informed);
+    one.tell(1, reach(wire::Stage::informed), Time{5});
+    EXPECT_EQ(stage(), wire::Stage::informed) << "two of five know";
+    EXPECT_FALSE(one.machine.decided());
+    one.tell(2, reach(wire::Stage::informed), Time{5});
+    EXPECT_TRUE(one.machine.decided());
+    EXPECT_FALSE(one.machine.failure());
+}
+
+TEST(MembershipTest, OneThatHasDecidedIsBelieved) {
+    Scripted one;
+    const wire::Epoch first = one.begin_first();
+    const auto decide = [](PeerRecord& r) {
+        r.stage = wire::Stage::decided;
+        r.report.emplace();
+    };
+    one.tell(3, decide, Time{3});
+    EXPECT_FALSE(one.machine.decided()) << "this peer has no result yet";
+    one.machine.finished(first.number, {}, Time{4});
+    EXPECT_TRUE(one.machine.decided());
+    EXPECT_FALSE(one.machine.may_leave()) << "its neighbours do not know";
+    for (const Index k : {1, 2, 4}) {
+        EXPECT_FALSE(one.machine.knows_decision(k));
+        one.tell(k, decide, Time{5});
+        EXPECT_TRUE(one.machine.knows_decision(k));
+    }
+    EXPECT_TRUE(one.machine.may_leave());
+}
+
+/// A peer that has promised a later epoch says nothing more of the one before.
+TEST(MembershipTest, APromiseFreezesTheEpochBefore) {
+    Scripted one(1);
+    one.meet_all();
+    const wire::Epoch first{102, {11, 12, 13, 14, 15}, std::vector<bool>(16)};
+    one.tell(0, [&](PeerRecord& r) { r.proposal = first; });
+    one.tell(0, [&](PeerRecord& r) { r.promised = r.committed.number = 102, r.committed = first; });
+    ASSERT_EQ(one.machine.epoch().number, 102U);
+    one.tell(0, [&](PeerRecord& r) { r.proposal = {200, {11, 12, 13, 0, 0}, std::vector<bool>(16)}; });
+    ASSERT_EQ(one.own().promised, 200U);
+    one.machine.finished(102, {}, Time{3});
+    EXPECT_EQ(one.own().stage, wire::Stage::working);
+}
+
+TEST(MembershipTest, ThoseLeftOutGiveUpAtOnceAndTheOthersAtTheDeadline) {
+    Scripted out(1);
+    out.meet_all();
+    const wire::Epoch others{102, {11, 0, 13, 14, 15}, std::vector<bool>(16)};
+    out.tell(0, [&](PeerRecord& r) { r.promised = 102, r.committed = others; });
+    EXPECT_EQ(out.machine.failure(), Membership::Failure::left_out);
+    EXPECT_EQ(out.machine.others(), others);
+    Scripted alone;
+    alone.machine.tick(deadline - Time{1});
+    EXPECT_FALSE(alone.machine.failure());
+    alone.machine.tick(deadline);
+    EXPECT_EQ(alone.machine.failure(), Membership::Failure::deadline);
+}
+
+TEST(MembershipTest, NewsOfANeighbourIsNotForItself) {
+    Scripted one;
+    one.meet_all();
+    for (Index k = 1; k < 5; ++k) {
+        one.machine.reset(k);
+        EXPECT_TRUE(one.machine.has_news(k));
+        const auto records = one.machine.news(k, 100);
+        EXPECT_EQ(records.size(), 4U);
+        for (const PeerRecord& record : records) EXPECT_NE(record.peer, k);
+        EXPECT_EQ(records.back().peer, 0) << "what was concluded comes after what it was concluded from";
+        EXPECT_FALSE(one.machine.has_news(k));
+    }
+    one.tell(2, [](PeerRecord& r) { r.rows = 2; });
+    ASSERT_EQ(one.machine.news(1, 100).size(), 1U);
+    EXPECT_FALSE(one.machine.has_news(2));
+}
+
 /// A member that knows that all have finished may have decided, or told somebody who did: its epoch is decided instead
 /// of a new one committed, whatever this peer knows itself.
 TEST(MembershipTest, AnInformedMemberIsBelieved) {

@@ -15,14 +15,19 @@ struct Works {
     std::mutex mutex;
     std::vector<std::optional<PeerOutput>> outputs;
     std::vector<std::string> failures;
-    std::vector<std::unique_ptr<PeerWork>> works;
     Index most_payload;
+    bool speaking = false;
+    std::promise<void> all_begin;
+    std::shared_future<void> all_began = all_begin.get_future().share();
+    std::vector<std::unique_ptr<PeerWork>> works;  ///< ends first: its threads use the others
 
     Works(const Clients& data, const JobOptions& options) : outputs(data.size()) {
         const auto sizes = data.front().shape().sizes().subspan(1);
         most_payload = largest_payload_bytes(Shape(std::vector<Index>(sizes.begin(), sizes.end())));
         for (std::size_t k = 0; k < data.size(); ++k) {
             const PeerWork::Hooks hooks{[this, k](std::uint64_t epoch, const PeerMessage& message) {
+                                            // Messages that come before the epoch begins are for their owner to keep.
+                                            all_began.wait();
                                             const wire::Route route{wire::protocol_version, {}, 1, 0};
                                             const wire::Message sent = wire::to_message(route, message);
                                             EXPECT_LE(wire::Encoder(sent).payload_bytes(), most_payload);
@@ -43,8 +48,20 @@ struct Works {
                 std::make_shared<const Tensor<double>>(Tensor<double>::copy(data[k].view())), hooks));
         }
     }
+    ~Works() { let_speak(); }
+    Works(const Works&) = delete;
+    Works& operator=(const Works&) = delete;
+
+    void begin(Index k, std::uint64_t epoch, const Graph& graph) {
+        works[static_cast<std::size_t>(k)]->begin(epoch, graph, k);
+    }
+    /// From here on messages arrive.
+    void let_speak() {
+        if (!std::exchange(speaking, true)) all_begin.set_value();
+    }
     bool finished() {
-        for (int i = 0; i < 2000; ++i) {
+        let_speak();
+        for (int i = 0; i < 24'000; ++i) {  // the machine may be busy
             {
                 const std::lock_guard lock(mutex);
                 if (std::all_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.has_value(); }))
@@ -61,8 +78,8 @@ TEST(PeerWorkTest, ANewEpochForgetsTheOneBefore) {
     const JobOptions job{.network = Network::decentralized, .rank = 3, .graph = "ring"};
     Works works(data, job);
     // The first epoch never gets its fourth member; the second has them all.
-    for (Index k = 0; k < 3; ++k) works.works[static_cast<std::size_t>(k)]->begin(1, ring_graph(4), k);
-    for (Index k = 0; k < 4; ++k) works.works[static_cast<std::size_t>(k)]->begin(2, ring_graph(4), k);
+    for (Index k = 0; k < 3; ++k) works.begin(k, 1, ring_graph(4));
+    for (Index k = 0; k < 4; ++k) works.begin(k, 2, ring_graph(4));
     ASSERT_TRUE(works.finished());
     Clients copies;
     for (const auto& x : data) copies.push_back(Tensor<double>::copy(x.view()));
@@ -87,7 +104,7 @@ TEST(PeerWorkTest, NoMessageIsLargerThanAnyPeerAccepts) {
                 .network = Network::decentralized, .aggregate = aggregate, .rank = 300, .graph = graph};
             Works works(data, job);
             const Graph links = graph == "ring" ? ring_graph(4) : complete_graph(4);
-            for (Index k = 0; k < 4; ++k) works.works[static_cast<std::size_t>(k)]->begin(1, links, k);
+            for (Index k = 0; k < 4; ++k) works.begin(k, 1, links);
             ASSERT_TRUE(works.finished()) << to_string(aggregate);
         }
     }
@@ -124,7 +141,7 @@ TEST(PeerWorkTest, DataThatCannotBeUsedIsTold) {
     Clients data = population(2, {9, 6, 7}, 4, 0.7, 0.05, 4);
     data[0].data()[5] = std::nan("");
     Works works(data, {.network = Network::decentralized, .rank = 3});
-    works.works[0]->begin(1, complete_graph(2), 0);
+    works.begin(0, 1, complete_graph(2));
     for (int i = 0; i < 1000; ++i) {
         {
             const std::lock_guard lock(works.mutex);

@@ -1,5 +1,7 @@
 #include "spool.hpp"
 
+#include <sys/stat.h>
+
 #include "couplet/wire/encoder.hpp"
 #include "net_test_support.hpp"
 
@@ -44,6 +46,26 @@ TEST_F(SpoolTest, ComesBackAsItArrived) {
     EXPECT_EQ(read_text(path("x")), read_text(path("y")));
 }
 
+/// What a client sends is for the coordinator alone, whatever the umask: also while it arrives.
+TEST_F(SpoolTest, NobodyElseCanReadIt) {
+    const auto permissions = [](const std::filesystem::path& file) {
+        return static_cast<unsigned>(std::filesystem::status(file).permissions());
+    };
+    const mode_t before = ::umask(0);
+    const wire::Message sent = message();
+    wire::Encoder encoder(sent);
+    SpoolWriter writer("client a", {});
+    writer.head(encoder.head());
+    writer.open(path("half"));
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_EQ(permissions(entry.path()), 0600U);
+    EXPECT_EQ(files(), 1U);
+    write("x", true);
+    save_message(path("y"), message());
+    ::umask(before);
+    EXPECT_EQ(permissions(path("x")), 0600U);
+    EXPECT_EQ(permissions(path("y")), 0600U);
+}
+
 TEST_F(SpoolTest, AMessageWithoutItsEndLeavesNothing) {
     write("x", false);
     EXPECT_EQ(files(), 0U);
@@ -73,6 +95,14 @@ TEST_F(SpoolTest, DamagedFilesAreNoticed) {
     }
     EXPECT_NE(refused(good.substr(0, good.size() / 2)), "");
     EXPECT_NE(refused(""), "");
+    const std::string nothing = path("x").string() + ": no message of client a; expected what was spooled there";
+    EXPECT_EQ(refused(good.substr(0, 11)), nothing) << "less than the front";
+    EXPECT_EQ(refused(good.substr(0, 12)), nothing) << "a front without a head";
+    std::string endless = good;
+    endless.replace(8, 4, std::string("\xff\xff\xff\xff"));
+    EXPECT_EQ(refused(endless), nothing) << "a head that is longer than the file";
+    EXPECT_EQ(refused("x" + good.substr(1)), nothing);
+    EXPECT_NE(refused(good + "x"), "") << "more than was written";
     EXPECT_EQ(refused(good), "");
 }
 

@@ -32,6 +32,22 @@ TEST(ArrivedCoresTest, AnIdentityIsRecognised) {
     EXPECT_TRUE(is_identity(g));
     g(0, 2) = 1e-6;
     EXPECT_FALSE(is_identity(g));
+    for (const double small : {0.9e-9, -0.9e-9}) {
+        g(0, 2) = small;
+        EXPECT_TRUE(is_identity(g)) << small;
+        g(0, 2) = 0;
+        g(1, 1) = 1 + small;
+        EXPECT_TRUE(is_identity(g)) << small;
+        g(1, 1) = 1;
+    }
+    for (const double large : {1.1e-9, -1.1e-9, -2.0}) {
+        g(0, 2) = large;
+        EXPECT_FALSE(is_identity(g)) << large;
+        g(0, 2) = 0;
+        g(2, 2) = 1 + large;
+        EXPECT_FALSE(is_identity(g)) << large;
+        g(2, 2) = 1;
+    }
     g(0, 2) = std::nan("");
     EXPECT_FALSE(is_identity(g));
 }

@@ -14,8 +14,16 @@ TEST(JobIdTest, IsReadBackFromItsDigits) {
 
 TEST(JobIdTest, RefusesAnythingElse) {
     for (const char* text : {"", "00", "00112233445566778899aabbccddeefg", "00112233445566778899aabbccddeeff0"}) {
-        EXPECT_NE(refusal([&] { parse_job_id(text); }).find("32 hexadecimal digits"), std::string::npos) << text;
+        EXPECT_EQ(refusal([&] { parse_job_id(text); }),
+                  "job: '" + std::string(text) + "'; expected 32 hexadecimal digits");
     }
+    const std::string digits(31, '0');
+    for (const char* outside : {"/", ":", "`", "g", "A", "F"}) {
+        EXPECT_NE(refusal([&] { parse_job_id(outside + digits); }), "") << outside << " first of a pair";
+        EXPECT_NE(refusal([&] { parse_job_id(digits + outside); }), "") << outside << " second of a pair";
+    }
+    EXPECT_EQ(parse_job_id("09af" + std::string(28, '0'))[0], 0x09);
+    EXPECT_EQ(parse_job_id("09af" + std::string(28, '0'))[1], 0xaf);
 }
 
 TEST(KindTest, FollowsTheBody) {
@@ -24,6 +32,10 @@ TEST(KindTest, FollowsTheBody) {
     EXPECT_EQ((Message{{}, some_upload()}).kind(), Kind::upload);
     EXPECT_EQ((Message{{}, some_features()}).kind(), Kind::features);
     EXPECT_EQ(to_string(Kind::upload), "upload");
+    EXPECT_EQ(to_string(Kind::join), "join");
+    EXPECT_EQ(to_string(Kind::sum_request), "request for a sum");
+    EXPECT_EQ(to_string(Kind::bye), "last word");
+    EXPECT_EQ(to_string(Kind::bulletin), "bulletin");
 }
 
 }  // namespace

@@ -53,7 +53,14 @@ TEST(PeerConvertTest, NumbersComeBackBitForBit) {
     const Ledger ledger{2, 18, 4, 0.5, 0.25, 0.125};
     const PeerMerge dense = round_trip(PeerMerge{{FeatureBlock(random_matrix<double>(3, 12, 1), {3, 4}), ledger}});
     ASSERT_TRUE(dense.state.block.is_dense());
+    EXPECT_EQ(dense.state.ledger.clients, 2);
+    EXPECT_EQ(dense.state.ledger.rows, 18);
+    EXPECT_EQ(dense.state.ledger.norm2, 4);
+    EXPECT_EQ(dense.state.ledger.svd_tail2, 0.5);
+    EXPECT_EQ(dense.state.ledger.tt_tail2, 0.25);
     EXPECT_EQ(dense.state.ledger.used2, 0.125);
+    const auto rows = random_matrix<double>(3, 12, 1);
+    for (Index i = 0; i < rows.size(); ++i) ASSERT_EQ(dense.state.block.dense().data()[i], rows.data()[i]);
 }
 
 /// Cores known to be orthonormal are merged without another QR: the receiver must know neither more nor less.
@@ -77,6 +84,86 @@ std::string refused(Message message, F change) {
         parse_head(head.SerializeAsString(), "peer b");
         assemble(head.SerializeAsString(), parts.payload(), "peer b");
     });
+}
+
+/// The last value that is taken and the first that is not, and what is said of it.
+TEST(PeerConvertTest, EveryLimitIsWhereItSays) {
+    const auto bulletin = [] { return Message{route, Bulletin{{some_record()}}}; };
+    const auto record = [](v1::Head& head) { return head.mutable_bulletin()->mutable_records(0); };
+    const std::string no_record =
+        "peer b: a record that cannot be; expected a place, a process, patients, and a report once finished";
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_peer(static_cast<std::uint32_t>(most_peers) - 1); }),
+              "");
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_peer(static_cast<std::uint32_t>(most_peers)); }),
+              no_record);
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_incarnation(0); }), no_record);
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_rows(1); }), "");
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_rows(0); }), no_record);
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->clear_report(); }), no_record);
+    EXPECT_EQ(refused(bulletin(),
+                      [&](auto& h) {
+                          record(h)->clear_report();
+                          record(h)->set_stage(0);
+                      }),
+              "")
+        << "who still works has nothing to report";
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_stage(3); }), "") << "decided, the last stage";
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->set_stage(4); }),
+              "peer b: a stage of 4; expected one that this version knows");
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->mutable_proposal()->clear_members(); }),
+              "peer b: an epoch of nobody; expected its members");
+    EXPECT_EQ(refused(bulletin(), [&](auto& h) { record(h)->mutable_proposal()->set_number(0); }),
+              "peer b: an epoch of nobody; expected its members");
+    const auto links = [&](std::size_t bytes) {
+        return refused(bulletin(),
+                       [&](auto& h) { record(h)->mutable_committed()->set_links(std::string(bytes, 'x')); });
+    };
+    const auto most = static_cast<std::size_t>((most_links + 7) / 8);
+    EXPECT_EQ(links(most), "");
+    EXPECT_EQ(links(most + 1),
+              "peer b: " + std::to_string(most + 1) + " bytes of links; expected at most " + std::to_string(most));
+    const auto hears = [&](Index count) {
+        return refused(bulletin(), [&](auto& h) {
+            record(h)->clear_hears();
+            for (Index i = 0; i < count; ++i) record(h)->add_hears(1);
+        });
+    };
+    EXPECT_EQ(hears(most_peers), "");
+    EXPECT_EQ(hears(most_peers + 1),
+              "peer b: " + std::to_string(most_peers + 1) + " peers; expected at most " + std::to_string(most_peers));
+    const auto report = [&](auto change) {
+        return refused(bulletin(), [&](auto& h) { change(*record(h)->mutable_report()); });
+    };
+    EXPECT_EQ(report([](auto& r) { r.set_numbers(-1); }),
+              "peer b: numbers of -1.000000; expected a number of at least 0");
+    EXPECT_EQ(report([](auto& r) { r.set_bytes(-1); }), "peer b: bytes of -1.000000; expected a number of at least 0");
+    EXPECT_EQ(report([](auto& r) { r.set_error2(-1); }),
+              "peer b: squared error of -1.000000; expected a number of at least 0");
+    EXPECT_EQ(report([](auto& r) { r.set_norm2(-1); }),
+              "peer b: squared norm of -1.000000; expected a number of at least 0");
+    EXPECT_EQ(report([](auto& r) { r.set_seconds(-1); }),
+              "peer b: seconds of -1.000000; expected a number of at least 0");
+    EXPECT_NE(report([](auto& r) { r.set_heldout_error2(-1); }), "");
+    EXPECT_NE(report([](auto& r) { r.set_heldout_norm2(-1); }), "");
+    EXPECT_NE(report([](auto& r) { r.set_links(~0ULL); }), "");
+    EXPECT_NE(report([](auto& r) { r.set_rank(~0ULL); }), "");
+    EXPECT_EQ(refused({route, Greeting{1, "", "", 0, 0}}, [](auto& h) { h.mutable_greeting()->set_incarnation(0); }),
+              "peer b: a greeting of no process; expected a number that is not 0");
+    EXPECT_EQ(refused({route, Greeting{1, "", "two\nlines", 0, 0}}, [](auto&) {}),
+              "peer b: a text with control characters; expected plain text");
+    const auto basis = [](std::uint64_t rows, std::uint64_t cols) {
+        return refused({route, PeerBasis{random_matrix<double>(2, 2, 1)}}, [=](auto& h) {
+            h.mutable_peer_basis()->set_rows(rows);
+            h.mutable_peer_basis()->set_cols(cols);
+        });
+    };
+    EXPECT_EQ(basis(4, 1), "");
+    EXPECT_EQ(basis(0, 1), "peer b: an empty basis; expected at least one number");
+    EXPECT_EQ(basis(1, 0), "peer b: an empty basis; expected at least one number");
+    EXPECT_EQ(basis(3, 1), "peer b: a payload of 32 bytes; expected 24 for its shape");
+    EXPECT_EQ(refused({route, PeerState{0, sketch_sum(random_tensor<double>({4, 1}).view(), {})}},
+                      [](auto& h) { h.mutable_peer_state()->set_count(0); }),
+              "peer b: a state of no numbers; expected at least one");
 }
 
 TEST(PeerConvertTest, WhatCannotBeIsRefused) {

@@ -1,0 +1,278 @@
+"""Plants a fault in a copy of the sources, builds what it touches and asks the tests whether they notice.
+
+Nothing is built twice: the object of the faulty file is linked before the archives of a finished build, so that the linker
+takes it in place of the archive's member. A test program costs one compilation and one link. The checkout is only read.
+"""
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+from faults import Fault, modules
+
+COMPILE_SECONDS = 600
+DURATION_FACTOR = 4  # of the unharmed run: a fault that makes a test this much slower has been noticed
+DURATION_GRACE = 30
+
+
+class Unusable(Exception):
+    """The build or the lists do not allow a judgement; the text says what to do."""
+
+
+@dataclasses.dataclass
+class Outcome:
+    """killed, survived, does not compile, same object, equivalent"""
+    verdict: str
+    by: str = ""
+    seconds: float = 0
+
+
+def layers(root: pathlib.Path) -> dict[str, list[str]]:
+    """Module -> the modules that use it directly, from the table in docs/architecture.md; the command line uses the top."""
+    uses = {}
+    for line in (root / "docs" / "architecture.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 3 and re.fullmatch(r"[a-z]+", cells[0]) and cells[0] != "module":
+            uses[cells[0]] = re.findall(r"[a-z]+", cells[2])
+    above = {module: [other for other in uses if module in uses[other]] for module in uses}
+    for module in ("sim", "net", "experiments"):
+        above[module].append("cli")
+    return {**above, "cli": []}
+
+
+def suites_of(test_file: pathlib.Path) -> list[str]:
+    if not test_file.exists():
+        return []
+    return sorted(set(re.findall(r"^\s*(?:TYPED_)?TEST(?:_[FP])?\((\w+)", test_file.read_text(), re.M)))
+
+
+def pattern(suites: list[str]) -> str:
+    """As GoogleTest names them: plain, typed (Suite/0) and parameterised (Values/Suite)."""
+    return ":".join(f"{suite}.*:{suite}/*:*/{suite}.*:*/{suite}/*" for suite in suites)
+
+
+def kill_group(process: subprocess.Popen) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+class Ground:
+    """A finished build and a copy of src to plant faults in."""
+
+    def __init__(self, root: pathlib.Path, build: pathlib.Path, work: pathlib.Path, snapshot: bool = True):
+        self.root, self.release, self.work = root, build, work
+        if not (build / "bin" / "core_tests").exists():
+            raise Unusable(f"{build}: no test programs; build them first: cmake --build --preset release")
+        shutil.rmtree(work, ignore_errors=True)
+        self.bin, self.tree, self.scratch = work / "bin", work / "tree", work / "tmp"
+        for folder in (self.bin, self.scratch):
+            folder.mkdir(parents=True)
+        shutil.copytree(root / "src", self.tree / "src")
+        self.base = build
+        if snapshot:  # a link each: a later build makes new files and leaves these as they are
+            self.base = work / "base"
+            subprocess.run(["cp", "-al", build, self.base], check=True)
+        self.commands = {entry["file"]: entry["command"]
+                         for entry in json.loads((self.base / "compile_commands.json").read_text())}
+        self.links: dict[str, list[str]] = {}
+        self.above = layers(root)
+        linker = next((name for name in ("mold", "lld", "gold") if shutil.which(f"ld.{name}")), None)
+        self.linker = [f"-fuse-ld={linker}"] if linker else []
+        self.baseline: dict[str, dict[str, float]] = {}
+        self.unsteady: set[str] = set()
+
+    # Building
+
+    def object_of(self, file: str) -> pathlib.Path:
+        """Where the unharmed build has its object, relative to the build folder."""
+        words = shlex.split(self.commands[str(self.root / file)])
+        return pathlib.Path(words[words.index("-o") + 1])
+
+    def compile(self, file: str, output: pathlib.Path) -> bool:
+        """The copy of `file` with the flags of the release; false when the compiler refuses it, warnings included."""
+        words = shlex.split(self.commands[str(self.root / file)])
+        while "ccache" in os.path.basename(words[0]) or words[0].endswith("cmake") or "=" in words[0] or words[0] in ("-E", "env"):
+            words.pop(0)
+        words[words.index("-o") + 1] = str(output)
+        here, there = f"{self.root}/src/", f"{self.tree}/src/"
+        words = [word.replace(here, there) for word in words]
+        done = subprocess.run(words, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMPILE_SECONDS)
+        return done.returncode == 0
+
+    def link(self, program: str, file: str, faulty: pathlib.Path) -> None:
+        if program not in self.links:
+            shown = subprocess.run(["ninja", "-t", "commands", f"bin/{program}"], cwd=self.base, check=True, text=True,
+                                   stdout=subprocess.PIPE).stdout.splitlines()[-1]
+            self.links[program] = shlex.split(shown.removeprefix(": && ").removesuffix(" && :"))
+        words = list(self.links[program])
+        place = words.index("-o")
+        words[place + 1] = str(self.bin / program)
+        own = str(self.object_of(file))
+        if own in words:
+            words[words.index(own)] = str(faulty)
+        else:
+            words.insert(place + 2, str(faulty))
+        done = subprocess.run([*words, *self.linker], cwd=self.base, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            raise Unusable(f"{program} with {file} does not link:\n{done.stdout[-2000:]}")
+
+    # Running
+
+    def run(self, program: pathlib.Path, select: str, seconds: float) -> tuple[bool, str]:
+        """Whether all passed, and otherwise the first test that did not: it failed, crashed or took too long."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir()
+        log = self.work / "log.txt"
+        environment = dict(os.environ, TMPDIR=str(self.scratch))
+        with log.open("w") as output:
+            process = subprocess.Popen([program, "--gtest_fail_fast", "--gtest_color=no", f"--gtest_filter={select}"],
+                                       cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                status = process.wait(seconds)
+                how = "" if status in (0, 1) else f" (ended with status {status})"
+            except subprocess.TimeoutExpired:
+                status, how = 124, f" (still running after {seconds:.0f} s)"
+            finally:
+                kill_group(process)
+        if status == 0:
+            return True, ""
+        text = log.read_text(errors="replace")
+        failed = re.search(r"^\[  FAILED  \] ([^\s,(]+)", text, re.M)
+        started = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
+        return False, (failed[1] if failed else (started[-1] if started else program.name) + how)
+
+    def durations(self, module: str) -> dict[str, float]:
+        """Seconds of each test of the unharmed build. A test that fails there is left out and named in `unsteady`."""
+        if module not in self.baseline:
+            report = self.work / "baseline" / f"{module}.json"
+            report.parent.mkdir(exist_ok=True)
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            self.scratch.mkdir()
+            subprocess.run([self.base / "bin" / f"{module}_tests", f"--gtest_output=json:{report}"], cwd=self.scratch,
+                           env=dict(os.environ, TMPDIR=str(self.scratch)), stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600)
+            times = {}
+            for suite in json.loads(report.read_text())["testsuites"]:
+                for test in suite["testsuite"]:
+                    name = f"{suite['name']}.{test['name']}"
+                    if test.get("failures"):
+                        self.unsteady.add(f"{module}_tests {name}")
+                    elif test["result"] == "COMPLETED":
+                        times[name] = float(test["time"].removesuffix("s"))
+            self.baseline[module] = times
+        return self.baseline[module]
+
+    def stages(self, file: str) -> list[tuple[str, str]]:
+        """(module, filter): the mirrored file's own tests, the other tests of the module, those of the next layer."""
+        module, stem = pathlib.PurePath(file).parts[1], pathlib.PurePath(file).stem
+        own = pattern(suites_of(self.root / "tests" / module / f"{stem}_test.cpp"))
+        stages = [(module, own), (module, f"*-{own}")] if own else [(module, "*")]
+        return stages + [(other, "*") for other in self.above[module]]
+
+    def without_unsteady(self, module: str, select: str) -> str:
+        names = [name.split(" ")[1] for name in self.unsteady if name.startswith(f"{module}_tests ")]
+        if not names:
+            return select
+        return select + ("" if "-" in select else "-") + (":" if "-" in select else "") + ":".join(names)
+
+    def judged_by(self, file: str, faulty: pathlib.Path, only: str = "") -> str:
+        """The test that notices, or nothing. `only` keeps it to the first tests, or to those that match."""
+        linked = set()
+        for module, select in self.stages(file)[:1 if only else None]:
+            select = only or select
+            if only == "mirrored":
+                select = self.stages(file)[0][1]
+            seconds = 120.0 if only else DURATION_FACTOR * sum(self.durations(module).values()) + DURATION_GRACE
+            for program in (f"{module}_tests", "couplet"):
+                if program not in linked and not (only and program == "couplet"):
+                    self.link(program, file, faulty)
+                    linked.add(program)
+            select = self.without_unsteady(module, select)
+            passed, by = self.run(self.bin / f"{module}_tests", select, seconds)
+            first = by
+            if not passed and not only and "(" not in by and module != pathlib.PurePath(file).parts[1]:
+                # On a busy machine a test of another layer may fail on its own; it counts when it fails twice.
+                again, by = self.run(self.bin / f"{module}_tests", by, seconds)
+                if again:
+                    self.unsteady.add(f"{module}_tests {first}")
+                    passed, by = self.run(self.bin / f"{module}_tests", self.without_unsteady(module, select), seconds)
+            if not passed:
+                return f"{module}: {by}"
+        return ""
+
+    def judge(self, fault: Fault, only: str = "") -> Outcome:
+        start = time.monotonic()
+        copy = self.tree / fault.file
+        original = (self.root / fault.file).read_text() if self.base == self.release else copy.read_text()
+        faulty = self.work / "faulty.o"
+        try:
+            copy.write_text(fault.applied_to(original))
+            if not self.compile(fault.file, faulty):
+                return Outcome("does not compile", seconds=time.monotonic() - start)
+            if same_code(faulty, self.base / self.object_of(fault.file)):
+                return Outcome("same object", seconds=time.monotonic() - start)
+            by = self.judged_by(fault.file, faulty, only)
+            return Outcome("killed" if by else "survived", by, time.monotonic() - start)
+        finally:
+            copy.write_text(original)
+            for program in self.bin.iterdir():
+                program.unlink()
+
+
+def same_code(one: pathlib.Path, other: pathlib.Path) -> bool:
+    def digest(path):
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    return digest(one) == digest(other)
+
+
+# Lists: paragraphs of "key: text" lines
+
+def read_list(path: pathlib.Path) -> list[dict[str, str]]:
+    entries, entry = [], {}
+    for line in [*path.read_text().splitlines(), ""]:
+        if line.startswith("#"):
+            continue
+        if not line.strip():
+            if entry:
+                entries.append(entry)
+            entry = {}
+            continue
+        key, _, text = line.partition(": ")
+        if not re.fullmatch(r"file|was|becomes|why", key.rstrip(":")):
+            raise Unusable(f"{path}: found {line!r}, expected file:, was:, becomes: or why:")
+        entry[key.rstrip(":")] = text.strip()
+    return entries
+
+
+def find_listed(root: pathlib.Path, path: pathlib.Path) -> list[tuple[Fault, str]]:
+    """The faults of a list, found again in the sources. A line that is gone is an error: the list would rot in silence."""
+    from faults import Lines
+    found = []
+    for entry in read_list(path):
+        missing = {"file", "was", "becomes", "why"} - set(entry)
+        if missing:
+            raise Unusable(f"{path}: an entry without {', '.join(sorted(missing))}: {entry}")
+        if not (root / entry["file"]).exists():
+            raise Unusable(f"{path}: {entry['file']} is gone; take its entries out or name the new file")
+        matches = [fault for group in Lines(entry["file"], (root / entry["file"]).read_text()).faults() for fault in group
+                   if fault.was == entry["was"] and fault.becomes == entry["becomes"]]
+        if not matches:
+            raise Unusable(f"{path}: {entry['file']} has no line\n  {entry['was']}\nthat could become\n  {entry['becomes']}\n"
+                           "It has changed: judge the fault again, then change the entry or take it out.")
+        found += [(fault, entry["why"]) for fault in matches]
+    return found
+
+
+def all_modules(root: pathlib.Path) -> list[str]:
+    return modules(root)
