@@ -1,12 +1,14 @@
 # One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test sanitize chaos bench fuzz tidy format format-check docs install clean
+.PHONY: help deps build demo test sanitize chaos mutants bench fuzz tidy format format-check docs install clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 300
 CHAOS_JOBS ?= 200
 CHAOS_SEED ?= 0
+MUTANTS ?= 150
+MUTANTS_SEED ?= 0
 DEMO_DIR := build/demo
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
@@ -36,6 +38,10 @@ sanitize: deps ## run the test programs under the address, undefined behaviour a
 chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 10 minutes)
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos
+
+mutants: build ## plant MUTANTS (150) single-line faults in src; what no test notices is in build/mutants (hours)
+	@cmake --build --preset release -j $(JOBS)
+	@/usr/bin/python3 tests/mutants/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) $(MUTANTS_FLAGS)
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
 	@cmake --preset bench --log-level=WARNING

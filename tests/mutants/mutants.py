@@ -91,11 +91,11 @@ def planned(options, equivalent) -> list[tuple[str, int]]:
     return [(module, shares[module]) for module in chosen]
 
 
-def replayed(records: list[dict]) -> list[faults.Fault]:
+def replayed(root: pathlib.Path, records: list[dict]) -> list[faults.Fault]:
     """The survivors of the last table, found again where they still exist."""
     found = []
     for entry in records:
-        groups = faults.faults_of(ROOT, entry["file"]) if (ROOT / entry["file"]).exists() else []
+        groups = faults.faults_of(root, entry["file"]) if (root / entry["file"]).exists() else []
         same = [fault for group in groups for fault in group if (fault.was, fault.becomes) == (entry["was"], entry["becomes"])]
         found += [min(same, key=lambda fault: abs(fault.line - entry["line"]))] if same else []
     return found
@@ -135,7 +135,7 @@ def main() -> int:
 
     chosen = {module for module, _ in plan}
     if options.again:
-        repeat = replayed([entry for entry in last if entry["verdict"] == "survived" and entry["module"] in chosen])
+        repeat = replayed(ground.tree, [entry for entry in last if entry["verdict"] == "survived" and entry["module"] in chosen])
         keys = {(fault.file, fault.was, fault.becomes) for fault in repeat}
         records = [entry for entry in last if (entry["file"], entry["was"], entry["becomes"]) not in keys]
         for fault in repeat:
@@ -147,7 +147,7 @@ def main() -> int:
         records = [entry for entry in last if entry["module"] not in chosen]
         for module, count in plan:
             counted = 0
-            for fault in draw(ROOT, module, options.seed):
+            for fault in draw(ground.tree, module, options.seed):
                 if counted == count or time.monotonic() > end:
                     break
                 records.append(judge(fault))

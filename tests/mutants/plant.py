@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 
-from faults import Fault, modules
+from faults import Fault, Lines
 
 COMPILE_SECONDS = 600
 DURATION_FACTOR = 4  # of the unharmed run: a fault that makes a test this much slower has been noticed
@@ -70,7 +70,7 @@ class Ground:
     """A finished build and a copy of src to plant faults in."""
 
     def __init__(self, root: pathlib.Path, build: pathlib.Path, work: pathlib.Path, snapshot: bool = True):
-        self.root, self.release, self.work = root, build, work
+        self.root, self.work = root, work
         if not (build / "bin" / "core_tests").exists():
             raise Unusable(f"{build}: no test programs; build them first: cmake --build --preset release")
         shutil.rmtree(work, ignore_errors=True)
@@ -78,6 +78,7 @@ class Ground:
         for folder in (self.bin, self.scratch):
             folder.mkdir(parents=True)
         shutil.copytree(root / "src", self.tree / "src")
+        shutil.copytree(root / "tests", self.tree / "tests", ignore=shutil.ignore_patterns("corpus", "__pycache__"))
         self.base = build
         if snapshot:  # a link each: a later build makes new files and leaves these as they are
             self.base = work / "base"
@@ -155,13 +156,10 @@ class Ground:
     def durations(self, module: str) -> dict[str, float]:
         """Seconds of each test of the unharmed build. A test that fails there is left out and named in `unsteady`."""
         if module not in self.baseline:
-            report = self.work / "baseline" / f"{module}.json"
-            report.parent.mkdir(exist_ok=True)
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            self.scratch.mkdir()
-            subprocess.run([self.base / "bin" / f"{module}_tests", f"--gtest_output=json:{report}"], cwd=self.scratch,
-                           env=dict(os.environ, TMPDIR=str(self.scratch)), stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600)
+            programs = [self.base / "bin" / f"{module}_tests", self.base / "bin" / "couplet"]
+            report = self.work.parent / "unharmed" / f"{module}-{digest(*programs)[:16]}.json"  # kept for the next run
+            if not report.exists():
+                self.time_unharmed(programs[0], report)
             times = {}
             for suite in json.loads(report.read_text())["testsuites"]:
                 for test in suite["testsuite"]:
@@ -173,10 +171,26 @@ class Ground:
             self.baseline[module] = times
         return self.baseline[module]
 
+    def time_unharmed(self, program: pathlib.Path, report: pathlib.Path) -> None:
+        report.parent.mkdir(exist_ok=True)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir()
+        half = report.with_suffix(".tmp")
+        process = subprocess.Popen([program, f"--gtest_output=json:{half}"], cwd=self.scratch,
+                                   env=dict(os.environ, TMPDIR=str(self.scratch)), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            process.wait(3600)
+        finally:
+            kill_group(process)
+        if not half.exists():
+            raise Unusable(f"{program.name} does not come to its end without a fault; run it and see why")
+        half.rename(report)
+
     def stages(self, file: str) -> list[tuple[str, str]]:
         """(module, filter): the mirrored file's own tests, the other tests of the module, those of the next layer."""
         module, stem = pathlib.PurePath(file).parts[1], pathlib.PurePath(file).stem
-        own = pattern(suites_of(self.root / "tests" / module / f"{stem}_test.cpp"))
+        own = pattern(suites_of(self.tree / "tests" / module / f"{stem}_test.cpp"))
         stages = [(module, own), (module, f"*-{own}")] if own else [(module, "*")]
         return stages + [(other, "*") for other in self.above[module]]
 
@@ -214,7 +228,7 @@ class Ground:
     def judge(self, fault: Fault, only: str = "") -> Outcome:
         start = time.monotonic()
         copy = self.tree / fault.file
-        original = (self.root / fault.file).read_text() if self.base == self.release else copy.read_text()
+        original = copy.read_text()
         faulty = self.work / "faulty.o"
         try:
             copy.write_text(fault.applied_to(original))
@@ -230,9 +244,11 @@ class Ground:
                 program.unlink()
 
 
+def digest(*files: pathlib.Path) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 def same_code(one: pathlib.Path, other: pathlib.Path) -> bool:
-    def digest(path):
-        return hashlib.sha256(path.read_bytes()).hexdigest()
     return digest(one) == digest(other)
 
 
@@ -257,7 +273,6 @@ def read_list(path: pathlib.Path) -> list[dict[str, str]]:
 
 def find_listed(root: pathlib.Path, path: pathlib.Path) -> list[tuple[Fault, str]]:
     """The faults of a list, found again in the sources. A line that is gone is an error: the list would rot in silence."""
-    from faults import Lines
     found = []
     for entry in read_list(path):
         missing = {"file", "was", "becomes", "why"} - set(entry)
@@ -272,7 +287,3 @@ def find_listed(root: pathlib.Path, path: pathlib.Path) -> list[tuple[Fault, str
                            "It has changed: judge the fault again, then change the entry or take it out.")
         found += [(fault, entry["why"]) for fault in matches]
     return found
-
-
-def all_modules(root: pathlib.Path) -> list[str]:
-    return modules(root)

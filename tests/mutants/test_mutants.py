@@ -75,7 +75,7 @@ def test_every_module_gets_its_share_and_the_seed_decides():
     assert sum(faults.shares({name: 7 for name in "abcdefg"}, 150, 6).values()) == 150
 
     def first(seed):
-        return [fault for _, fault in zip(range(5), mutants.draw(ROOT, "net", seed))]
+        return [fault for _, fault in zip(range(5), mutants.draw(ROOT, "core", seed))]
     assert first(1) == first(1) and first(1) != first(2)
 
 

@@ -14,6 +14,10 @@ TEST(BackoffTest, DoublesUpToItsMostWithJitter) {
     }
     backoff.reset();
     EXPECT_LE(backoff.next(), 100ms);
+    Backoff many(100ms, 100ms, 3);
+    double sum = 0;
+    for (int i = 0; i < 2000; ++i) sum += static_cast<double>(many.next().count());
+    EXPECT_NEAR(sum / 2000, 75, 3) << "evenly between half and the whole";
 }
 
 TEST(BackoffTest, ClientsDoNotWaitInStep) {

@@ -82,8 +82,8 @@ TEST_F(HttpServerTest, SaysWhatItExpectsAndHowItMayBeShown) {
 
 /// A caller that says nothing more is given up, and the next one is answered.
 TEST_F(HttpServerTest, ASlowCallerDoesNotKeepTheOthers) {
-    EXPECT_EQ(ask("GET / HTTP/1.1\r\n").substr(9, 3), "400");
-    EXPECT_EQ(ask("GET / HTTP/1.0\r\n\r\n").substr(9, 3), "200");
+    EXPECT_EQ(ask("GET / HTTP/1.1\r\n"), "") << "its time is over, for the answer too";
+    EXPECT_EQ(ask("GET / HTTP/1.0\r\n\r\n").find("HTTP/1.0 200"), 0U);
 }
 
 TEST_F(HttpServerTest, TheSamePortTwiceIsAnError) {

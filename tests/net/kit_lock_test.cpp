@@ -12,8 +12,11 @@ TEST_F(KitLockTest, IsHeldByOneAndGivenBack) {
     kit.folder = path("");
     {
         const KitLock first(kit);
-        EXPECT_NE(complaint([&] { const KitLock second(kit); }).find("another coordinator runs on this kit"),
-                  std::string::npos);
+        EXPECT_EQ(
+            complaint([&] { const KitLock second(kit); }),
+            kit.folder.string() +
+                ": another coordinator runs on this kit; expected one at a time. Wait for it to end, or stop it.");
+        EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(path("lock")).permissions()), 0600U);
     }
     EXPECT_NO_THROW(const KitLock third(kit));
     kit.folder = path("nowhere");

@@ -1,5 +1,7 @@
 #include "room.hpp"
 
+#include <sys/stat.h>
+
 #include "net_test_support.hpp"
 #include "spool.hpp"
 
@@ -223,6 +225,181 @@ TEST_F(RoomTest, AnAnswerThatIsRejectedIsForgotten) {
     EXPECT_TRUE(r.accept(greet(r, "a"), upload_head(route))) << "it may answer again";
 }
 
+/// The last value that is taken and the first that is not.
+TEST_F(RoomTest, WhatOneClientSaysCannotSpoilTheSumsOfAll) {
+    const auto said = [&](Index rows, double norm2) {
+        std::filesystem::remove_all(path("job"));
+        Room r = room(new_job());
+        return complaint([&] { r.greet(join(r, "a"), hello({{5, 4}, rows, norm2})); });
+    };
+    constexpr Index most = Index{1} << 40;
+    EXPECT_EQ(said(most, 1e150), "");
+    const std::string expected =
+        "; expected at most 1099511627776 with norm 1e+150. Scale the data, or use --scale-clients norm.";
+    EXPECT_EQ(said(most + 1, 1), "client a: 1099511627777 patients with norm 1" + expected);
+    EXPECT_EQ(said(1, 1.1e150), "client a: 1 patients with norm 1.1e+150" + expected);
+}
+
+TEST_F(RoomTest, AnAverageTakesTheSameRankFromEverybody) {
+    JobFile job = new_job();
+    job.spec = {resolve_job({.aggregate = Aggregate::average, .rank = 9}), {}};
+    Room r = room(job);
+    EXPECT_EQ(complaint([&] {
+                  r.greet(join(r, "a"), hello({{5, 4}, 8, 2}));
+              }),
+              "client a: data of rank at most 8; expected a rank of 9, which the job takes from everybody");
+    EXPECT_EQ(complaint([&] { greet(r, "a"); }), "") << "nine patients are enough";
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0}; });
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
+    const auto a = greet(r, "a");
+    wire::Head head = upload_head(r.next(a, {}, 0ms).message->route);
+    for (const Index rank : {8, 10}) {
+        head.rows = rank;
+        EXPECT_EQ(complaint([&] { r.accept(a, head); }), "client a: rank " + std::to_string(rank) + "; expected 9");
+    }
+    head.rows = 9;
+    EXPECT_TRUE(r.accept(a, head));
+}
+
+TEST_F(RoomTest, FeatureModesAreTheSameEverywhere) {
+    Room r = room(new_job());
+    greet(r, "b");
+    const std::string said = complaint([&] { r.greet(join(r, "c"), hello({{5, 3}, 9, 2})); });
+    EXPECT_NE(said.find("client c: feature modes 5x3"), std::string::npos) << said;
+    EXPECT_EQ(complaint([&] { greet(r, "c"); }), "");
+}
+
+TEST_F(RoomTest, ARankUpToThatOfTheDataIsTaken) {
+    JobFile job = new_job();
+    job.spec = {resolve_job({.eps = 0.1}), {}};
+    Room r = room(job);
+    const auto a = greet(r, "a");
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0}; });
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
+    wire::Head head = upload_head(r.next(a, {}, 0ms).message->route);
+    head.rows = 9;
+    EXPECT_EQ(complaint([&] { r.accept(a, head); }), "");
+    head.rows = 10;
+    EXPECT_EQ(complaint([&] { r.accept(a, head); }), "client a: rank 10; expected at most 9");
+}
+
+TEST_F(RoomTest, ASumIsOfThePassAndTheSizeThatWereAskedFor) {
+    JobFile job = new_job();
+    job.spec = {resolve_job({.aggregate = Aggregate::subspace, .rank = 3}), {}};
+    Room r = room(job);
+    const auto a = greet(r, "a");
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0}; });
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, false);
+    const auto start = r.next(a, {}, 0ms);
+    EXPECT_FALSE(start.wants_reply);
+    r.publish(SumRequest{2, SubspaceIteration::Want::sketch, random_matrix<double>(20, 3, 1)}, true, 60);
+    const auto question = r.next(a, start.message->route, 0ms);
+    ASSERT_EQ(question.what, Room::What::message);
+    EXPECT_TRUE(question.wants_reply);
+    const wire::Head good{question.message->route, wire::Kind::sum_reply, 8 * 60, default_chunk_bytes, {}, {}, 0, 2};
+    const auto refused = [&](const std::function<void(wire::Head&)>& change) {
+        wire::Head head = good;
+        change(head);
+        return complaint([&] { r.accept(a, head); });
+    };
+    EXPECT_EQ(refused([](wire::Head&) {}), "");
+    EXPECT_EQ(refused([](wire::Head& h) { h.payload_bytes += 8; }), "client a: 61 numbers; expected 60");
+    EXPECT_EQ(refused([](wire::Head& h) { h.payload_bytes -= 8; }), "client a: 59 numbers; expected 60");
+    EXPECT_EQ(refused([](wire::Head& h) { h.pass = 1; }), "client a: a sum for pass 1; expected pass 2");
+    EXPECT_EQ(refused([](wire::Head& h) { h.kind = wire::Kind::upload; }), "client a: upload; expected sum");
+    EXPECT_EQ(refused([](wire::Head& h) { ++h.route.step; }),
+              "client a: an answer to question 3 of attempt 1; expected question 2 of attempt 1");
+    r.arrived(a, good.route);
+    EXPECT_EQ(r.next(a, start.message->route, 0ms).what, Room::What::nothing) << "it has answered";
+    r.publish(SumRequest{3, SubspaceIteration::Want::sketch, random_matrix<double>(20, 3, 1)}, true, 60);
+    EXPECT_FALSE(r.accept(a, good)) << "the question before: read and forgotten";
+}
+
+TEST_F(RoomTest, WhatItKeepsIsForItsOwnerAlone) {
+    const mode_t before = ::umask(0);
+    Room r = room(new_job());
+    greet(r, "a");
+    r.update([](JobFile& job) { job.attempt = 3; });
+    ::umask(before);
+    for (const char* name : {"job/job.json", "job/hello-0.msg"}) {
+        EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(path(name)).permissions()), 0600U) << name;
+    }
+}
+
+TEST_F(RoomTest, AnOlderConnectionNeitherAsksNorLeaves) {
+    Room r = room(new_job());
+    const auto old = greet(r, "a");
+    const auto fresh = greet(r, "a");
+    EXPECT_EQ(r.next(old, {}, 0ms).what, Room::What::over);
+    EXPECT_EQ(r.next(old, {}, 0ms).reason, "a newer connection took over");
+    r.leave(old);
+    EXPECT_EQ(r.status().clients[0].state, "joined") << "the newer one stays";
+    r.count(fresh, 3, 5);
+    r.count(old, 10, 20);
+    EXPECT_EQ(r.status().clients[0].bytes_up, 13);
+    EXPECT_EQ(r.status().clients[0].bytes_down, 25);
+    r.leave(fresh);
+    EXPECT_EQ(r.status().clients[0].state, "disconnected");
+}
+
+TEST_F(RoomTest, RefusalsAreCountedAndShownWithTheirClient) {
+    Room r = room(new_job());
+    r.refused("b", "a reason");
+    r.refused("stranger", "another");
+    const StatusReport status = r.status();
+    EXPECT_EQ(status.refused, 2);
+    EXPECT_EQ(status.clients[1].last_refusal, "a reason");
+    EXPECT_EQ(status.clients[0].last_refusal, "");
+    join(r, "b");
+    EXPECT_EQ(r.status().clients[1].last_refusal, "") << "it is let in now";
+}
+
+TEST_F(RoomTest, ShowsHowFarEverybodyIs) {
+    Room r = room(new_job());
+    const auto state = [&](Index place) { return r.status().clients[static_cast<std::size_t>(place)].state; };
+    const auto a = greet(r, "a");
+    greet(r, "b");
+    EXPECT_EQ(state(0), "joined");
+    EXPECT_EQ(r.status().clients[0].rows, 9);
+    EXPECT_FALSE(r.status().clients[2].rows);
+    r.update([](JobFile& job) { job.phase = Phase::running, job.attempt = 1, job.members = {0, 1}; });
+    EXPECT_EQ(state(2), "not in");
+    r.begin(1, {0, 1});
+    r.publish(wire::StartNotice{{2, 18, 4}, false}, true);
+    EXPECT_EQ(r.status().round, 1);
+    EXPECT_EQ(r.status().phase, "running");
+    EXPECT_EQ(state(0), "computing");
+    r.arrived(a, r.next(a, {}, 0ms).message->route);
+    EXPECT_EQ(state(0), "answered");
+    EXPECT_EQ(state(1), "computing");
+    r.update([](JobFile& job) { job.phase = Phase::delivering; });
+    r.publish(FeaturesMessage{orthonormal_features(random_train<double>({5, 4}, {3, 4, 1}, 1)), {}}, false);
+    EXPECT_EQ(state(0), "fitting");
+    EXPECT_EQ(r.status().round, 2);
+    r.report(a, {{1, new_job().id, 0, 0}, wire::Report{3, 1, 0, 0, 0, 1}});
+    EXPECT_EQ(state(0), "done");
+    EXPECT_EQ(r.status().clients[0].rse, 0) << "nothing to explain is explained";
+    wire::Message foreign{{1, {}, 0, 0}, wire::Report{}};
+    foreign.route.job.fill(9);
+    EXPECT_NE(complaint([&] { r.report(a, foreign); }).find("a report on job 0909"), std::string::npos);
+}
+
+TEST_F(RoomTest, SaysForWhomAndHowLongItWaits) {
+    std::vector<std::string> lines;
+    Log log({}, [&](std::string_view line) { lines.emplace_back(line); });
+    Room r(new_job(), {path("job"), false}, log);
+    greet(r, "b");
+    EXPECT_EQ(r.gather(soon()), (std::vector<Index>{1}));
+    ASSERT_GE(lines.size(), 2U);
+    EXPECT_EQ(lines[0], "client b joined with 9 patients");
+    EXPECT_EQ(lines[1].find("waiting for 2 of 3: a, c, 00:01 left"), 0U) << lines[1];
+    EXPECT_TRUE(r.status().waiting.empty()) << "it waits no more";
+    EXPECT_FALSE(r.status().seconds_left);
+}
+
 TEST_F(RoomTest, StoppingEndsEveryWait) {
     Room r = room(new_job());
     const auto a = greet(r, "a");
@@ -240,6 +417,11 @@ TEST_F(RoomTest, OtherDataThanBeforeIsRefused) {
                   r.greet(a, hello({{5, 4}, 10, 2}));
               }).find("as when it joined this job"),
               std::string::npos);
+    const std::string as_before =
+        "; expected 9 with norm 2 as when it joined this job. Give it the same data, or begin a new job.";
+    EXPECT_EQ(complaint([&] { r.greet(a, hello({{5, 4}, 8, 2})); }), "client a: 8 patients with norm 2" + as_before);
+    EXPECT_EQ(complaint([&] { r.greet(a, hello({{5, 4}, 9, 3})); }), "client a: 9 patients with norm 3" + as_before);
+    EXPECT_EQ(complaint([&] { r.greet(a, hello({{4, 5}, 9, 2})); }), "client a: 9 patients with norm 2" + as_before);
     EXPECT_NO_THROW(r.greet(a, hello()));
     r.fail("too few");
     EXPECT_NE(complaint([&] { r.next(a, {}, 0ms); }).find("too few"), std::string::npos);
