@@ -32,9 +32,13 @@ void refuse_idle_flags(const CLI::App& app, const Job& job) {
 }
 
 void refuse_idle_consensus(const CLI::App& app, const Job& job) {
-    if (job.aggregate != Aggregate::stack) return;
-    refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
-                 "it with --aggregate subspace or average: stack merges along a tree of the graph");
+    if (job.aggregate == Aggregate::stack) {
+        refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
+                     "it with --aggregate subspace or average: stack merges along a tree of the graph");
+    } else if (job.consensus.engine != ConsensusEngine::plain) {
+        refuse_given(app, {"--weights"}, "--consensus " + to_string(job.consensus.engine),
+                     "it with --consensus plain: the others know their own steps");
+    }
 }
 
 void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
@@ -61,7 +65,7 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
     };
     eps("--eps", "0.1 when no rank and no other error is given", "One certified relative error of everything (stack)",
         job.eps);
-    eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack, average)", job.eps1);
+    eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack; average in a star)", job.eps1);
     eps("--eps2", "0.01; 0.05 with average", "Relative error of the shared cores", job.eps2);
     app.add_flag_callback(
         "--refit", [&job] { job.refit = true; },

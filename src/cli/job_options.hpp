@@ -42,7 +42,7 @@ void refuse_given(const CLI::App& app, std::initializer_list<const char*> option
                   const std::string& only);
 void refuse_given(const CLI::App& app, std::span<const char* const> options, const std::string& with,
                   const std::string& only);
-/// Refuses consensus flags with stack, which has none.
+/// Refuses consensus flags with stack, which has none, and weights with an engine that has none.
 void refuse_idle_consensus(const CLI::App& app, const Job& job);
 /// Refuses flags of another aggregate, which would do nothing.
 void refuse_idle_flags(const CLI::App& app, const Job& job);

@@ -162,21 +162,27 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
             result.bond_errors2[0] * norm2, tt_tail2};
 }
 
-AverageStep average_client(TensorView<const double> x, Index rank, double eps1) {
-    const Shape features = feature_shape(x.shape());
+PersonalSplit split_personal(TensorView<const double> x, Index rank) {
     auto personal = with_columns(truncated_svd<double>(x.unfold(1), {.max_rank = rank}).u, rank);
     auto weighted = product<double>(personal.view(), x.unfold(1), Op::transpose);
-    const double norm2 = squared_norm(x.unfold(1));
-    const double weighted2 = squared_norm<double>(weighted.view());
-    const double delta = eps1 / std::sqrt(static_cast<double>(features.order())) * std::sqrt(norm2);
-    auto rest = decompose_weighted(weighted, features, delta);
-    Upload upload{ReleaseGate::release(FeatureBlock(std::move(rest.train))), x.shape()[0], norm2,
-                  std::max(0.0, norm2 - weighted2), rest.tail2};
-    return {std::move(personal), std::move(weighted), std::move(upload)};
+    return {std::move(personal), std::move(weighted)};
 }
 
-Released<std::vector<double>> release_state(const AverageStep& step) {
-    return ReleaseGate::release(std::vector<double>(step.weighted.data(), step.weighted.data() + step.weighted.size()));
+AverageStep average_client(TensorView<const double> x, Index rank, double eps1) {
+    const Shape features = feature_shape(x.shape());
+    PersonalSplit split = split_personal(x, rank);
+    const double norm2 = squared_norm(x.unfold(1));
+    const double weighted2 = squared_norm<double>(split.weighted.view());
+    const double delta = eps1 / std::sqrt(static_cast<double>(features.order())) * std::sqrt(norm2);
+    auto rest = decompose_weighted(split.weighted, features, delta);
+    Upload upload{ReleaseGate::release(FeatureBlock(std::move(rest.train))), x.shape()[0], norm2,
+                  std::max(0.0, norm2 - weighted2), rest.tail2};
+    return {std::move(split), std::move(upload)};
+}
+
+Released<std::vector<double>> release_state(const PersonalSplit& split) {
+    const auto& d = split.weighted;
+    return ReleaseGate::release(std::vector<double>(d.data(), d.data() + d.size()));
 }
 
 Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q) {

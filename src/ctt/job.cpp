@@ -48,6 +48,11 @@ void check_combination(const JobOptions& options, Aggregate aggregate) {
         refuse("--eps1", "--eps1 with --aggregate subspace", "no --eps1: nothing is cut before the sums",
                "Use --eps2 for the error of the shared cores.");
     }
+    if (options.eps1 && aggregate == Aggregate::average && options.network == Network::decentralized) {
+        refuse("--eps1", "--eps1 with --aggregate average among peers",
+               "no --eps1: whole states travel there, and only --eps2 cuts",
+               "Leave it out; in --network star it cuts what clients send.");
+    }
     if (aggregate == Aggregate::subspace && options.eps2 && *options.eps2 > 0 && *options.eps2 < 1e-7) {
         refuse("--eps2", "less than 1e-7 with --aggregate subspace",
                "at least 1e-7: sums of squares cannot show smaller errors", "Use --aggregate stack.");

@@ -87,7 +87,7 @@ Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<con
 std::vector<PeerMessage> Peer::start() {
     switch (job_.aggregate) {
         case Aggregate::average:
-            average_.emplace(average_client(x_, *job_.rank, job_.eps1));
+            average_.emplace(split_personal(x_, *job_.rank));
             personal_rank_ = *job_.rank;
             begin_consensus(release_state(*average_));
             break;

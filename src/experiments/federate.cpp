@@ -92,9 +92,10 @@ double table_rse(const ClientSource& source, const JobOptions& options) {
     Matrix<double> initial(clients, rank * features.size());
     std::vector<double> norms2(static_cast<std::size_t>(clients));
     parallel_for(clients, [&](Index k) {
-        const auto step = average_client(source.client(k)->view(), rank, job.eps1);
-        std::copy_n(step.weighted.data(), step.weighted.size(), initial.view().row(k));
-        norms2[static_cast<std::size_t>(k)] = step.upload.norm2;
+        const auto x = source.client(k);
+        const auto split = split_personal(x->view(), rank);
+        std::copy_n(split.weighted.data(), split.weighted.size(), initial.view().row(k));
+        norms2[static_cast<std::size_t>(k)] = squared_norm(x->view().unfold(1));
     });
     Matrix<double> states = Matrix<double>::copy(initial.view());
     ConsensusOptions consensus = job.consensus;

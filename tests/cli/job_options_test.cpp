@@ -41,6 +41,30 @@ TEST_F(JobOptionsTest, FlagsOfAnotherAggregateAreRefused) {
     EXPECT_NO_THROW(refuse_given(app_, {"--eps"}, "x", "y"));
 }
 
+TEST_F(JobOptionsTest, WeightsBelongToPlainConsensus) {
+    add_consensus_flags(app_, flags_);
+    flags_.job.network = Network::decentralized;
+    const auto refusal = [&](const std::string& line) -> std::string {
+        flags_.job.consensus.reset();
+        app_.parse(line);
+        try {
+            refuse_idle_consensus(app_, resolve_job(flags_.job));
+        } catch (const InputError& error) {
+            return error.parts().where + " " + error.parts().found;
+        }
+        return "";
+    };
+    EXPECT_EQ(refusal("--rank 3 --aggregate average --weights metropolis"), "");
+    EXPECT_EQ(refusal("--rank 3 --aggregate subspace --weights metropolis --consensus plain"), "");
+    EXPECT_EQ(refusal("--rank 3 --aggregate subspace --weights metropolis"), "--weights given with --consensus auto");
+    for (const std::string engine : {"auto", "chebyshev", "finite-time", "tree"}) {
+        EXPECT_EQ(refusal("--rank 3 --aggregate average --weights metropolis --consensus " + engine),
+                  "--weights given with --consensus " + engine);
+        EXPECT_EQ(refusal("--rank 3 --aggregate average --consensus " + engine), "");
+    }
+    EXPECT_EQ(refusal("--rank 3 --aggregate stack --iterations 3"), "--iterations given with --aggregate stack");
+}
+
 TEST_F(JobOptionsTest, WrongWordsAndNumbersAreRefused) {
     EXPECT_THROW(parse("--aggregate sum"), InputError);
     EXPECT_THROW(parse("--rank 0"), InputError);

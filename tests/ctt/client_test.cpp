@@ -188,6 +188,14 @@ TEST(AverageClientTest, FollowsThePaper) {
     EXPECT_TRUE(std::equal(state->begin(), state->end(), step.weighted.data()));
 }
 
+TEST(AverageClientTest, TheSplitIsItsFirstStep) {
+    const auto x = population_client({20, 6, 7}, 5, 0.6, 0.05, 5, 1);
+    const auto step = average_client(x.view(), 4, 0.1);
+    const auto split = split_personal(x.view(), 4);
+    EXPECT_TRUE(same_bits<double>(split.personal.view(), step.personal.view()));
+    EXPECT_TRUE(same_bits<double>(split.weighted.view(), step.weighted.view()));
+}
+
 TEST(AverageClientTest, GivesTheWholeRankAlsoWhereTheDataHasLess) {
     auto rank_one = Tensor<double>::zeros({6, 3, 4});
     for (Index i = 0; i < 6; ++i) rank_one.data()[i * 12] = 1;

@@ -60,6 +60,17 @@ TEST(JobTest, RefusesWhatMeansNothing) {
     EXPECT_NE(refusal({.rank = 3, .oversampling = -1}).find("--oversampling"), std::string::npos);
 }
 
+TEST(JobTest, PeersOfThePrintedMethodTakeNoEps1) {
+    const JobOptions peers{.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .eps1 = 0.1};
+    EXPECT_EQ(refusal(peers),
+              "--eps1: --eps1 with --aggregate average among peers; expected no --eps1: whole states travel there, and "
+              "only --eps2 cuts. Leave it out; in --network star it cuts what clients send.");
+    EXPECT_EQ(refusal({.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .eps2 = 0.1}),
+              "");
+    EXPECT_EQ(refusal({.network = Network::decentralized, .aggregate = Aggregate::stack, .rank = 3, .eps1 = 0.1}), "");
+    EXPECT_EQ(refusal({.aggregate = Aggregate::average, .rank = 3, .eps1 = 0.1}), "");
+}
+
 TEST(JobTest, ReadsAndWritesNames) {
     for (const auto network : {Network::star, Network::decentralized}) {
         EXPECT_EQ(parse_network(to_string(network)), network);

@@ -3,6 +3,7 @@
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/consensus/weights.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/operations.hpp"
 #include "couplet/linalg/eigen.hpp"
 #include "federations.hpp"
 #include "release_gate.hpp"
@@ -20,7 +21,6 @@ Job printed(Index rank, const std::string& graph, const std::string& weights, In
     return resolve_job({.network = Network::decentralized,
                         .aggregate = Aggregate::average,
                         .rank = rank,
-                        .eps1 = 0,
                         .eps2 = 0,
                         .graph = graph,
                         .weights = weights,
@@ -61,6 +61,70 @@ TEST(PeerTest, PrintedMethodObeysItsIdentity) {
             }
         }
     }
+}
+
+/// Alg. 3, line by line: U_k, D_k of a truncated SVD, Z_k[L] = sum_j (M^L)_kj D_j, TT-SVD(eps2) of it.
+TEST(PeerTest, PrintedNodesHoldThePowerOfTheWeightsTimesTheirStates) {
+    const auto data = population(4, {7, 3, 4}, 5, 0.8, 0.1, 3);
+    for (const double eps2 : {0.0, 0.3}) {
+        for (const Index l : {0, 1, 3}) {
+            JobOptions options{.network = Network::decentralized,
+                               .aggregate = Aggregate::average,
+                               .rank = 3,
+                               .eps2 = eps2,
+                               .graph = "path",
+                               .weights = "metropolis",
+                               .iterations = l};
+            const Job job = resolve_job(options);
+            const auto out = drive_peers(job, plan_for(job, 4), data);
+            const auto m = make_weights("metropolis", path_graph(4));
+            std::vector<Matrix<double>> z;
+            for (const auto& x : data) {
+                const auto svd = reference::svd(x.view().unfold(1));
+                const auto u = out.peers[z.size()].result().personal.view();
+                z.push_back(naive_product(u, x.view().unfold(1), Op::transpose));
+                for (Index r = 0; r < 3; ++r) {
+                    EXPECT_NEAR(std::sqrt(squared_norm<double>(z.back().view().rows_from(r, 1))),
+                                svd.sigma[static_cast<std::size_t>(r)], 1e-10);
+                }
+            }
+            for (Index t = 0; t < l; ++t) {
+                std::vector<Matrix<double>> next;
+                for (Index k = 0; k < 4; ++k) {
+                    auto sum = Matrix<double>::zeros(3, 12);
+                    for (Index j = 0; j < 4; ++j) {
+                        for (Index i = 0; i < 36; ++i) {
+                            sum.data()[i] += m(k, j) * z[static_cast<std::size_t>(j)].data()[i];
+                        }
+                    }
+                    next.push_back(std::move(sum));
+                }
+                z = std::move(next);
+            }
+            for (std::size_t k = 0; k < 4; ++k) {
+                const auto& train = out.peers[k].features().train;
+                const auto w = Matrix<double>::adopt(train.full().release(), 3, 12);
+                const double distance = naive_distance(w.view(), z[k].view());
+                const double norm = std::sqrt(squared_norm<double>(z[k].view()));
+                EXPECT_LE(distance, eps2 * norm + 1e-12) << "L = " << l;
+                if (eps2 > 0) {
+                    EXPECT_GT(distance, 1e-3 * norm) << "nothing was cut";
+                }
+            }
+        }
+    }
+}
+
+TEST(PeerTest, PrintedNodesComputeNothingThatDoesNotTravel) {
+    const auto data = population(3, {10, 6, 7}, 6, 0.8, 0.1, 3);
+    const Job job = printed(3, "complete", "paper", 1);
+    Peer peer(job, plan_for(job, 3), 0, data[0].view());
+    double before = operations_counted();
+    peer.start();
+    const double started = operations_counted() - before;
+    before = operations_counted();
+    split_personal(data[0].view(), 3);
+    EXPECT_EQ(started, operations_counted() - before);
 }
 
 TEST(PeerTest, PaperWeightsOnACompleteGraphAreTheStarAfterOneIteration) {

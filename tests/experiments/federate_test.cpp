@@ -27,7 +27,7 @@ TEST(FederateTest, JobsAreThoseOfThePaper) {
 TEST(FederateTest, TableEvaluationAfterExactConsensusIsTheStar) {
     JobOptions peers = printed_peers(4, 3, 2);
     peers.weights = "paper";
-    peers.eps1 = peers.eps2 = 0;
+    peers.eps2 = 0;
     JobOptions star = printed_star(4, 0, 0);
     EXPECT_NEAR(table_rse(source(3), peers), simulate(source(3), {.job = star}).rse, 1e-9);
 }
@@ -36,7 +36,7 @@ TEST(FederateTest, TableEvaluationAfterExactConsensusIsTheStar) {
 /// the star.
 TEST(FederateTest, TableEvaluationAtOneIterationDoublesTheSpread) {
     JobOptions one = printed_peers(4, 4, 1);
-    one.eps1 = one.eps2 = 0;
+    one.eps2 = 0;
     const double star = simulate(source(4), {.job = printed_star(4, 0, 0)}).rse;
     double cut = 0;  // the best rank 4 for every client: E
     const auto clients = support::synthetic_clients("48x8x7:rank=6", 3, 4);

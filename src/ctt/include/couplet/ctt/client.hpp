@@ -33,17 +33,22 @@ ClientLimits client_limits(const Job& job, const Hello& hello, const Start& star
 /// There is nothing to mix in a client of one patient: what it sends is that patient's row, up to its sign and eps.
 Upload compress_client(TensorView<const double> x, const ClientLimits& limits);
 
-/// The printed method's client step (Alg. 2 and 3): exactly `rank` singular vectors, then TT-SVD with
-/// eps1 / sqrt(N-1) ||X_k|| at every bond.
-struct AverageStep {
+/// The first step of the printed method (Alg. 2 and 3): X_k ~ U_k D_k with exactly `rank` singular vectors.
+struct PersonalSplit {
     Matrix<double> personal;  ///< U_k, stays here
-    Matrix<double> weighted;  ///< D_k = U_k^T X_k, dense; stays here
+    Matrix<double> weighted;  ///< D_k = U_k^T X_k, dense
+};
+PersonalSplit split_personal(TensorView<const double> x, Index rank);
+
+/// All that a client of the printed star does before its message (Alg. 2): the split, then TT-SVD of D_k with
+/// eps1 / sqrt(N-1) ||X_k|| at every bond.
+struct AverageStep : PersonalSplit {
     Upload upload;
 };
 AverageStep average_client(TensorView<const double> x, Index rank, double eps1);
 
-/// D_k of the printed decentralized method, which travels dense.
-Released<std::vector<double>> release_state(const AverageStep& step);
+/// D_k of the printed decentralized method (Alg. 3), which travels dense: no train of it is ever made.
+Released<std::vector<double>> release_state(const PersonalSplit& split);
 
 /// X^T (X Q), the client's part of a sum; P x l numbers. q empty: the Gram matrix X^T X, upper triangle by rows.
 Released<std::vector<double>> sketch_sum(TensorView<const double> x, MatrixView<const double> q);

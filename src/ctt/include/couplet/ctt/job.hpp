@@ -34,7 +34,7 @@ struct JobOptions {
     std::optional<Aggregate> aggregate = {};
     std::optional<Index> rank = {};   ///< R1
     std::optional<double> eps = {};   ///< one certified relative error; stack only
-    std::optional<double> eps1 = {};  ///< relative error of the clients' cores; stack and average
+    std::optional<double> eps1 = {};  ///< relative error of the clients' cores; stack, and average in a star
     std::optional<double> eps2 = {};  ///< relative error of the shared cores
     std::optional<bool> refit = {};
     Sketch sketch = Sketch::automatic;

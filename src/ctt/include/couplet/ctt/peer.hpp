@@ -99,7 +99,7 @@ class Peer {
     std::vector<double> initial_;
     std::vector<double> averaged_;
     std::optional<SubspaceIteration> subspace_;
-    std::optional<AverageStep> average_;
+    std::optional<PersonalSplit> average_;
     std::map<Index, std::shared_ptr<const PeerBody>> gathered_;
     std::optional<Start> totals_;
     std::shared_ptr<const PeerBody> scattered_;
