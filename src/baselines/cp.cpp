@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "couplet/core/random.hpp"
@@ -13,6 +14,13 @@ namespace {
 
 // Products of a block with the modes to the right stay in a core's cache: 256 KiB.
 constexpr Index block_elements = 32 * 1024;
+
+// What a solver would refuse stays a number that is none, for whoever drives the rounds to find.
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+bool is_finite(const Matrix<double>& a) {
+    return std::all_of(a.data(), a.data() + a.size(), [](double value) { return std::isfinite(value); });
+}
 
 constexpr std::uint64_t factor_stream = 0x6370'6661'6374'0000;
 
@@ -131,12 +139,18 @@ void add_scaled(Matrix<double>& a, double scale, const Matrix<double>& b) {
 
 double largest_eigenvalue(const Matrix<double>& a) {
     if (a.rows() == 0) return 0;
+    if (!is_finite(a)) return not_a_number;
     if (a.rows() == 1) return std::max(0.0, a(0, 0));
     return std::max(0.0, TridiagonalForm(a.view()).top_values(1).front());
 }
 
 Matrix<double> solve_right(const Matrix<double>& b, const Matrix<double>& a, double shift) {
     constexpr double negligible = 1e-12;
+    if (!is_finite(a) || !std::isfinite(shift)) {
+        Matrix<double> nothing(b.rows(), b.cols());
+        std::fill_n(nothing.data(), nothing.size(), not_a_number);
+        return nothing;
+    }
     const auto eigen = symmetric_eigen(a.view());
     auto result = product<double>(b.view(), eigen.vectors.view());
     const double least = negligible * (std::max(0.0, eigen.values.front()) + shift);

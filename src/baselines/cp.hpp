@@ -35,11 +35,12 @@ double inner_product(const Matrix<double>& a, const Matrix<double>& b);
 /// a += scale * b.
 void add_scaled(Matrix<double>& a, double scale, const Matrix<double>& b);
 
-/// Largest eigenvalue of a symmetric matrix that is not negative definite; 0 for an empty one.
+/// Largest eigenvalue of a symmetric matrix that is not negative definite; 0 for an empty one, NaN for one that is not
+/// finite.
 double largest_eigenvalue(const Matrix<double>& a);
 
 /// B (A + shift I)^+ for symmetric positive semidefinite A (R x R) and B (I x R); eigenvalues below 1e-12 of the
-/// largest count as zero.
+/// largest count as zero. NaN where A or the shift is not finite.
 Matrix<double> solve_right(const Matrix<double>& b, const Matrix<double>& a, double shift = 0);
 
 /// The shared factors as a train with open left bond R and diagonal cores: A_1 times it is the model. Exact.

@@ -1,5 +1,8 @@
 #include "cp_run.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -14,15 +17,35 @@
 namespace couplet {
 namespace {
 
-constexpr std::uint64_t client_stream = 0x6370'636c'6965'6e74;
+// Fourth powers of the data are formed (the norm of one patient's gradient): these squared norms keep them in range.
+constexpr double least_norm2 = 1e-140;
+constexpr double most_norm2 = 1e140;
+// A model a thousand times as large as what it models has left it behind: its RSE is near a million.
+constexpr double most_growth2 = 1e6;
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+void require_range(double norm2, const std::vector<CpClient>& clients) {
+    if (norm2 >= least_norm2 && norm2 <= most_norm2) return;
+    const auto is_zero = [](const CpClient& client) { return client.objective->is_zero(); };
+    if (norm2 == 0 && std::ranges::all_of(clients, is_zero)) return;
+    throw InputError({"data", fmt::format("tensors with a norm of {:.3g} in all", std::sqrt(norm2)),
+                      "a norm between 1e-70 and 1e70, or all zero", "Scale the data, or use --scale-clients norm."});
+}
+
+/// ||M||^2 of the model, without forming it.
+double squared_model(const Factors& factors) {
+    const auto gamma = khatri_rao_gram(factors, -1);
+    double sum = 0;
+    for (Index i = 0; i < gamma.size(); ++i) sum += gamma.data()[i];
+    return sum;
+}
 
 }  // namespace
 
 Matrix<double> CpClient::descent(Index mode, double step, Index fibers, double ridge) {
     auto gradient = objective->gradient(factors, mode, fibers, random);
-    const double length = gradient.curvature > 0 ? step / gradient.curvature : 0;
+    const double length = gradient.curvature == 0 ? 0 : step / gradient.curvature;
     for (Index i = 0; i < gradient.value.size(); ++i) gradient.value.data()[i] *= length;
     if (ridge > 0) add_scaled(gradient.value, step * ridge, factors[static_cast<std::size_t>(mode)]);
     return std::move(gradient.value);
@@ -53,6 +76,7 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
         },
         [](Index) {});
     norm2_ = start_job(run.job_, hellos).norm2;
+    require_range(norm2_, clients_);
     if (method == Method::dpfact && order() != 3) {
         throw InputError({"--method dpfact", "tensors of order " + std::to_string(order()), "third order",
                           "The other methods take any order."});
@@ -103,6 +127,7 @@ void CpRun::train(const std::function<void(Index)>& round) {
     evaluate(0);
     while (rounds_ < options_.rounds) {
         round(rounds_++);
+        check_diverged(rounds_);
         const bool last = rounds_ == options_.rounds;
         if (!last) report(run_.options_.progress, "rounds", rounds_, options_.rounds);
         if (!last && rounds_ % options_.evaluate_every != 0) continue;
@@ -141,6 +166,7 @@ bool CpRun::evaluate(Index round) {
         sum.error2 += fit.error2;
         sum.objective += fit.objective;
     }
+    if (!std::isfinite(sum.objective)) throw diverged(round, "an objective that is not finite");
     if (round > 0 && options_.tolerance > 0) count_evaluation();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
     result_.trace.push_back({round, ratio(sum.error2, norm2_), traffic_.numbers(), traffic_.bytes(), seconds.count()});
@@ -159,10 +185,23 @@ void CpRun::count_evaluation() {
     for (Index message = 0; message < 2 * (clients() - 1); ++message) traffic_.up(1);
 }
 
-void CpRun::check_finite(double objective, Index round) const {
-    if (std::isfinite(objective)) return;
-    throw RunError({std::string(to_string(method_)), "an infinite objective after round " + std::to_string(round),
-                    "steps that converge", "Try a smaller --step or a larger --rho; couplet tune finds one."});
+RunError CpRun::diverged(Index round, const std::string& how) const {
+    const char* remedy = method_ == Method::trip ? "Try another --rho; couplet tune finds one."
+                                                 : "Try a smaller --step; couplet tune finds one.";
+    return RunError({std::string(to_string(method_)), fmt::format("diverged at round {}: {}", round, how),
+                     "steps that converge", remedy});
+}
+
+void CpRun::check_diverged(Index round) const {
+    double model2 = 0;
+    for (const CpClient& c : clients_) model2 += squared_model(c.factors);
+    double entries = 0;
+    for (const CpClient& c : clients_) entries += static_cast<double>(c.objective->shape().size());
+    // The logistic loss has no scale of its own: log-odds beyond a thousand are as wrong.
+    const double scale2 = options_.loss == Loss::logistic ? entries : norm2_;
+    if (!std::isfinite(model2)) throw diverged(round, "factors that are not finite");
+    if (model2 <= most_growth2 * scale2) return;
+    throw diverged(round, fmt::format("a model {:.3g} times as large as the data", std::sqrt(model2 / scale2)));
 }
 
 void CpRun::fit_clients() {

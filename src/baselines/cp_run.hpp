@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/consensus/graph.hpp"
+#include "couplet/core/error.hpp"
 #include "couplet/sim/run.hpp"
 #include "objective.hpp"
 
@@ -13,6 +15,8 @@ namespace couplet {
 
 /// Stream of the job's seed from which everybody draws the same modes.
 inline constexpr std::uint64_t mode_stream = 0x6370'6d6f'6465'0000;
+/// Stream of what client k draws for itself, fibers and noise: this plus k.
+inline constexpr std::uint64_t client_stream = 0x6370'636c'6965'6e74;
 
 /// One client of a CP federation. `factors` holds its A_1 and its view of the shared A_2 ... A_N.
 struct CpClient {
@@ -57,7 +61,8 @@ class CpRun {
     void each(const std::function<void(Index)>& body);
     /// Work of the coordinator, timed.
     void serve(const std::function<void()>& body);
-    /// round(0), round(1), ... until the stopping rule holds or the budget is spent.
+    /// round(0), round(1), ... until the stopping rule holds or the budget is spent. Throws RunError that names the
+    /// round (from 1) after which the model is not finite or far larger than the data.
     void train(const std::function<void(Index)>& round);
     /// Fits personal factors and gives everything back.
     MethodResult finish();
@@ -69,7 +74,9 @@ class CpRun {
     /// Adds a point to the trace; true when the rule says stop.
     bool evaluate(Index round);
     void count_evaluation();
-    void check_finite(double objective, Index round) const;
+    RunError diverged(Index round, const std::string& how) const;
+    /// Throws RunError when the factors are not finite, or the model is a thousand times as large as the data.
+    void check_diverged(Index round) const;
     void fit_clients();
     /// Peers that still differ take the mean of their shared factors, summed up a tree and sent down it: counted. One
     /// more point of the trace. Otherwise each would report with features of its own, and not federating would win.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "cp_run.hpp"
 #include "sign_message.hpp"
@@ -67,46 +68,43 @@ void train_fedgtf_ef(CpRun& run) {
     });
 }
 
+// Clients work on copies of their own; what they did to the factors that were not yet drawn stays with them until those
+// are. client.factors holds what all agree on.
 void train_fedgtf_ef_pc(CpRun& run) {
     const Tuning& tuning = run.tuning();
-    const auto order = static_cast<std::size_t>(run.order());
+    const auto order = static_cast<std::uint64_t>(run.order());
     const auto clients = static_cast<std::size_t>(run.clients());
     std::vector<std::vector<ErrorFeedback>> feedback(clients);
     for (auto& modes : feedback) modes.resize(order);
-    std::vector<std::vector<Packed>> uploads(order);
-    for (auto& from_all : uploads) from_all.resize(clients);
+    std::vector<Packed> uploads(clients);
     Factors shared = clone(run.client(0).factors);
+    std::vector<Factors> local(clients);
+    for (Index k = 0; k < run.clients(); ++k) local[static_cast<std::size_t>(k)] = clone(run.client(k).factors);
     Random modes(run.seed(), mode_stream);
     run.train([&](Index round) {
         const double step = run.step(round);
         std::vector<Index> path;
-        for (Index i = 0; i < *tuning.tau; ++i) path.push_back(static_cast<Index>(modes.below(order)));
+        for (Index i = 1; i < *tuning.tau; ++i) path.push_back(static_cast<Index>(modes.below(order)));
+        const std::uint64_t sent = 1 + modes.below(order - 1);
+        path.push_back(static_cast<Index>(sent));
         run.each([&](Index k) {
-            CpClient& client = run.client(k);
-            for (const Index mode : path) client.descend(mode, step, *tuning.fibers, *tuning.prox);
             const auto at = static_cast<std::size_t>(k);
-            for (std::size_t n = 1; n < order; ++n) {
-                auto difference = Matrix<double>::copy(client.factors[n].view());
-                add_scaled(difference, -1, shared[n]);
-                for (Index i = 0; i < difference.size(); ++i) difference.data()[i] *= client.weight;
-                uploads[n][at] = pack(std::move(difference), feedback[at][n], run.options().compress);
-            }
+            CpClient& client = run.client(k);
+            std::swap(client.factors, local[at]);
+            for (const Index mode : path) client.descend(mode, step, *tuning.fibers, *tuning.prox);
+            std::swap(client.factors, local[at]);
+            auto difference = Matrix<double>::copy(local[at][sent].view());
+            add_scaled(difference, -1, shared[sent]);
+            uploads[at] = pack(std::move(difference), feedback[at][sent], run.options().compress);
         });
-        run.serve([&] {
-            for (std::size_t n = 1; n < order; ++n) add_scaled(shared[n], 1, sum_of(uploads[n]));
-        });
-        double down = 0;
-        for (std::size_t n = 1; n < order; ++n) down += bytes_down(uploads[n]);
-        for (std::size_t k = 0; k < clients; ++k) {
-            double up = 0;
-            for (std::size_t n = 1; n < order; ++n) up += uploads[n][k].bytes;
-            run.traffic().up_packed(run.shared_numbers(), up);
-        }
-        run.traffic().down_packed(run.shared_numbers(), down, run.clients());
+        run.serve([&] { add_scaled(shared[sent], 1 / static_cast<double>(clients), sum_of(uploads)); });
+        const auto numbers = static_cast<double>(shared[sent].size());
+        for (const Packed& upload : uploads) run.traffic().up_packed(numbers, upload.bytes);
+        run.traffic().down_packed(numbers, bytes_down(uploads), run.clients());
         run.each([&](Index k) {
-            for (std::size_t n = 1; n < order; ++n) {
-                run.client(k).factors[n] = Matrix<double>::copy(shared[n].view());
-            }
+            const auto at = static_cast<std::size_t>(k);
+            local[at][sent] = Matrix<double>::copy(shared[sent].view());
+            run.client(k).adopt(local[at][0], shared);
         });
     });
 }

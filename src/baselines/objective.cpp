@@ -41,6 +41,10 @@ CpObjective::CpObjective(std::shared_ptr<const Tensor<double>> x, Loss loss)
     if (loss == Loss::square) sparse_ = sparse_form(x_->view());
 }
 
+bool CpObjective::is_zero() const {
+    return std::ranges::all_of(x_->elements(), [](double value) { return value == 0; });
+}
+
 Matrix<double> CpObjective::mttkrp(const Factors& factors, Index mode) const {
     return sparse_ ? couplet::mttkrp(*sparse_, factors, mode) : couplet::mttkrp(x_->view(), factors, mode);
 }
@@ -84,7 +88,8 @@ CpFit CpObjective::fit(const Factors& factors) const {
         const auto gamma = khatri_rao_gram(factors, -1);
         double model2 = 0;
         for (Index i = 0; i < gamma.size(); ++i) model2 += gamma.data()[i];
-        const double error2 = std::max(0.0, norm2_ - 2 * cross + model2);
+        const double difference = norm2_ - 2 * cross + model2;
+        const double error2 = difference < 0 ? 0 : difference;  // by rounding; NaN stays NaN
         return {error2, error2 / 2};
     }
     Matrix<double> model(shape()[0], shape().product(1, shape().order()));

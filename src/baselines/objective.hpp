@@ -32,6 +32,8 @@ class CpObjective {
     const Shape& shape() const noexcept { return x_->shape(); }
     TensorView<const double> tensor() const { return x_->view(); }
     double norm2() const noexcept { return norm2_; }
+    /// Every entry is zero, which a squared norm of zero does not say.
+    bool is_zero() const;
     bool is_sparse() const noexcept { return sparse_.has_value(); }
 
     Matrix<double> mttkrp(const Factors& factors, Index mode) const;

@@ -25,7 +25,7 @@ Tuning default_tuning(Method method, Index rank) {
         case Method::fedgtf_ef:
             return {.step = 0.5, .decay = 0.01, .fibers = fibers, .prox = 1e-4};
         case Method::fedgtf_ef_pc:
-            return {.step = 0.5, .decay = 0.01, .fibers = fibers, .tau = 8, .prox = 1e-4};
+            return {.step = 0.5, .decay = 0.01, .fibers = fibers, .tau = 8, .prox = 0};
         case Method::dpfact:
             return {
                 .step = 0.5, .decay = 0, .fibers = fibers, .tau = 4, .rho = 0.9, .prox = 1e-4, .clip = 0, .noise = 0};
@@ -196,6 +196,11 @@ Tuning resolve_tuning(Method method, const Tuning& asked, Index rank) {
     take(method, {"--threshold", 0, true, unbounded, false}, asked.threshold, tuning.threshold);
     take(method, {"--gossip", 0, false, 1, true}, asked.gossip, tuning.gossip);
     check_privacy(asked, tuning);
+    if (elastic && *tuning.step * *tuning.prox >= 1) {
+        throw InputError({"--prox", number_text(*tuning.prox) + " with a step of " + number_text(*tuning.step),
+                          "step x prox below 1, or a step takes all of the private factor",
+                          "Give a smaller --step or --prox."});
+    }
     return tuning;
 }
 

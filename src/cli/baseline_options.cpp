@@ -85,7 +85,8 @@ void add_tuning_options(CLI::App& app, Tuning& tuning) {
               "Local steps between exchanges (fedgtf-ef-pc, dpfact, dpsgd, cidertf)", "depends on the method",
               tuning.tau);
     add_real(app, "rho", "trip: penalty, relative to the curvature; dpfact: pull to the mean", "1; 0.9", tuning.rho);
-    add_real(app, "prox", "Shrinkage in a step (fedgtf-ef, fedgtf-ef-pc, dpfact)", "0.0001", tuning.prox);
+    add_real(app, "prox", "Shrinkage in a step (fedgtf-ef, fedgtf-ef-pc, dpfact)", "0.0001; 0 for fedgtf-ef-pc",
+             tuning.prox);
     add_real(app, "clip", "dpfact: what one patient adds to a gradient at most, relative to the mean patient; 0: off",
              "0", tuning.clip);
     add_real(app, "noise", "dpfact: noise in a clipped gradient, relative to the clip; gives differential privacy", "0",

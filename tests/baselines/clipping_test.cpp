@@ -47,5 +47,27 @@ TEST(Clipping, CompositionIsThatOfZeroConcentratedPrivacy) {
     EXPECT_EQ(one.releases, 1);
 }
 
+TEST(Clipping, PartsBelowTheClipStayAsTheyAre) {
+    const Shape shape{3, 2, 2};
+    const auto x = normal_tensor(shape, 9);
+    const auto factors = normal_factors(shape, 2, 8);
+    for (const Index mode : {1, 2}) {
+        std::vector<Matrix<double>> parts;
+        std::vector<double> norms;
+        for (Index i = 0; i < 3; ++i) {
+            Factors own = clone(factors);
+            own[0] = Matrix<double>::copy(factors[0].view().rows_from(i, 1));
+            parts.push_back(naive_gradient(x.view().rows(i, 1), own, mode));
+            norms.push_back(std::sqrt(inner_product(parts.back(), parts.back())));
+        }
+        const double clip = (norms[0] + norms[1]) / 2;  // one of the two is above
+        auto expected = Matrix<double>::zeros(2, 2);
+        for (std::size_t i = 0; i < 3; ++i) {
+            expected = plus(expected, norms[i] > clip ? clip / norms[i] : 1, parts[i]);
+        }
+        EXPECT_LT(distance(clipped_gradient(x.view(), factors, mode, clip), expected), 1e-12);
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -45,5 +45,20 @@ TEST(Coordinates, OnlySparseTensorsGetAList) {
     EXPECT_FALSE(sparse_form(normal_tensor({4, 5}, 1).view()).has_value());
 }
 
+TEST(Coordinates, ATwentyFourthOfThirdOrderIsTooMuch) {
+    const auto filled = [](Index count) {
+        auto x = Tensor<double>::zeros({10, 8, 3});
+        for (Index i = 0; i < count; ++i) x.data()[7 * i] = 1;
+        return sparse_form(x.view()).has_value();
+    };
+    EXPECT_TRUE(filled(9));
+    EXPECT_FALSE(filled(10));  // of 240
+    auto matrix = Tensor<double>::zeros({16, 10});
+    for (Index i = 0; i < 9; ++i) matrix.data()[i] = 1;
+    EXPECT_TRUE(sparse_form(matrix.view()).has_value());
+    matrix.data()[9] = 1;  // a sixteenth of 160
+    EXPECT_FALSE(sparse_form(matrix.view()).has_value());
+}
+
 }  // namespace
 }  // namespace couplet

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support.hpp"
 
 namespace couplet {
@@ -92,6 +94,52 @@ TEST(Cp, EverybodyDrawsTheSameSharedFactors) {
         double norm2 = 0;
         for (Index i = 0; i < 5; ++i) norm2 += a[1](i, r) * a[1](i, r);
         EXPECT_NEAR(norm2, 1, 1e-14);
+    }
+}
+
+TEST(Cp, SmallDirectionsCountAsZeroOnlyBelowTheThreshold) {
+    const auto solved = [](double small, double shift) {
+        auto a = Matrix<double>::zeros(2, 2);
+        a(0, 0) = 1;
+        a(1, 1) = small;
+        Matrix<double> b(1, 2);
+        b(0, 0) = b(0, 1) = 1;
+        return solve_right(b, a, shift)(0, 1);
+    };
+    EXPECT_NEAR(solved(1e-11, 0), 1e11, 1e3);
+    EXPECT_EQ(solved(1e-13, 0), 0);
+    EXPECT_NEAR(solved(0, 0.5), 2, 1e-12);
+    EXPECT_EQ(solved(0, 0), 0);
+}
+
+TEST(Cp, SmallHelpers) {
+    const auto a = normal_matrix(2, 3, 1);
+    auto b = normal_matrix(2, 3, 2);
+    double inner = 0;
+    for (Index i = 0; i < 6; ++i) inner += a.data()[i] * b.data()[i];
+    EXPECT_NEAR(inner_product(a, b), inner, 1e-15);
+    const auto expected = plus(b, -2.5, a);
+    add_scaled(b, -2.5, a);
+    EXPECT_LT(distance(b, expected), 1e-15);
+    EXPECT_EQ(largest_eigenvalue(Matrix<double>(0, 0)), 0);
+    auto negative = Matrix<double>::zeros(1, 1);
+    negative(0, 0) = -1e-20;
+    EXPECT_EQ(largest_eigenvalue(negative), 0);
+    auto two = Matrix<double>::zeros(2, 2);
+    two(0, 0) = two(1, 1) = 2;
+    two(0, 1) = two(1, 0) = 1;
+    EXPECT_NEAR(largest_eigenvalue(two), 3, 1e-14);
+    EXPECT_TRUE(random_shared_factors({7, 5, 4}, 3, 8)[0].size() == 0);
+    EXPECT_GT(distance(random_shared_factors({7, 4, 4}, 3, 8)[1], random_shared_factors({7, 4, 4}, 3, 8)[2]), 0.1);
+}
+
+TEST(Cp, WhatIsNotFiniteStaysSo) {
+    for (const double value : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+        auto a = Matrix<double>::identity(3);
+        a(1, 1) = value;
+        EXPECT_TRUE(std::isnan(largest_eigenvalue(a)));
+        EXPECT_TRUE(std::isnan(solve_right(normal_matrix(2, 3, 1), a)(1, 2)));
+        EXPECT_TRUE(std::isnan(solve_right(normal_matrix(2, 3, 1), Matrix<double>::identity(3), value)(0, 0)));
     }
 }
 

@@ -59,5 +59,52 @@ TEST(Dpsgd, BitsDoNotDependOnThreads) {
                               {.rounds = 5, .tuning = {.fibers = 20, .tau = 2}});
 }
 
+/// Three peers on a path 1 - 2 - 3, tau sweeps, then A_n^k <- sum_j m_kj A_n^j; in the end the mean of the shared
+/// factors.
+TEST(Dpsgd, RoundsAreThoseOfThePaper) {
+    const auto data = uneven_clients(3);
+    // 1/(1 + max(d_i, d_j)) for every link of the path.
+    const double m[3][3] = {{2.0 / 3, 1.0 / 3, 0}, {1.0 / 3, 1.0 / 3, 1.0 / 3}, {0, 1.0 / 3, 2.0 / 3}};
+    auto clients = start_all(data);
+    for (int round = 0; round < 2; ++round) {
+        const double step = 0.8 / (1 + 0.5 * round);
+        for (std::size_t k = 0; k < 3; ++k) {
+            for (int local = 0; local < 2; ++local) {
+                for (std::size_t n = 0; n < 3; ++n) {
+                    const auto descent = naive_descent2(data[k], clients[k], static_cast<Index>(n), step);
+                    clients[k][n] = plus(clients[k][n], -1, descent);
+                }
+            }
+        }
+        std::vector<Factors> stepped;
+        for (const Factors& factors : clients) stepped.push_back(clone(factors));
+        for (std::size_t k = 0; k < 3; ++k) {
+            for (std::size_t n = 1; n < 3; ++n) {
+                clients[k][n] = Matrix<double>::zeros(clients[k][n].rows(), 2);
+                for (std::size_t j = 0; j < 3; ++j) clients[k][n] = plus(clients[k][n], m[k][j], stepped[j][n]);
+            }
+        }
+    }
+    Factors mean(3);
+    double apart2 = 0;
+    double all2 = 0;
+    for (std::size_t n = 1; n < 3; ++n) {
+        mean[n] = Matrix<double>::zeros(clients[0][n].rows(), 2);
+        for (const Factors& factors : clients) mean[n] = plus(mean[n], 1.0 / 3, factors[n]);
+        for (const Factors& factors : clients) {
+            apart2 += std::pow(distance(factors[n], mean[n]), 2);
+            for (Index i = 0; i < factors[n].size(); ++i) all2 += std::pow(factors[n].data()[i], 2);
+        }
+    }
+    const auto trained =
+        train(clone(data), "dpsgd", 2,
+              {.rounds = 2, .tolerance = 0, .tuning = {.step = 0.8, .decay = 0.5, .fibers = 0, .tau = 2}},
+              {.graph = "path", .weights = "metropolis"});
+    expect_trained(trained, clients, mean);
+    EXPECT_NEAR(trained.result.simulation.consensus->error, std::sqrt(apart2 / all2), 1e-12);
+    EXPECT_EQ(trained.result.simulation.consensus->iterations, 2);
+    EXPECT_NEAR(trained.result.simulation.consensus->lambda2, 2.0 / 3, 1e-12);
+}
+
 }  // namespace
 }  // namespace couplet

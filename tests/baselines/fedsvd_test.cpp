@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "couplet/linalg/products.hpp"
 #include "couplet/sim/reference.hpp"
 #include "support.hpp"
 
@@ -49,6 +50,35 @@ TEST(Fedsvd, TheMaskedDataAreCountedAsSent) {
     EXPECT_EQ(result.numbers_up_per_client, 8 * 20);
     EXPECT_EQ(result.numbers_down_per_client, 3 * 20 + 1);
     EXPECT_EQ(result.rounds, 2);
+}
+
+TEST(Fedsvd, AnUploadIsMaskedOnBothSides) {
+    const auto x = normal_matrix(7, 12, 3);
+    const OrthogonalMask features(12, 5, 4, 9);
+    const auto upload = masked_upload(x.view(), features, 4, 0);
+    // Masks of the patients cancel in the Gram matrix over the features, those of the features in that over patients.
+    const auto columns = features.mask_columns(x.view());
+    EXPECT_LT(distance(gram<double>(upload.view(), Side::right), gram<double>(columns.view(), Side::right)), 1e-11);
+    EXPECT_GT(distance(gram<double>(upload.view(), Side::left), gram<double>(x.view(), Side::left)), 1);
+    EXPECT_GT(distance(gram<double>(upload.view(), Side::right), gram<double>(x.view(), Side::right)), 1);
+    EXPECT_GT(distance(upload, columns), 1);
+    // The same data at another client, and in another job, look otherwise.
+    EXPECT_GT(distance(upload, masked_upload(x.view(), features, 4, 1)), 1);
+    EXPECT_GT(distance(upload, masked_upload(x.view(), features, 5, 0)), 1);
+    EXPECT_EQ(distance(upload, masked_upload(x.view(), features, 4, 0)), 0);
+    EXPECT_LT(distance(features.unmask_columns(columns.view()), x), 1e-12);
+}
+
+TEST(Fedsvd, UnevenClientsAreStackedInOrder) {
+    Clients clients;
+    for (const Index rows : {3, 9, 5}) clients.push_back(normal_tensor({rows, 4, 3}, static_cast<std::uint64_t>(rows)));
+    const auto again = [&] { return clone(clients); };
+    const auto masked = run_fedsvd(MemorySource(again()), with_rank(4));
+    const auto plain = reference_centralized(MemorySource(again()), with_rank(4));
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(masked.rse_per_client[k], plain.rse_per_client[k], 1e-10);
+    EXPECT_EQ(masked.numbers_up_per_client, 12.0 * 17 / 3);
+    EXPECT_EQ(masked.numbers_total, 12 * 17 + 3 * (4 * 12 + 1));
+    EXPECT_EQ(masked.personal_ranks, (std::vector<Index>{4, 4, 4}));
 }
 
 }  // namespace

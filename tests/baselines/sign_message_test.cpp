@@ -65,5 +65,32 @@ TEST(ErrorFeedback, AConstantMessageArrivesInTheMean) {
     EXPECT_LT(distance(sent, p), 0.01);
 }
 
+TEST(SignMessage, OneBitAnEntryTheLowestFirst) {
+    Matrix<double> p(2, 5);
+    for (Index i = 0; i < 10; ++i) p.data()[i] = i == 1 || i == 4 || i == 9 ? -2 : 1;
+    p.data()[0] = 0;  // counts as positive
+    const auto message = compress_signs(p.view());
+    EXPECT_EQ(message.rows, 2);
+    EXPECT_EQ(message.cols, 5);
+    EXPECT_EQ(message.bits, (std::vector<std::uint8_t>{0b00010010, 0b00000010}));
+    EXPECT_DOUBLE_EQ(message.scale, (3 * 2 + 6) / 10.0);
+    EXPECT_EQ(message.bytes(), 2 + 8);
+    const auto back = expand_signs(message);
+    EXPECT_EQ(back(0, 0), message.scale);
+    EXPECT_EQ(back(1, 4), -message.scale);
+    EXPECT_EQ(compress_signs(Matrix<double>(0, 3).view()).bytes(), 8);
+}
+
+TEST(ErrorFeedback, TheFirstMessageHasNoRest) {
+    ErrorFeedback feedback;
+    const auto p = normal_matrix(3, 2, 5);
+    const auto message = feedback.send(Matrix<double>::copy(p.view()));
+    EXPECT_LT(distance(expand_signs(message), naive_signs(p)), 1e-15);
+    EXPECT_LT(distance(feedback.rest(), plus(p, -1, naive_signs(p))), 1e-15);
+    const auto next = normal_matrix(3, 2, 6);
+    const auto wanted = plus(next, 1, feedback.rest());
+    EXPECT_LT(distance(expand_signs(feedback.send(Matrix<double>::copy(next.view()))), naive_signs(wanted)), 1e-15);
+}
+
 }  // namespace
 }  // namespace couplet

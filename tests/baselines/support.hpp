@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -125,18 +127,26 @@ inline MethodResult run_on(Clients clients, const std::string& method, Index ran
     return run_method(parse_method(method), MemorySource(std::move(clients)), with_rank(rank), baseline);
 }
 
-/// Runs without the final refit and reads the factors back from the diagonal cores; A_1 is the first client's.
-inline Factors trained_factors(Clients clients, const std::string& method, Index rank,
-                               const BaselineOptions& baseline) {
-    auto options = with_rank(rank);
+/// What a run without the final refit leaves: every client's A_1, and the shared factors read back from the diagonal
+/// cores.
+struct Trained {
+    std::vector<Matrix<double>> personal;
+    Factors shared{1};  ///< from 1 on
+    MethodResult result;
+};
+
+inline Trained train(Clients clients, const std::string& method, Index rank, const BaselineOptions& baseline,
+                     const JobOptions& job = {}) {
+    SimulationOptions options;
+    options.job = job;
+    options.job.rank = rank;
     options.job.refit = false;
-    Factors factors(1);
-    options.on_personal = [&](Index k, const Matrix<double>& personal) {
-        if (k == 0) factors[0] = Matrix<double>::copy(personal.view());
+    Trained trained;
+    options.on_personal = [&](Index, const Matrix<double>& personal) {
+        trained.personal.push_back(Matrix<double>::copy(personal.view()));
     };
-    const auto result =
-        run_method(parse_method(method), MemorySource(std::move(clients)), std::move(options), baseline);
-    const auto& train = result.simulation.features->train;
+    trained.result = run_method(parse_method(method), MemorySource(std::move(clients)), std::move(options), baseline);
+    const auto& train = trained.result.simulation.features->train;
     for (Index n = 0; n < train.order(); ++n) {
         const auto core = train.core(n);
         Matrix<double> factor(core.shape()[1], rank);
@@ -146,9 +156,124 @@ inline Factors trained_factors(Clients clients, const std::string& method, Index
                 factor(i, r) = core.data()[(r * factor.rows() + i) * core.shape()[2] + right];
             }
         }
-        factors.push_back(std::move(factor));
+        trained.shared.push_back(std::move(factor));
     }
+    return trained;
+}
+
+/// The first client's A_1 and the shared factors.
+inline Factors trained_factors(Clients clients, const std::string& method, Index rank,
+                               const BaselineOptions& baseline) {
+    auto trained = train(std::move(clients), method, rank, baseline);
+    Factors factors = std::move(trained.shared);
+    factors[0] = std::move(trained.personal.front());
     return factors;
+}
+
+/// Clients that differ in patients, size and scale: 4x3x2, 5x3x2, 6x3x2, ...
+inline Clients uneven_clients(Index clients) {
+    Clients result;
+    for (Index k = 0; k < clients; ++k) {
+        result.push_back(normal_tensor({4 + k, 3, 2}, 60 + static_cast<std::uint64_t>(k)));
+        for (double& value : result.back().elements()) value *= 1 + 0.5 * static_cast<double>(k);
+    }
+    return result;
+}
+
+inline Clients clone(const Clients& clients) {
+    Clients result;
+    for (const auto& x : clients) result.push_back(Tensor<double>::copy(x.view()));
+    return result;
+}
+
+/// H^T H by the definition, rank 2.
+inline Matrix<double> naive_gram2(const Factors& factors, Index mode) {
+    Matrix<double> g(2, 2);
+    for (Index r = 0; r < 2; ++r) {
+        for (Index s = 0; s < 2; ++s) {
+            g(r, s) = 1;
+            for (std::size_t n = 0; n < factors.size(); ++n) {
+                if (static_cast<Index>(n) == mode) continue;
+                double sum = 0;
+                for (Index i = 0; i < factors[n].rows(); ++i) sum += factors[n](i, r) * factors[n](i, s);
+                g(r, s) *= sum;
+            }
+        }
+    }
+    return g;
+}
+
+/// B (G + shift I)^-1 for a 2 x 2 matrix, by Cramer's rule.
+inline Matrix<double> naive_solve2(const Matrix<double>& b, const Matrix<double>& g, double shift = 0) {
+    const double p = g(0, 0) + shift;
+    const double q = g(1, 1) + shift;
+    const double o = g(0, 1);
+    const double determinant = p * q - o * o;
+    Matrix<double> x(b.rows(), 2);
+    for (Index i = 0; i < b.rows(); ++i) {
+        x(i, 0) = (b(i, 0) * q - b(i, 1) * o) / determinant;
+        x(i, 1) = (b(i, 1) * p - b(i, 0) * o) / determinant;
+    }
+    return x;
+}
+
+/// The step of length `step` over the larger eigenvalue of H^T H, plus the ridge; rank 2. To be subtracted.
+inline Matrix<double> naive_descent2(const Tensor<double>& x, const Factors& factors, Index mode, double step,
+                                     double ridge = 0) {
+    const auto g = naive_gram2(factors, mode);
+    const double half = (g(0, 0) - g(1, 1)) / 2;
+    const double largest = (g(0, 0) + g(1, 1)) / 2 + std::sqrt(half * half + g(0, 1) * g(0, 1));
+    auto result = naive_gradient(x.view(), factors, mode);
+    const auto& factor = factors[static_cast<std::size_t>(mode)];
+    for (Index i = 0; i < result.size(); ++i) {
+        result.data()[i] = step / largest * result.data()[i] + step * ridge * factor.data()[i];
+    }
+    return result;
+}
+
+/// a + scale b.
+inline Matrix<double> plus(const Matrix<double>& a, double scale, const Matrix<double>& b) {
+    Matrix<double> sum(a.rows(), a.cols());
+    for (Index i = 0; i < a.size(); ++i) sum.data()[i] = a.data()[i] + scale * b.data()[i];
+    return sum;
+}
+
+/// ||P||_1 / numel(P) sign(P).
+inline Matrix<double> naive_signs(const Matrix<double>& p) {
+    double mean = 0;
+    for (Index i = 0; i < p.size(); ++i) mean += std::abs(p.data()[i]) / static_cast<double>(p.size());
+    Matrix<double> signs(p.rows(), p.cols());
+    for (Index i = 0; i < p.size(); ++i) signs.data()[i] = p.data()[i] < 0 ? -mean : mean;
+    return signs;
+}
+
+inline double naive_norm2(const Tensor<double>& x) {
+    double sum = 0;
+    for (Index i = 0; i < x.size(); ++i) sum += x.data()[i] * x.data()[i];
+    return sum;
+}
+
+/// The common start of all methods for every client, rank 2.
+inline std::vector<Factors> start_all(const Clients& clients) {
+    std::vector<Factors> result;
+    for (const auto& x : clients) {
+        Factors factors = random_shared_factors(x.shape(), 2, 0);
+        factors[0] = naive_solve2(naive_mttkrp(x.view(), factors, 0), naive_gram2(factors, 0));
+        result.push_back(std::move(factors));
+    }
+    return result;
+}
+
+/// The run's personal factors against those of `clients`, its shared ones against `shared`.
+inline void expect_trained(const Trained& trained, const std::vector<Factors>& clients, const Factors& shared,
+                           double tolerance = 1e-10) {
+    ASSERT_EQ(trained.personal.size(), clients.size());
+    for (std::size_t k = 0; k < clients.size(); ++k) {
+        EXPECT_LT(distance(trained.personal[k], clients[k][0]), tolerance) << "personal factor of client " << k;
+    }
+    for (std::size_t n = 1; n < shared.size(); ++n) {
+        EXPECT_LT(distance(trained.shared[n], shared[n]), tolerance) << "mode " << n;
+    }
 }
 
 inline void expect_same_factors(const Factors& a, const Factors& b, double tolerance) {

@@ -52,5 +52,54 @@ TEST(Trip, BitsDoNotDependOnThreads) {
     expect_thread_independent(cp_clients(3, {40, 12, 9}, 4), "trip", 4, {.rounds = 5});
 }
 
+/// Consensus ADMM, two different clients, three rounds: least squares for A_1, shared factors pulled to A - U, the mean
+/// of A^k + U^k, duals that are rescaled as the penalty changes.
+TEST(Trip, RoundsAreThoseOfConsensusAdmm) {
+    constexpr double rho = 0.7;
+    const auto data = uneven_clients(2);
+    auto own = start_all(data);
+    Factors shared = clone(own[0]);
+    std::vector<Factors> duals(2);
+    for (auto& dual : duals) {
+        dual.resize(3);
+        for (std::size_t n = 1; n < 3; ++n) dual[n] = Matrix<double>::zeros(shared[n].rows(), 2);
+    }
+    const auto penalties = [&] {
+        std::vector<double> result(3, 0);
+        for (std::size_t n = 1; n < 3; ++n) {
+            for (const Factors& factors : own) {
+                const auto g = naive_gram2(factors, static_cast<Index>(n));
+                result[n] += rho * (g(0, 0) + g(1, 1)) / 2 / 2;
+            }
+        }
+        return result;
+    };
+    auto penalty = penalties();
+    for (int round = 0; round < 3; ++round) {
+        for (std::size_t k = 0; k < 2; ++k) {
+            own[k][0] = naive_solve2(naive_mttkrp(data[k].view(), own[k], 0), naive_gram2(own[k], 0));
+            for (std::size_t n = 1; n < 3; ++n) {
+                const auto mode = static_cast<Index>(n);
+                const auto pulled = plus(shared[n], -1, duals[k][n]);
+                const auto target = plus(naive_mttkrp(data[k].view(), own[k], mode), penalty[n], pulled);
+                own[k][n] = naive_solve2(target, naive_gram2(own[k], mode), penalty[n]);
+            }
+        }
+        const auto before = penalty;
+        penalty = penalties();
+        for (std::size_t n = 1; n < 3; ++n) {
+            auto mean = Matrix<double>::zeros(shared[n].rows(), 2);
+            for (std::size_t k = 0; k < 2; ++k) mean = plus(mean, 0.5, plus(own[k][n], 1, duals[k][n]));
+            for (std::size_t k = 0; k < 2; ++k) {
+                const auto dual = plus(plus(duals[k][n], 1, own[k][n]), -1, mean);
+                duals[k][n] = plus(Matrix<double>::zeros(mean.rows(), 2), before[n] / penalty[n], dual);
+            }
+            shared[n] = std::move(mean);
+        }
+    }
+    expect_trained(train(clone(data), "trip", 2, {.rounds = 3, .tolerance = 0, .tuning = {.rho = rho}}), own, shared,
+                   1e-9);
+}
+
 }  // namespace
 }  // namespace couplet

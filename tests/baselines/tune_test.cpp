@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 
 #include "couplet/core/error.hpp"
 #include "support.hpp"
@@ -47,6 +49,69 @@ TEST(Tune, FingerprintTellsDataApart) {
     auto one = cp_clients(2, {4, 3, 2}, 1);
     one.pop_back();
     EXPECT_NE(text, fingerprint(MemorySource(std::move(one))));
+}
+
+/// Clients that cannot be read for the first `failures` times.
+class Stubborn : public MemorySource {
+  public:
+    Stubborn(Clients clients, int failures) : MemorySource(std::move(clients)), failures_(failures) {}
+    std::shared_ptr<const Tensor<double>> client(Index k) const override {
+        if (k == 0 && failures_-- > 0) throw RunError({"client", "unreadable", "readable", ""});
+        return MemorySource::client(k);
+    }
+
+  private:
+    mutable std::atomic<int> failures_;
+};
+
+TEST(Tune, ATrialThatFailsHasNoErrorAndIsNeverTheBest) {
+    const auto outcome =
+        tune_method(Method::trip, Stubborn(cp_clients(2, {6, 4, 3}, 2), 2), with_rank(2), {.rounds = 3});
+    ASSERT_EQ(outcome.trials.size(), grid_size);
+    EXPECT_FALSE(outcome.trials[0].rse);
+    EXPECT_FALSE(outcome.trials[1].rse);
+    EXPECT_TRUE(outcome.trials[2].rse);
+    EXPECT_GE(outcome.best, 2U);
+    EXPECT_EQ(outcome.trials[0].rounds, 0);
+    EXPECT_EQ(outcome.trials[2].rounds, 3);
+    EXPECT_EQ(outcome.trials[0].tuning, (Tuning{.rho = 0.1}));
+}
+
+TEST(Tune, WhenAllFailItSaysSo) {
+    try {
+        tune_method(Method::trip, Stubborn(cp_clients(2, {6, 4, 3}, 2), 1000), with_rank(2), {.rounds = 3});
+        FAIL();
+    } catch (const RunError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "trip: every tuning of the grid diverged; expected one that converges. Try another rank.");
+    }
+}
+
+TEST(Tune, OfEqualsTheFirstIsTaken) {
+    Clients zeros;
+    for (int k = 0; k < 2; ++k) zeros.push_back(Tensor<double>::zeros({4, 3, 2}));
+    const auto outcome = tune_method(Method::trip, MemorySource(std::move(zeros)), with_rank(2), {.rounds = 2});
+    EXPECT_EQ(outcome.best, 0U);
+}
+
+TEST(Tune, AMethodWithoutAGridIsToldSo) {
+    try {
+        tune_method(Method::fedsvd, MemorySource(cp_clients(2, {4, 3, 2}, 1)), with_rank(1), {});
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "--method: fedsvd; expected a method with parameters to tune. The others have none.");
+    }
+}
+
+TEST(Tune, FingerprintIsShapeClientsAndNorm) {
+    Clients clients;
+    for (const Index rows : {2, 3}) {
+        auto x = Tensor<double>::zeros({rows, 3, 2});
+        x.data()[0] = static_cast<double>(rows) + 1;  // 3 and 4: a norm of 5
+        clients.push_back(std::move(x));
+    }
+    EXPECT_EQ(fingerprint(MemorySource(std::move(clients))), "5x3x2 K=2 norm=5.00000000e+00");
 }
 
 }  // namespace

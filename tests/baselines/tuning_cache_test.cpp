@@ -92,5 +92,47 @@ TEST_F(TuningCache, LivesWhereTheUserKeepsCaches) {
     if (old_home != nullptr) ::setenv("HOME", home.c_str(), 1);
 }
 
+TEST_F(TuningCache, RefusalsSayWhatIsWrong) {
+    const auto refusal = [&]() -> std::string {
+        try {
+            load_tuning(file(), key_);
+        } catch (const InputError& error) {
+            return error.parts().where + ": " + error.parts().found + "; " + error.parts().expected;
+        }
+        return "";
+    };
+    fs::create_directories(file().parent_path());
+    std::ofstream(file()) << "[]";
+    const std::string expected = "; a file written by couplet tune";
+    EXPECT_EQ(refusal(), file().string() + ": something else" + expected);
+    const std::string front =
+        R"({"kind": "couplet tuning cache", "entries": [{"key": {"method": "dpsgd", "rank": 5, "loss": "square",)"
+        R"( "data": "8x3x2 K=2 norm=1.00000000e+00"})";
+    std::ofstream(file()) << front << "}]}";
+    EXPECT_EQ(refusal(), file().string() + ": an entry without a tuning" + expected);
+    std::ofstream(file()) << front << R"(, "tuning": {"fibers": 1.5}}]})";
+    EXPECT_EQ(refusal(), file().string() + ": fibers = 1.5" + expected);
+    std::ofstream(file()) << front << R"(, "tuning": {"step": "x"}}]})";
+    EXPECT_EQ(refusal(), file().string() + ": step = \"x\"" + expected);
+    std::ofstream(file()) << front << R"(, "tuning": {"step": 2, "fibers": 7}}]})";
+    EXPECT_EQ(refusal(), "");
+    EXPECT_EQ(load_tuning(file(), key_), resolve_tuning(Method::dpsgd, {.step = 2, .fibers = 7}, 5));
+    fs::resize_file(file(), (std::uintmax_t{64} << 20) + 1);  // sparse
+    EXPECT_EQ(refusal(), file().string() + ": more than 64 MiB" + expected);
+    fs::remove(file());
+    fs::create_directory(file());
+    EXPECT_NE(refusal(), "");
+}
+
+TEST_F(TuningCache, KeepsErrorAndRoundsForTheReader) {
+    save_tuning(file(), key_, {.step = 0.5}, 0.25, 17);
+    std::ifstream stream(file());
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    for (const char* part : {"\"kind\": \"couplet tuning cache\"", "\"rse\": 0.25", "\"rounds\": 17", "\"step\": 0.5",
+                             "\"method\": \"dpsgd\"", "\"rank\": 5", "\"loss\": \"square\""}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -99,5 +99,51 @@ TEST_F(BaselineOptionsTest, ATuningIsShownAsWhatToType) {
     EXPECT_EQ(cli::tuning_json({}), cli::Json::object());
 }
 
+class BaselineTest : public CliTest {
+  protected:
+    Outcome simulate(const std::string& method, const std::vector<std::string>& more) const {
+        std::vector<std::string> arguments{"simulate", "--synthetic", "24x6x5:rank=3", "--clients", "2",
+                                           "--rank",   "3",           "--json",        "--method",  method};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return couplet(arguments);
+    }
+};
+
+TEST_F(BaselineTest, AMethodThatDivergesEndsWithStatusOneAndPrintsNothing) {
+    for (const char* method : {"fedgtf-ef", "fedgtf-ef-pc", "dpfact", "dpsgd", "cidertf"}) {
+        std::vector<std::string> steps{"--step", "1e150", "-o", "result"};
+        if (method == std::string_view("dpfact")) steps.insert(steps.end(), {"--prox", "0"});
+        const Outcome run = simulate(method, steps);
+        EXPECT_EQ(run.status, 1) << method;
+        EXPECT_EQ(run.out, "") << method;
+        EXPECT_NE(run.err.find("diverged at round "), std::string::npos) << method << run.err;
+        EXPECT_FALSE(std::filesystem::exists(path("result/features.npz"))) << method;
+    }
+}
+
+TEST_F(BaselineTest, PeersOfThePrintedMethodRefuseWhatHasNoEffect) {
+    const std::vector<std::string> job{"--aggregate", "average", "--rank", "3"};
+    const auto refused = [&](std::vector<std::string> arguments, const std::vector<std::string>& more,
+                             const std::string& message) {
+        arguments.insert(arguments.end(), job.begin(), job.end());
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome run = couplet(arguments);
+        EXPECT_EQ(run.status, 2) << message;
+        EXPECT_EQ(run.out, "") << message;
+        EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
+    };
+    put("x.npy", "");
+    for (const auto& verb : std::vector<std::vector<std::string>>{
+             {"simulate", "--synthetic", "24x6x5:rank=3", "--clients", "3", "--network", "decentralized"},
+             {"peer", "--kit", "kit", "--data", "x.npy"}}) {
+        refused(verb, {"--eps1", "0.1"}, "--eps1 with --aggregate average among peers");
+        refused(verb, {"--eps", "0.1"}, "--eps: a certified error");
+        refused(verb, {"--sketch", "gram"}, "--sketch: given with --aggregate average");
+        refused(verb, {"--passes", "2"}, "--passes: given with --aggregate average");
+        refused(verb, {"--weights", "paper", "--consensus", "tree"}, "--weights: given with --consensus tree");
+        refused(verb, {"--heldout", "0.2"}, "--heldout: held-out patients without a refit");
+    }
+}
+
 }  // namespace
 }  // namespace couplet::testing

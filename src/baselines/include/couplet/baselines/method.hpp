@@ -17,7 +17,7 @@ enum class Method {
     fedsvd,        ///< masked rows on one pile (Chai et al., KDD 2022): centralized accuracy, the data travels
     trip,          ///< consensus ADMM on the shared CP factors (Kim et al., KDD 2017), star
     fedgtf_ef,     ///< sign-compressed gradients with error feedback (Ma et al., WWW 2021), star
-    fedgtf_ef_pc,  ///< its periodic variant: tau local steps, then compressed model differences
+    fedgtf_ef_pc,  ///< its periodic variant: tau local steps, then the compressed change of one factor
     dpfact,        ///< elastic averaging (Ma et al., CIKM 2019), star, third order
     dpsgd,         ///< decentralized SGD (Lian et al. 2017, Koloskova et al. 2020)
     cidertf,       ///< event-triggered compressed gossip (Ma et al. 2021), decentralized
