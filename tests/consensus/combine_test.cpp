@@ -56,5 +56,23 @@ TEST(CombineTest, FindsTheFirstNumberThatIsNotFinite) {
     EXPECT_EQ(first_not_finite(nullptr, 0), -1);
 }
 
+TEST(CombineTest, FindsItWhereverItIs) {
+    for (const Index at : {0, 1, 1023, 1024, 1025, 2047, 2048}) {
+        std::vector<double> values(2049, 2);
+        values[static_cast<std::size_t>(at)] = -std::numeric_limits<double>::infinity();
+        EXPECT_EQ(first_not_finite(values.data(), 2049), at);
+        EXPECT_EQ(first_not_finite(values.data(), at), -1);
+    }
+}
+
+TEST(CombineTest, SumsAndMeans) {
+    std::vector<double> sum{1, 2, 3};
+    const std::vector<double> other{10, 20, 30};
+    add_state(sum.data(), other.data(), 2);
+    EXPECT_EQ(sum, (std::vector<double>{11, 22, 3}));
+    divide_state(sum.data(), 2, 2);
+    EXPECT_EQ(sum, (std::vector<double>{5.5, 11, 3}));
+}
+
 }  // namespace
 }  // namespace couplet

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "couplet/consensus/node.hpp"
+#include "couplet/core/operations.hpp"
 #include "support.hpp"
 
 namespace couplet {
@@ -75,6 +76,39 @@ TEST(GossipNodeTest, RefusesWrongMessagesAndStaysAsItWas) {
               "consensus node 2: asked to advance with messages missing; expected a message from every "
               "neighbour first");
     EXPECT_THROW(node->result(), RunError);
+}
+
+TEST(GossipNodeTest, KnowsWhatCanComeInItsLastIteration) {
+    const auto node = middle_node();
+    deliver(*node, 0, 0, {6});
+    deliver(*node, 2, 0, {9});
+    node->advance();
+    EXPECT_EQ(message_of([&] { deliver(*node, 0, 2, {1}); }),
+              "message from node 1: iteration 2; expected at most 1, because node 2 is in iteration 1");
+    EXPECT_EQ(deliver(*node, 0, 1, {6}), Receipt::accepted);
+    EXPECT_EQ(message_of([&] { deliver(*node, 2, -1, {1}); }),
+              "message from node 3: iteration -1; expected at most 1, because node 2 is in iteration 1");
+    EXPECT_EQ(message_of([&] { deliver(*node, 2, 1, {}); }), "message from node 3: 0 numbers; expected 1");
+    deliver(*node, 2, 1, {6});
+    node->advance();
+    EXPECT_EQ(message_of<RunError>([&] { node->advance(); }),
+              "consensus node 2: asked to advance after the last iteration; expected a message from every neighbour "
+              "first");
+}
+
+TEST(GossipNodeTest, CountsItsOperations) {
+    // Two numbers, two neighbours: 3 operations a number and neighbour, 2 for a step, 5 for one with momentum.
+    const ConsensusPlan plan =
+        make_consensus_plan(path_graph(3), {.engine = ConsensusEngine::chebyshev, .iterations = 2});
+    const auto node = make_consensus_node(plan, 1, {1, 2});
+    for (const double expected : {2.0 * (2 * 3 + 2), 2.0 * (2 * 3 + 5)}) {
+        const double before = operations_counted();
+        const Index iteration = node->outgoing().front().iteration;
+        deliver(*node, 2, iteration, {4, 5});
+        deliver(*node, 0, iteration, {6, 7});
+        node->advance();
+        EXPECT_EQ(operations_counted() - before, expected);
+    }
 }
 
 }  // namespace

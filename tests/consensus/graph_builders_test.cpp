@@ -76,5 +76,48 @@ TEST(GraphBuildersTest, UnknownNamesListTheKnownOnes) {
     EXPECT_THROW(make_graph("ring", Index{1} << 62, 0), InputError);
 }
 
+TEST(GraphBuildersTest, SmallOnesLinkByLink) {
+    EXPECT_EQ(edges_of(complete_graph(3)), (std::vector<Edge>{{0, 1}, {0, 2}, {1, 2}}));
+    EXPECT_EQ(edges_of(ring_graph(4)), (std::vector<Edge>{{0, 1}, {0, 3}, {1, 2}, {2, 3}}));
+    EXPECT_EQ(edges_of(ring_graph(2)), (std::vector<Edge>{{0, 1}}));
+    EXPECT_EQ(edges_of(star_graph(4)), (std::vector<Edge>{{0, 1}, {0, 2}, {0, 3}}));
+    EXPECT_EQ(edges_of(path_graph(3)), (std::vector<Edge>{{0, 1}, {1, 2}}));
+    EXPECT_EQ(edges_of(grid_graph(7)),
+              (std::vector<Edge>{{0, 1}, {0, 3}, {1, 2}, {1, 4}, {2, 5}, {3, 4}, {3, 6}, {4, 5}}));
+    EXPECT_EQ(edges_of(make_graph("grid", 4, 0)), edges_of(grid_graph(4)));
+    EXPECT_EQ(edges_of(make_graph("star", 4, 0)), edges_of(star_graph(4)));
+    EXPECT_EQ(edges_of(make_graph("random:0.5", 9, 4)), edges_of(random_graph(9, 0.5, 4)));
+}
+
+/// Every link is in the graph with the same probability, whatever tree was drawn first.
+TEST(GraphBuildersTest, RandomLinksAreAllAlike) {
+    constexpr int seeds = 4000;
+    std::vector<int> tree(6, 0);
+    std::vector<int> four(6, 0);
+    const std::vector<Edge> pairs = edges_of(complete_graph(4));
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        const Graph sparse = random_graph(4, 0.01, seed);
+        const Graph denser = random_graph(4, 4.0 / 6, seed);
+        ASSERT_EQ(sparse.edges().size(), 3U);
+        ASSERT_EQ(denser.edges().size(), 4U);
+        for (std::size_t i = 0; i < 6; ++i) {
+            tree[i] += sparse.has_edge(pairs[i].a, pairs[i].b) ? 1 : 0;
+            four[i] += denser.has_edge(pairs[i].a, pairs[i].b) ? 1 : 0;
+        }
+    }
+    for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_NEAR(tree[i], seeds / 2, 160);  // five standard deviations
+        EXPECT_NEAR(four[i], seeds * 4.0 / 6, 150);
+    }
+    EXPECT_EQ(random_graph(4, 0.75, 1).edges().size(), 5U);  // 4.5 rounded
+    EXPECT_EQ(random_graph(1, 0.5, 1).nodes(), 1);
+    EXPECT_EQ(message_of([] { random_graph(4, 1.5, 1); }), "graph random:S: S = 1.500000; expected 0 < S <= 1");
+}
+
+TEST(GraphBuildersTest, AFileMayNameTheLastNode) {
+    const TextFile file("1 3\n3 2\n");
+    EXPECT_EQ(edges_of(read_graph(file.path(), 3)), (std::vector<Edge>{{0, 2}, {1, 2}}));
+}
+
 }  // namespace
 }  // namespace couplet

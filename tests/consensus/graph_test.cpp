@@ -92,5 +92,62 @@ TEST(GraphTest, LaplacianRowsSumToZero) {
     }
 }
 
+TEST(GraphTest, BoundsOfItsSize) {
+    EXPECT_EQ(Graph(1, {}).nodes(), 1);
+    EXPECT_EQ(Graph(Graph::max_nodes, {}).nodes(), 10'000);
+    EXPECT_EQ(message_of([] { Graph(0, {}); }), "graph: 0 nodes; expected 1 to 10000");
+    EXPECT_EQ(message_of([] { Graph(10'001, {}); }), "graph: 10001 nodes; expected 1 to 10000");
+    EXPECT_EQ(message_of([] { Graph(3, {{2, 2}}); }), "graph: a link 3-3; expected two different nodes from 1 to 3");
+    EXPECT_EQ(message_of([] { Graph(3, {{1, -1}}); }), "graph: a link 0-2; expected two different nodes from 1 to 3");
+    EXPECT_EQ(Graph(3, {{0, 2}}).degree(2), 1);
+    EXPECT_EQ(Graph().density(), 1);
+    EXPECT_TRUE(Graph().is_complete());
+    EXPECT_FALSE(path_graph(3).is_complete());
+    EXPECT_TRUE(ring_graph(3).is_complete());
+}
+
+TEST(GraphTest, LinksAreSeenFromBothEnds) {
+    for (const auto& [name, graph] : graphs_of(9)) {
+        for (Index a = 0; a < 9; ++a) {
+            for (Index b = 0; b < 9; ++b) EXPECT_EQ(graph.has_edge(a, b), graph.has_edge(b, a)) << name;
+            const auto list = graph.neighbours(a);
+            EXPECT_TRUE(std::is_sorted(list.begin(), list.end())) << name;
+            for (const Index b : list) EXPECT_TRUE(graph.has_edge(b, a)) << name;
+        }
+    }
+}
+
+TEST(GraphTest, LongListsOfNodesAreShortened) {
+    const auto parts = [](Index nodes, std::vector<Edge> edges) {
+        return message_of([&] { Graph(nodes, std::move(edges)).require_connected(); });
+    };
+    std::vector<Edge> path;
+    for (Index a = 0; a < 11; ++a) path.push_back({a, a + 1});
+    EXPECT_NE(parts(13, path).find("{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {13};"), std::string::npos);
+    path.push_back({11, 12});
+    EXPECT_NE(parts(14, path).find("11, 12, ... 13 nodes}, {14};"), std::string::npos) << parts(14, path);
+    EXPECT_NE(parts(8, {}).find("{7}, {8};"), std::string::npos);
+    EXPECT_NE(parts(9, {}).find("{7}, {8}, ... 9 components;"), std::string::npos) << parts(9, {});
+}
+
+TEST(GraphTest, DistancesAndParents) {
+    const Graph graph(6, {{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 3}, {3, 5}});
+    EXPECT_EQ(graph.eccentricity(0), 4 - 1);
+    EXPECT_EQ(graph.eccentricity(3), 2);
+    EXPECT_EQ(graph.eccentricity(5), 3);
+    EXPECT_EQ(graph.centre(), 2);
+    EXPECT_EQ(graph.radius(), 2);
+    const BfsTree tree = graph.bfs_tree(0);
+    // Node 3 is two links from the root over 4 and three over 1 and 2.
+    EXPECT_EQ(tree.parent, (std::vector<Index>{-1, 0, 1, 4, 0, 3}));
+    EXPECT_EQ(tree.depth, (std::vector<Index>{0, 1, 2, 2, 1, 3}));
+    EXPECT_EQ(tree.order, (std::vector<Index>{0, 1, 4, 2, 3, 5}));
+    EXPECT_EQ(tree.height, 3);
+    // The lower of two possible parents.
+    EXPECT_EQ(ring_graph(4).bfs_tree(0).parent[2], 1);
+    EXPECT_EQ(message_of([&] { graph.bfs_tree(6); }), "tree root: node 7; expected 1 to 6");
+    EXPECT_EQ(message_of([&] { graph.bfs_tree(-1); }), "tree root: node 0; expected 1 to 6");
+}
+
 }  // namespace
 }  // namespace couplet

@@ -56,5 +56,13 @@ TEST(MagicSquareTest, TwoHasNone) {
     EXPECT_THROW(magic_square(0), InputError);
 }
 
+TEST(MagicSquareTest, EqualsMatlabWhereColumnsAreSwappedOnBothSides) {
+    expect_square(5, {17, 24, 1, 8, 15, 23, 5, 7, 14, 16, 4, 6, 13, 20, 22, 10, 12, 19, 21, 3, 11, 18, 25, 2, 9});
+    const Matrix<double> m = magic_square(10);
+    EXPECT_EQ(std::vector<double>(m.data(), m.data() + 10),
+              (std::vector<double>{92, 99, 1, 8, 15, 67, 74, 51, 58, 40}));
+    EXPECT_EQ(message_of([] { magic_square(0); }), "magic square: size 0; expected 1 or at least 3");
+}
+
 }  // namespace
 }  // namespace couplet

@@ -57,5 +57,21 @@ TEST(NodeTest, RefusesWrongStarts) {
               "infinities.");
 }
 
+TEST(NodeTest, EveryNodeOfThePlanCanBeMade) {
+    const ConsensusPlan plan = make_consensus_plan(path_graph(3));
+    EXPECT_EQ(make_consensus_node(plan, 0, {1})->node(), 0);
+    EXPECT_EQ(make_consensus_node(plan, 2, {1})->length(), 1);
+    EXPECT_EQ(message_of([&] { make_consensus_node(plan, 3, {1}); }), "consensus node: 4; expected 1 to 3");
+    EXPECT_EQ(message_of([&] { make_consensus_node(plan, -1, {1}); }), "consensus node: 0; expected 1 to 3");
+    const auto node = make_consensus_node(plan, 0, {1, 2});
+    EXPECT_EQ(message_of<RunError>([&] { node->result(); }),
+              "consensus node 1: asked for its result before the last iteration; expected a finished consensus");
+    const std::vector<double> nan{1, std::numeric_limits<double>::quiet_NaN()};
+    EXPECT_EQ(
+        message_of([&] { node->receive(1, 0, nan); }),
+        "message from node 2: number 2 is not finite; expected finite numbers. Check that node's data for NaN and "
+        "infinities.");
+}
+
 }  // namespace
 }  // namespace couplet

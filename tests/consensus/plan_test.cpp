@@ -128,5 +128,83 @@ TEST(PlanTest, RefusesWhatCannotConverge) {
     EXPECT_NE(text.find("expected at most 1000000. Use the consensus chebyshev or tree"), std::string::npos) << text;
 }
 
+TEST(PlanTest, BoundsOfParametersAreThemselvesAllowed) {
+    EXPECT_EQ(parse_consensus_iterations("0"), 0);
+    EXPECT_EQ(parse_consensus_iterations("1000000"), 1'000'000);
+    EXPECT_EQ(message_of([] { parse_consensus_iterations("1000001"); }),
+              "consensus iterations: '1000001'; expected auto or a number from 0 to 1000000");
+    const Graph graph = path_graph(3);
+    EXPECT_EQ(make_consensus_plan(graph, {.engine = plain, .iterations = 0}).iterations, 0);
+    EXPECT_EQ(make_consensus_plan(graph, {.engine = plain, .iterations = 1'000'000}).iterations, 1'000'000);
+    for (const Index iterations : {Index{-1}, Index{1'000'001}}) {
+        EXPECT_EQ(message_of([&] { make_consensus_plan(graph, {.engine = plain, .iterations = iterations}); }),
+                  "consensus iterations: " + std::to_string(iterations) + "; expected 0 to 1000000");
+    }
+    EXPECT_EQ(make_consensus_plan(graph, {.engine = plain, .target = 0.999}).iterations, 1);
+    EXPECT_GT(make_consensus_plan(graph, {.engine = plain, .target = 1e-300}).iterations, 1000);
+    EXPECT_EQ(message_of([&] { make_consensus_plan(graph, {.target = 1}); }),
+              "consensus target: 1; expected a number between 0 and 1");
+}
+
+TEST(PlanTest, IterationsAreTheLeastThatReachTheTarget) {
+    EXPECT_EQ(plain_iterations(0, 0.1), 1);
+    EXPECT_EQ(plain_iterations(0.5, 0.3), 2);
+    EXPECT_EQ(plain_iterations(0.5, 0.2), 3);
+    EXPECT_EQ(chebyshev_iterations(2, 2, 1e-9), 1);
+    // T_2(2) = 7 and T_3(2) = 26.
+    EXPECT_EQ(chebyshev_iterations(1, 3, 1.0 / 6.9), 2);
+    EXPECT_EQ(chebyshev_iterations(1, 3, 1.0 / 7.1), 3);
+    EXPECT_EQ(chebyshev_iterations(1, 3, 0.9), 1);
+}
+
+TEST(PlanTest, PredictionsAreThoseOfTheTheory) {
+    const ConsensusPlan power = make_consensus_plan(path_graph(3), {.engine = plain, .iterations = 5});
+    EXPECT_NEAR(power.lambda2, 2.0 / 3, 1e-12);
+    EXPECT_NEAR(power.predicted_error, std::pow(2.0 / 3, 5), 1e-12);
+    EXPECT_EQ(power.weights, (std::vector<std::vector<double>>{{1.0 / 3}, {1.0 / 3, 1.0 / 3}, {1.0 / 3}}));
+    EXPECT_TRUE(power.steps.empty());
+    // No error is predicted below K u.
+    EXPECT_DOUBLE_EQ(make_consensus_plan(complete_graph(4), {.engine = plain, .iterations = 3}).predicted_error,
+                     4 * std::ldexp(1, -53));
+    EXPECT_DOUBLE_EQ(make_consensus_plan(complete_graph(4), {.engine = chebyshev}).predicted_error,
+                     4 * std::ldexp(1, -53));
+    EXPECT_EQ(make_consensus_plan(complete_graph(4), {.engine = chebyshev, .iterations = 0}).predicted_error, 1);
+    EXPECT_DOUBLE_EQ(make_consensus_plan(path_graph(5), {.engine = tree}).predicted_error, 5 * std::ldexp(1, -53));
+}
+
+TEST(PlanTest, AutomaticTakesIterationsItIsGivenOnlyWhereFiniteTimeIsExact) {
+    const Graph graph = random_graph(32, 0.1, 1);  // finite-time misses the target there
+    const ConsensusPlan plan = make_consensus_plan(graph, {.iterations = 31});
+    EXPECT_EQ(plan.engine, chebyshev);
+    EXPECT_EQ(plan.iterations, 31);
+    // A complete graph needs one factor, and Chebyshev as many: a tie is finite-time's.
+    EXPECT_EQ(make_consensus_plan(complete_graph(5)).engine, finite_time);
+    // Chebyshev is shorter where a coarse target will do.
+    const ConsensusPlan coarse = make_consensus_plan(path_graph(12), {.target = 0.5});
+    EXPECT_EQ(coarse.engine, chebyshev);
+    EXPECT_LT(coarse.iterations, 11);
+}
+
+TEST(PlanTest, FiniteTimeIsAcceptedByItsTargetAlone) {
+    const Graph graph = random_graph(32, 0.1, 1);
+    const double error = make_consensus_plan(graph, {.engine = finite_time, .iterations = 31}).predicted_error;
+    EXPECT_EQ(make_consensus_plan(graph, {.engine = finite_time, .target = 1.01 * error}).iterations, 31);
+    EXPECT_THROW(make_consensus_plan(graph, {.engine = finite_time, .target = 0.99 * error}), InputError);
+    // The automatic choice wants ten times less.
+    const Graph ring = ring_graph(16);
+    const double exact = make_consensus_plan(ring, {.engine = finite_time}).predicted_error;
+    EXPECT_EQ(make_consensus_plan(ring, {.target = 10.1 * exact}).engine, finite_time);
+    EXPECT_EQ(make_consensus_plan(ring, {.target = 9.9 * exact}).engine, chebyshev);
+}
+
+TEST(PlanTest, ATreeIsThatOfTheCentre) {
+    const ConsensusPlan plan = make_consensus_plan(path_graph(6), {.engine = tree});
+    EXPECT_EQ(plan.tree.root, 2);
+    EXPECT_EQ(plan.iterations, 6);
+    EXPECT_EQ(message_of([] { make_consensus_plan(path_graph(6), {.engine = tree, .iterations = 7}); }),
+              "consensus iterations: 7; expected exactly 6 for tree on this graph, because it averages only when "
+              "complete. Use auto, or the consensus chebyshev for a number of your choice.");
+}
+
 }  // namespace
 }  // namespace couplet

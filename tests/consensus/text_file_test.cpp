@@ -35,5 +35,21 @@ TEST(TextFileTest, ParsesWholeWordsOnly) {
     EXPECT_FALSE(parse_word("0.5.5", number));
 }
 
+TEST(TextFileTest, LargeFilesAreRefusedUnread) {
+    const TextFile file("1 2\n");
+    std::filesystem::resize_file(file.path(), (std::uintmax_t{256} << 20) + 1);  // sparse: no disk is used
+    EXPECT_EQ(message_of([&] { read_text_lines(file.path()); }),
+              file.path() + ": 268435457 bytes; expected at most 256 MiB of text");
+}
+
+TEST(TextFileTest, OneSignOnly) {
+    long long integer = 0;
+    EXPECT_TRUE(parse_word("-3", integer));
+    EXPECT_EQ(integer, -3);
+    EXPECT_FALSE(parse_word("++3", integer));
+    EXPECT_FALSE(parse_word("+", integer));
+    EXPECT_EQ(place_in_file("a.txt", 7), "a.txt, line 7");
+}
+
 }  // namespace
 }  // namespace couplet

@@ -1,4 +1,5 @@
 #include "couplet/consensus/node.hpp"
+#include "couplet/core/operations.hpp"
 #include "support.hpp"
 
 namespace couplet {
@@ -59,6 +60,42 @@ TEST(TreeNodeTest, RefusesWrongMessages) {
     EXPECT_EQ(message_of([&] { deliver(*node, 0, 0, {}); }), "message from node 1: 0 numbers; expected 1");
     EXPECT_THROW(node->advance(), RunError);
     EXPECT_THROW(node->result(), RunError);
+}
+
+TEST(TreeNodeTest, ChildrenAreAddedInOrderWheneverTheyCome) {
+    const ConsensusPlan plan = make_consensus_plan(star_graph(4), {.engine = ConsensusEngine::tree});
+    const auto root = make_consensus_node(plan, 0, {1});
+    const double before = operations_counted();
+    EXPECT_EQ(deliver(*root, 3, 0, {1e-17}), Receipt::accepted);
+    EXPECT_EQ(deliver(*root, 3, 0, {5}), Receipt::duplicate);
+    EXPECT_EQ(deliver(*root, 2, 0, {-1}), Receipt::accepted);
+    EXPECT_FALSE(root->ready());
+    EXPECT_TRUE(root->outgoing().empty());
+    EXPECT_EQ(deliver(*root, 1, 0, {0}), Receipt::accepted);
+    EXPECT_TRUE(root->ready());
+    root->advance();
+    // (1 + 0 - 1) + 1e-17: in another order the last would be lost.
+    EXPECT_EQ(root->result()[0], 1e-17 / 4);
+    EXPECT_EQ(operations_counted() - before, 3);
+    EXPECT_EQ(root->outgoing().size(), 3U);
+    EXPECT_EQ(message_of<RunError>([&] { root->advance(); }),
+              "consensus node 1: asked to advance after the last iteration; expected a message from every neighbour "
+              "first");
+    const auto leaf = make_consensus_node(plan, 2, {3});
+    EXPECT_TRUE(leaf->ready());
+    EXPECT_TRUE(leaf->previous_outgoing().empty());
+    leaf->advance();
+    EXPECT_TRUE(leaf->previous_outgoing().empty());
+    EXPECT_FALSE(leaf->ready());
+    EXPECT_EQ(message_of([&] { deliver(*leaf, 0, 0, {1}); }),
+              "message from node 1: iteration 0; expected 1, the average from the parent");
+    deliver(*leaf, 0, 1, {7});
+    EXPECT_TRUE(leaf->ready());
+    leaf->advance();
+    EXPECT_TRUE(leaf->outgoing().empty());
+    EXPECT_EQ(leaf->result()[0], 7);
+    ASSERT_EQ(leaf->previous_outgoing().size(), 1U);
+    EXPECT_EQ(leaf->previous_outgoing()[0].values[0], 3);
 }
 
 }  // namespace

@@ -107,5 +107,71 @@ TEST(WeightsTest, FileErrorsNameTheEntry) {
               ": row 2 has the sum 1.1; expected 1 within 1e-9. Adjust the diagonal.");
 }
 
+TEST(WeightsTest, NumbersOfSmallGraphs) {
+    const Matrix<double> star = metropolis_weights(star_graph(4));
+    EXPECT_DOUBLE_EQ(star(0, 1), 0.25);
+    EXPECT_DOUBLE_EQ(star(0, 0), 0.25);
+    EXPECT_DOUBLE_EQ(star(2, 2), 0.75);
+    EXPECT_EQ(star(1, 2), 0);
+    const Matrix<double> path = best_constant_weights(path_graph(3));  // eigenvalues 0, 1, 3
+    EXPECT_NEAR(path(0, 1), 0.5, 1e-14);
+    EXPECT_NEAR(path(1, 1), 0, 1e-14);
+    EXPECT_NEAR(path(0, 0), 0.5, 1e-14);
+    EXPECT_EQ(best_constant_weights(Graph())(0, 0), 1);
+    // MATLAB's magic(3) = [8 1 6; 3 5 7; 4 9 2], row sum 15.
+    const Matrix<double> magic = magic_weights(complete_graph(3));
+    EXPECT_DOUBLE_EQ(magic(0, 1), (1 + 3) / 30.0);
+    EXPECT_DOUBLE_EQ(magic(0, 2), (6 + 4) / 30.0);
+    EXPECT_DOUBLE_EQ(magic(2, 2), 2 / 15.0);
+    EXPECT_EQ(paper_weights(star_graph(4))(0, 0), 0.25);
+    EXPECT_EQ(paper_weights(star_graph(4))(3, 3), 0.75);
+}
+
+TEST(WeightsTest, SecondModulusSeesNegativeEigenvalues) {
+    Matrix<double> swap(2, 2);
+    swap(0, 0) = swap(1, 1) = 0.1;
+    swap(0, 1) = swap(1, 0) = 0.9;  // eigenvalues 1 and -0.8
+    EXPECT_NEAR(second_modulus(swap), 0.8, 1e-14);
+    swap(0, 0) = swap(1, 1) = 0.9;
+    swap(0, 1) = swap(1, 0) = 0.1;
+    EXPECT_NEAR(second_modulus(swap), 0.8, 1e-14);
+}
+
+/// A weight in one direction only is no link: it is refused, whichever of the two is missing.
+TEST(WeightsTest, OneWayWeightsAreRefused) {
+    for (const char* text : {"0.5 0.5 0\n0 0.5 0.5\n0 0.5 0.5\n", "1 0 0\n0.5 0 0.5\n0 0.5 0.5\n"}) {
+        const TextFile file(text);
+        const std::string message = message_of([&] { read_weights(file.path(), path_graph(3)); });
+        EXPECT_NE(message.find("expected a symmetric matrix"), std::string::npos) << message;
+    }
+    const TextFile file("0.5 0 0.5\n0 1 0\n0 0 1\n");
+    EXPECT_NE(message_of([&] { read_weights(file.path(), path_graph(3)); }).find("weight (1, 3) = 0.5; expected 0"),
+              std::string::npos);
+}
+
+TEST(WeightsTest, FilesMayBeOffByRoundingOnly) {
+    const auto failure = [](const std::string& text) -> std::string {
+        const TextFile file(text);
+        try {
+            read_weights(file.path(), path_graph(2));
+        } catch (const InputError& error) {
+            return error.parts().expected;
+        }
+        return "";
+    };
+    EXPECT_EQ(failure("0.5000000009 0.5\n0.5 0.5\n"), "");
+    EXPECT_EQ(failure("0.5000000011 0.5\n0.5 0.5\n"), "1 within 1e-9");
+    EXPECT_EQ(failure("0.4999999989 0.5\n0.5 0.5\n"), "1 within 1e-9");
+    EXPECT_EQ(failure("0.5 0.5\n0.5000000009 0.4999999991\n"), "");
+    EXPECT_EQ(failure("0.5 0.5\n0.5000000011 0.4999999989\n"), "a symmetric matrix");
+    const TextFile file("0.5 0.5\n0.5000000008 0.4999999992\n");
+    const Matrix<double> w = read_weights(file.path(), path_graph(2));
+    EXPECT_NEAR(w(0, 1), 0.5000000004, 1e-15);
+    EXPECT_EQ(w(1, 0), w(0, 1));
+    EXPECT_DOUBLE_EQ(w(0, 0), 1 - w(0, 1));
+    EXPECT_EQ(message_of([] { make_weights("uniform", Graph()); }),
+              "weights: 'uniform'; expected paper, magic, metropolis, best-constant or file:PATH");
+}
+
 }  // namespace
 }  // namespace couplet
