@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
 #include "couplet/experiments/experiment.hpp"
+#include "couplet/sim/simulate.hpp"
 
 namespace couplet::testing {
 
@@ -24,6 +26,34 @@ std::string refusal(Call call) {
         return error.what();
     }
     return "";
+}
+
+/// The methods as the paper and the product define them, spelled out.
+inline JobOptions printed_star_job(Index rank, double eps1 = 0.1, double eps2 = 0.05) {
+    return {.network = Network::star,
+            .aggregate = Aggregate::average,
+            .rank = rank,
+            .eps1 = eps1,
+            .eps2 = eps2,
+            .refit = false};
+}
+inline JobOptions printed_peers_job(Index rank, Index iterations, const std::string& graph,
+                                    const std::string& weights) {
+    return {.network = Network::decentralized,
+            .aggregate = Aggregate::average,
+            .rank = rank,
+            .eps2 = 0.05,
+            .refit = false,
+            .graph = graph,
+            .weights = weights,
+            .consensus = ConsensusEngine::plain,
+            .iterations = iterations};
+}
+inline JobOptions couplet_star_job(Index rank) {
+    return {.network = Network::star, .aggregate = Aggregate::stack, .rank = rank, .eps1 = 0.01, .eps2 = 0.01};
+}
+inline JobOptions couplet_peers_job(Index rank, const std::string& graph = "complete") {
+    return {.network = Network::decentralized, .aggregate = Aggregate::subspace, .rank = rank, .graph = graph};
 }
 
 /// A folder with data files in the form of the public ones, removed afterwards.
@@ -100,6 +130,28 @@ class LabTest : public ::testing::Test {
             EXPECT_TRUE(std::isfinite(row.y.mean) && std::isfinite(row.y.sd)) << row.figure << " " << row.method;
         }
         return result;
+    }
+
+    /// A data set as the experiments see it in repeat r, cut into clients.
+    MemorySource clients(DataId id, Index count, Index repeat = 0) const {
+        DataLibrary library(folder_, Effort::tiny);
+        return library.open(id, static_cast<std::uint64_t>(3 + repeat))->split(count);
+    }
+    /// The mean of a row; a failed test where there is none.
+    static double at(const ExperimentResult& result, const std::string& figure, const std::string& method,
+                     const std::string& variant, double x) {
+        const Row* row = find_row(result, figure, method, variant, x);
+        EXPECT_NE(row, nullptr) << figure << " " << method << " " << variant << " " << x;
+        return row == nullptr ? NAN : row->y.mean;
+    }
+    static double dot(const ExperimentResult& result, const std::string& figure, const std::string& method,
+                      const std::string& category) {
+        const Row* row = find_category(result, figure, method, category);
+        EXPECT_NE(row, nullptr) << figure << " " << method << " " << category;
+        return row == nullptr ? NAN : row->y.mean;
+    }
+    static void expect_said(const std::string& sentence, const std::string& part) {
+        EXPECT_NE(sentence.find(part), std::string::npos) << sentence << "\nshould say: " << part;
     }
 
     /// Without its file in the folder, an experiment says what is missing and where to get it.

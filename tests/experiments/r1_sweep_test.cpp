@@ -1,5 +1,8 @@
 #include "r1_sweep.hpp"
 
+#include "couplet/experiments/federate.hpp"
+#include "couplet/experiments/scale.hpp"
+#include "couplet/sim/reference.hpp"
 #include "experiment_test_support.hpp"
 
 namespace couplet {
@@ -36,6 +39,57 @@ TEST_F(R1SweepTest, RepeatsAreOtherData) {
     ASSERT_NE(star, nullptr);
     EXPECT_EQ(star->y.count, 3);
     EXPECT_GT(star->y.sd, 0);
+}
+
+TEST_F(R1SweepTest, RowsAreTheFederationsTheyName) {
+    Lab lab(tiny());
+    const auto result = run_r1_sweep({.name = "r1", .data = DataId::synthetic3, .clients = 3, .ranks = {2, 4}}, lab);
+    const auto source = clients(DataId::synthetic3, 3);
+    for (const Index rank : {2, 4}) {
+        const auto x = static_cast<double>(rank);
+        const auto expect = [&](const char* method, const std::string& variant, const SimulationResult& one) {
+            EXPECT_EQ(at(result, "rse", method, variant, x), one.rse) << method << variant;
+            EXPECT_EQ(at(result, "numbers", method, variant, x), one.numbers_up_per_client) << method << variant;
+            EXPECT_GT(at(result, "seconds", method, variant, x), 0) << method << variant;
+        };
+        const auto star = simulate(source, {.job = testing::printed_star_job(rank)});
+        expect("printed-star", "", star);
+        EXPECT_EQ(at(result, "rse_table", "printed-star", "", x), star.rse);
+        JobOptions refitted = testing::printed_star_job(rank);
+        refitted.refit = true;
+        EXPECT_EQ(at(result, "rse", "printed-refit", "", x), simulate(source, {.job = refitted}).rse);
+        for (Index l = 1; l <= 4; ++l) {
+            const std::string variant = "L = " + std::to_string(l);
+            const JobOptions peers = testing::printed_peers_job(rank, l, "complete", "magic");
+            expect("printed-dec", variant, simulate(source, {.job = peers}));
+            EXPECT_EQ(at(result, "rse_table", "printed-paper", variant, x), table_rse(source, peers));
+        }
+        JobOptions ours = testing::couplet_star_job(rank);
+        ours.seed = 3;
+        expect("ctt-star", "", simulate(source, {.job = ours}));
+        JobOptions sums = testing::couplet_peers_job(rank);
+        sums.seed = 3;
+        expect("ctt-dec", "", simulate(source, {.job = sums}));
+        EXPECT_EQ(at(result, "rse", "centralized", "", x), reference_centralized(source, {.job = {.rank = rank}}).rse);
+    }
+    EXPECT_EQ(find_row(result, "rse", "printed-dec", "L = 5", 4), nullptr);
+    ASSERT_EQ(result.findings.size(), 1U);  // no paper beside tiny data
+    const double printed = at(result, "rse", "printed-star", "", 4);
+    const double ours = at(result, "rse", "ctt-star", "", 4);
+    expect_said(result.findings[0], "At R1 = 4 the printed star leaves an RSE of " + short_number(printed) +
+                                        ", Couplet " + short_number(ours) + ": " + short_number(printed / ours) +
+                                        " times less");
+}
+
+/// At the rank of the data ours is exact, and says so.
+TEST_F(R1SweepTest, ExactFitsAreCalledExact) {
+    Lab lab(tiny());
+    const auto result = run_r1_sweep({.name = "r1", .data = DataId::synthetic3, .clients = 2, .ranks = {6}}, lab);
+    ASSERT_EQ(result.findings.size(), 1U);
+    expect_said(result.findings[0],
+                "At R1 = 6, the rank of the data, Couplet is exact to rounding; the printed star "
+                "leaves an RSE of " +
+                    short_number(at(result, "rse", "printed-star", "", 6)));
 }
 
 }  // namespace

@@ -1,3 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "couplet/experiments/feature_variance.hpp"
+#include "couplet/sim/reference.hpp"
 #include "experiment_test_support.hpp"
 
 namespace couplet {
@@ -20,6 +26,53 @@ TEST_F(VariancesTest, PartsOfTheSum) {
 }
 
 TEST_F(VariancesTest, WithoutItsDataItSaysWhatIsMissing) { expect_absent("variances"); }
+
+TEST_F(VariancesTest, RowsArePartsOfTheCoresVariances) {
+    put_all();
+    const auto result = run("variances");
+    const auto expect = [&](const char* method, const std::string& variant, const Features& features) {
+        const auto all = feature_variances(features);
+        for (std::size_t mode = 0; mode < 2; ++mode) {
+            double sum = 0;
+            for (const double value : all[mode]) sum += value;
+            for (std::size_t i = 0; i < all[mode].size(); ++i) {
+                EXPECT_DOUBLE_EQ(at(result, mode == 0 ? "mode2" : "mode3", method, variant, static_cast<double>(i + 1)),
+                                 all[mode][i] / sum)
+                    << method << " " << i;
+            }
+        }
+    };
+    expect("centralized", "", *reference_centralized(clients(DataId::diabetes, 1), {.job = {.rank = 6}}).features);
+    const auto source = clients(DataId::diabetes, 2);
+    expect("ctt-star", "K = 2", *simulate(source, {.job = testing::couplet_star_job(6)}).features);
+    expect("printed-star", "K = 2", *simulate(source, {.job = testing::printed_star_job(6)}).features);
+    for (const std::size_t mode : {0U, 1U}) {
+        const std::string figure = mode == 0 ? "mode2" : "mode3";
+        double apart[2] = {};
+        std::vector<std::pair<double, double>> largest;  // part, index
+        for (const Row& row : rows_of(result, figure)) {
+            if (row.method != "centralized") continue;
+            largest.emplace_back(-row.y.mean, row.x);
+            apart[0] = std::max(apart[0], std::abs(row.y.mean - at(result, figure, "ctt-star", "K = 2", row.x)));
+            apart[1] = std::max(apart[1], std::abs(row.y.mean - at(result, figure, "printed-star", "K = 2", row.x)));
+        }
+        std::sort(largest.begin(), largest.end());
+        const std::string& sentence = result.findings[mode];
+        EXPECT_TRUE(sentence.starts_with("Mode " + std::to_string(mode + 2) + ": the largest are ")) << sentence;
+        std::size_t position = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+            const std::string part = fmt::format("({:.0f}, {:.0f}%)", largest[i].second, -100 * largest[i].first);
+            const std::size_t found = sentence.find(part);
+            EXPECT_NE(found, std::string::npos) << sentence << part;
+            EXPECT_GT(found, position) << sentence;
+            position = found;
+        }
+        EXPECT_EQ(sentence.find(fmt::format("({:.0f}, ", largest[4].second)), std::string::npos) << sentence;
+        expect_said(sentence,
+                    fmt::format("by at most {:.4f} of the mode's sum with Couplet and {:.4f} with the printed",
+                                apart[0], apart[1]));
+    }
+}
 
 }  // namespace
 }  // namespace couplet
