@@ -42,5 +42,19 @@ TEST(ChartTest, NonsenseIsNotDrawn) {
     EXPECT_EQ(drawn_rows({.chart = Chart::dots, .x = {"x", true}}, {{.x = 0, .y = {1, 0, 1}}}).rows.size(), 1U);
 }
 
+TEST(ChartTest, DashesRepeatAfterSix) {
+    for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(variant_dash(i), variant_dash(i + 6));
+        for (std::size_t j = 0; j < i; ++j) EXPECT_NE(variant_dash(i), variant_dash(j));
+    }
+}
+
+TEST(ChartTest, AnErrorOfExactlyRoundingIsNone) {
+    const Figure log{.y = {"RSE", true}};
+    EXPECT_FALSE(drawn_rows(log, {{.y = {1e-12, 0, 1}}}).exact);
+    EXPECT_EQ(drawn_rows(log, {{.y = {0.5, 0, 1}, .paper = 0.0}, {.y = {1e-20, 0, 1}}}).exact, 0.05);
+    EXPECT_TRUE(drawn_rows({}, {{.x = NAN, .y = {1, 0, 1}}}).rows.empty());
+}
+
 }  // namespace
 }  // namespace couplet

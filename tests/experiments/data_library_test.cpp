@@ -139,5 +139,37 @@ TEST_F(LabTest, EffortHasANameForTheReport) {
     EXPECT_EQ(data_title(DataId::cms), "CMS records");
 }
 
+TEST_F(LabTest, SizesAndRanksByEffort) {
+    put_all();
+    DataLibrary library(folder_, Effort::tiny);
+    struct Case {
+        DataId id;
+        Shape shape;
+        Index rank;
+        const char* title;
+    };
+    for (const auto& [id, shape, rank, title] :
+         std::vector<Case>{{DataId::synthetic3, {48, 8, 7}, 4, "Synthetic, order 3"},
+                           {DataId::synthetic4, {40, 6, 5, 4}, 4, "Synthetic, order 4"},
+                           {DataId::ecg, {40, 8, 140}, 4, "ECG"},
+                           {DataId::diabetes, {80, 20, 24}, 6, "Diabetes"}}) {
+        const auto data = library.open(id, 1);
+        EXPECT_EQ(data->dataset.tensor.shape(), shape) << title;
+        EXPECT_EQ(data->rank, rank) << title;
+        EXPECT_EQ(data->title, title);
+        EXPECT_EQ(data->id, id);
+    }
+    const auto records = library.open(DataId::cms, 1);
+    EXPECT_EQ(records->dataset.tensor.shape()[1], 10);
+    EXPECT_EQ(records->dataset.tensor.shape()[2], 10);
+    EXPECT_EQ(records->rank, 6);
+    DataLibrary quick(folder_, Effort::quick);
+    EXPECT_EQ(quick.open(DataId::synthetic3, 1)->dataset.tensor.shape(), (Shape{200, 30, 30}));
+    EXPECT_EQ(quick.open(DataId::synthetic4, 1)->dataset.tensor.shape(), (Shape{200, 12, 12, 12}));
+    EXPECT_EQ(quick.open(DataId::synthetic4, 1)->rank, 20);
+    EXPECT_EQ(to_string(Effort::tiny), "tiny");
+    EXPECT_EQ(quick.effort(), Effort::quick);
+}
+
 }  // namespace
 }  // namespace couplet

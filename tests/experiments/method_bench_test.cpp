@@ -1,5 +1,7 @@
 #include "couplet/experiments/method_bench.hpp"
 
+#include <set>
+
 #include "couplet/baselines/tune.hpp"
 #include "experiment_test_support.hpp"
 
@@ -83,6 +85,48 @@ TEST_F(MethodBenchTest, AQuickRunTakesWhatWasTuned) {
     EXPECT_FALSE(plain.outdated(other));
     other.found_for = "other data";
     EXPECT_FALSE(tuned.outdated(other));
+}
+
+TEST_F(MethodBenchTest, ARunIsThatOfTheMethodWithTheRoundsOfItsEffort) {
+    DataLibrary library({}, Effort::tiny);
+    MethodBench bench({}, Effort::tiny);
+    const auto data = library.open(DataId::synthetic3, 1);
+    const MethodRun& one = bench.run(Method::dpsgd, *data, 7, 3, 1, library, 0.25);
+    SimulationOptions how;
+    how.job.rank = data->rank;
+    how.job.seed = 7;
+    how.heldout = 0.25;
+    const auto expected = run_method(Method::dpsgd, data->split(3), std::move(how), {.rounds = 5});
+    EXPECT_EQ(one.rse, expected.simulation.rse);
+    EXPECT_EQ(one.rse_heldout, *expected.simulation.rse_heldout);
+    EXPECT_EQ(one.rounds, static_cast<double>(expected.simulation.rounds));
+    EXPECT_EQ(one.bytes, expected.simulation.bytes_up + expected.simulation.bytes_down);
+    EXPECT_EQ(one.trace.size(), expected.trace.size());
+    // The first point within 5% of the last.
+    double settled = -1;
+    for (const TracePoint& point : expected.trace) {
+        if (settled < 0 && point.rse <= 1.05 * expected.trace.back().rse) settled = static_cast<double>(point.round);
+    }
+    EXPECT_EQ(one.settled, settled);
+    const auto plain = bench.run_plain(Method::trip, data->split(2), 3, 5);
+    SimulationOptions same;
+    same.job.rank = 3;
+    same.job.seed = 5;
+    EXPECT_EQ(plain.rse, run_method(Method::trip, data->split(2), std::move(same), {.rounds = 5}).simulation.rse);
+    EXPECT_EQ(plain.rse_heldout, 0);
+    EXPECT_EQ(plain.rounds, 5);
+}
+
+TEST_F(MethodBenchTest, EveryDifferenceOfARunIsARunOfItsOwn) {
+    DataLibrary library({}, Effort::tiny);
+    MethodBench bench({}, Effort::tiny);
+    const auto data = library.open(DataId::synthetic3, 1);
+    const auto other = library.open(DataId::synthetic4, 1);
+    std::set<const MethodRun*> runs{
+        &bench.run(Method::trip, *data, 1, 2, 1, library),  &bench.run(Method::trip, *data, 2, 2, 1, library),
+        &bench.run(Method::trip, *data, 1, 3, 1, library),  &bench.run(Method::trip, *data, 1, 2, 1, library, 0.2),
+        &bench.run(Method::trip, *other, 1, 2, 1, library), &bench.run(Method::fedsvd, *data, 1, 2, 1, library)};
+    EXPECT_EQ(runs.size(), 6U);
 }
 
 }  // namespace

@@ -51,5 +51,66 @@ TEST(ReportTest, AFigureWithoutRowsIsLeftOut) {
     EXPECT_EQ(render_report({example()}, {.files = false}).find("eps1.csv"), std::string::npos);
 }
 
+TEST(ReportTest, CellsHoldMeanSpreadAndThePaper) {
+    const std::string page = render_report({example()}, {});
+    for (const char* part :
+         {"<td>0.250 <small>± 0.01</small></td>", "<td>&lt; 1e-12</td>", "<td>0.500<br><small>paper 0.300</small></td>",
+          "<th>Couplet, star, K = 2</th>", "<th>RSE / eps1</th><th>0.1</th><th>0.5</th>",
+          "<td>0.1</td><td>0.3</td><td>0.5</td><td>+67%</td>", "Table, 1 lines"}) {
+        EXPECT_NE(page.find(part), std::string::npos) << part;
+    }
+    EXPECT_EQ(page.find("class=\"many\""), std::string::npos);
+    EXPECT_NE(page.find("couplet reproduce eps1 -o report --repeats"), std::string::npos);
+    EXPECT_EQ(page.find("--seed 0"), std::string::npos);
+}
+
+TEST(ReportTest, WideTablesAreScrolledAndVeryWideOnesTurned) {
+    const auto page = [](int columns) {
+        ExperimentResult result{.name = "eps1", .figures = {{"rse", "Error", Chart::lines, {"bytes"}, {"RSE"}}}};
+        for (int i = columns; i > 0; --i) {
+            result.rows.push_back(
+                {.figure = "rse", .method = "ctt-star", .x = static_cast<double>(i), .y = {0.5, 0, 1}});
+        }
+        return render_report({result}, {});
+    };
+    EXPECT_EQ(page(8).find("class=\"many\""), std::string::npos);
+    EXPECT_NE(page(9).find("class=\"many\""), std::string::npos);
+    EXPECT_NE(page(9).find("<th>1</th><th>2</th>"), std::string::npos) << "columns are sorted";
+    EXPECT_EQ(page(26).find("26 lines</summary>"), std::string::npos);
+    EXPECT_NE(page(27).find("<summary>Error, 27 lines</summary>"), std::string::npos);
+    EXPECT_NE(page(27).find("<tr><th>Couplet, star</th><td>27</td><td>0.500</td></tr>"), std::string::npos);
+}
+
+TEST(ReportTest, ParametersOfTheOthersAreTold) {
+    ExperimentResult result = example();
+    result.seconds = 2;
+    result.threads = 1;
+    EXPECT_EQ(render_report({result}, {}).find("Parameters of the other methods"), std::string::npos);
+    EXPECT_NE(render_report({result}, {}).find("Computed in 2 s with 1 thread."), std::string::npos);
+    result.threads = 2;
+    result.tunings = {{"trip", "ECG", "x", 100, "rho=0.3"}, {"dpsgd", "ECG", "x", 100, ""}};
+    const std::string page = render_report({result}, {});
+    for (const char* part : {"<tr><th>TRIP</th><td>ECG</td><td>100</td><td>rho=0.3</td></tr>",
+                             "<td>its defaults, not tuned</td>", "with 2 threads."}) {
+        EXPECT_NE(page.find(part), std::string::npos) << part;
+    }
+}
+
+TEST(ReportTest, TheSummaryMarksTheLeast) {
+    const auto dot = [](const char* figure, const char* method, double value) {
+        return Row{.figure = figure, .method = method, .category = "A", .y = {value, 0, 1}};
+    };
+    const ExperimentResult comparison{.name = "comparison",
+                                      .rows = {dot("rse", "ctt-star", 0.2), dot("rse", "centralized", 0.1),
+                                               dot("rse", "printed-star", 0.6), dot("rse", "trip", 0.15)}};
+    const std::string page = render_report({comparison}, {});
+    EXPECT_NE(page.find("<tr><th>A</th><td>0.200</td><td></td><td>0.600</td><td class=\"best\">0.150 "
+                        "<small>TRIP</small></td><td>0.100</td></tr>"),
+              std::string::npos);
+    EXPECT_NE(page.find("<li><a href=\"#comparison\">"), std::string::npos);
+    EXPECT_NE(render_report({example()}, {}).find("Run the experiment <code>comparison</code>"), std::string::npos);
+    EXPECT_NE(render_report({example()}, {}).find("Missing data. ECG: ecg.csv is not there."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace couplet

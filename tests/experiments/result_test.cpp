@@ -45,5 +45,18 @@ TEST(ResultTest, RowsAreFoundByTheirPlace) {
     EXPECT_TRUE(rows_of(result, "c").empty());
 }
 
+TEST(ResultTest, TheLeastWithinCountsThePlaceItself) {
+    const auto row = [](const char* method, double x, double y) {
+        return Row{.figure = "f", .method = method, .x = x, .y = {y, 0, 1}};
+    };
+    const std::vector<Row> rows{row("ctt-star", 10, 0.5), row("ctt-star", 20, 0.3), row("trip", 5, 0.1)};
+    EXPECT_EQ(least_within(rows, "ctt-star", 9), std::nullopt);
+    EXPECT_EQ(least_within(rows, "ctt-star", 10), 0.5);
+    EXPECT_EQ(least_within(rows, "ctt-star", 100), 0.3);
+    EXPECT_EQ(least_within({row("ctt-star", 1, 0.2), row("ctt-star", 2, 0.7)}, "ctt-star", 2), 0.2);
+    Collector collect;
+    EXPECT_THROW(collect.paper("a", "ctt-star", "", 1, 2), std::out_of_range);
+}
+
 }  // namespace
 }  // namespace couplet
