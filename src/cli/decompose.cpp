@@ -110,7 +110,9 @@ void decompose(TensorView<const T> x, const TensorFile& file, double read_second
     if (options.repeat > 1) json["runs"] = runs;
 
     const double eps = options.effective_eps();
-    const char* over = options.eps && result.rel_error > eps ? ", cut by --max-rank first" : "";
+    const char* over = !(options.eps && result.rel_error > eps) ? ""
+                       : result.rank_limited                    ? ", cut by --max-rank first"
+                                                                : ", as close as these numbers can store";
     std::vector<std::pair<std::string, std::string>> rows{
         {"tensor", fmt::format("{}, {}, {}", shape_text(x.shape()), dtype_name(file.dtype()),
                                bytes_text(x.size() * static_cast<Index>(sizeof(T))))},

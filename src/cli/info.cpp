@@ -11,7 +11,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/tt/arithmetic.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
@@ -110,7 +110,7 @@ double model_norm(const Model<T>& model, const std::string& path) {
         for (const Tensor<T>& core : model.cores) copy.cores.push_back(Tensor<T>::copy(core.view()));
         return couplet::norm(train_of(std::move(copy), path));
     }
-    return std::sqrt(squared_norm(model.cores.front().view().unfold(2)));
+    return scaled_norm(model.cores.front().view().unfold(2)).norm(path);
 }
 
 template <Real T>

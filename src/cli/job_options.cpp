@@ -97,7 +97,9 @@ void add_consensus_flags(CLI::App& app, JobFlags& flags) {
 
 void add_preparation_flags(CLI::App& app, JobFlags& flags) {
     add_choice(app, "--scale-clients", {"none", "norm"}, flags.scale_clients,
-               "norm: every client counts alike, whatever the size of its numbers");
+               "norm: every client counts alike, whatever the size of its numbers. Without it a client whose norm is "
+               "not 0 and "
+               "not between 1e-75 and 1e75 is refused: squares of its numbers could not be added up");
     add_text(app, "--heldout", "FRACTION", "0",
              "Part of each client's patients kept out of the job, then embedded with the frozen features",
              [&flags](const auto& text) { flags.heldout = parse_fraction("--heldout", text); });

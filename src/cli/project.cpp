@@ -8,6 +8,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/refit.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "format.hpp"
@@ -83,6 +84,11 @@ Matrix<double> in_terms_of(const TensorTrain<double>& w, const Features& v, cons
     return product<double>(scaled.view(), svd.u.view(), Op::none, Op::transpose);
 }
 
+void restore_magnitude(Matrix<double>& personal, int exponent, const std::string& input) {
+    with_exponent(max_magnitude<double>(personal.view()), exponent, input, "a personal core");
+    scale_by_power(personal.data(), personal.size(), exponent, personal.data());
+}
+
 void execute(const Options& options, const Session& session) {
     session.claim_output(options.output, std::array{options.features, options.input});
     Stopwatch watch;
@@ -90,13 +96,17 @@ void execute(const Options& options, const Session& session) {
     TensorFile file = read_tensor(options.input);
     require_fit(file.shape(), train, options);
     const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
-    const Tensor<double> x = std::move(file).take<double>();
+    Tensor<double> x = std::move(file).take<double>();
     const double read_seconds = watch.lap();
 
     const bool orthonormal = is_right_orthonormal(train);
     const Features basis = orthonormal ? Features{train.clone(), {}, true} : orthonormal_features(train);
+    // The error is relative and the core linear in the patients: a power of two changes neither.
+    require_finite<double>(x.view(), options.input);
+    const int exponent = make_squares_safe(x.elements());
     PersonalFit fit = refit(x.view(), basis);
     if (!orthonormal) fit.personal = in_terms_of(train, basis, fit.personal);
+    restore_magnitude(fit.personal, exponent, options.input);
     const double compute_seconds = watch.lap();
     const double rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "couplet/linalg/eigen.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 
@@ -15,16 +15,12 @@ namespace {
 /// Flops that take a second or so.
 constexpr double patience = 2e10;
 
-/// Squares of magnitudes outside this range overflow or vanish in a Gram matrix.
-bool squares_are_safe(double largest) { return largest > 1e-90 && largest < 1e120; }
-
-/// Divides by the power of two next to the largest magnitude, and returns its exponent: ranks are chosen by squares.
-int normalise(Matrix<double>& a) {
-    const double largest = max_magnitude(std::as_const(a).view());
-    if (largest == 0) return 0;
-    const int exponent = std::ilogb(largest);
-    for (Index i = 0; i < a.size(); ++i) a.data()[i] = std::ldexp(a.data()[i], -exponent);
-    return exponent;
+/// The matrix in double, times a power of two where squares of its singular values would overflow or vanish.
+template <Real T>
+Matrix<double> scaled_copy(MatrixView<const T> a, int exponent) {
+    Matrix<double> result(a.rows, a.cols);
+    for (Index i = 0; i < a.rows; ++i) scale_by_power(a.row(i), a.cols, -exponent, result.view().row(i));
+    return result;
 }
 
 }  // namespace
@@ -35,14 +31,17 @@ Spectrum spectrum(MatrixView<const T> a) {
     const Side side = a.rows <= a.cols ? Side::left : Side::right;
     const double m = static_cast<double>(length);
     const double qr_flops = 2 * static_cast<double>(a.size()) * m + 20 * m * m * m;
+    if (const int exponent = scaled_norm(a).exponent; exponent != 0) {
+        Spectrum scaled = spectrum<double>(scaled_copy(a, exponent).view());
+        with_exponent(scaled.values.front(), exponent, "tensor", "a singular value");
+        for (double& value : scaled.values) value = std::ldexp(value, exponent);
+        return scaled;
+    }
     Spectrum result;
-    if (qr_flops <= patience || !squares_are_safe(max_magnitude(a))) {
+    if (qr_flops <= patience) {
         // A tail of zero would mean "cut nothing", for which no singular values are computed.
         const SvdOptions all{.max_tail = std::numeric_limits<double>::min()};
-        Matrix<double> factor = triangular_factor(a, side);
-        const int exponent = normalise(factor);
-        result.values = basis_from_factor(factor, all).sigma;
-        for (double& value : result.values) value = std::ldexp(value, exponent);
+        result.values = basis_from_factor(triangular_factor(a, side).view(), all).sigma;
         result.method = SvdMethod::qr;
     } else {
         result.values = TridiagonalForm(gram(a, side)).values();

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/magnitude.hpp"
 
 namespace couplet {
 namespace {
@@ -145,8 +146,10 @@ Start start_job(const Job& job, const std::vector<Hello>& hellos) {
         if (hello.rows < 1 || first.size() < 1) {
             throw InputError({who, "an empty tensor", "at least one patient and one feature", ""});
         }
-        if (!(hello.norm2 >= 0) || !std::isfinite(hello.norm2)) {
-            throw InputError({who, "a squared norm of " + std::to_string(hello.norm2), "a finite number of at least 0",
+        if (hello.norm2 != 0 && !squares_are_safe(hello.norm2)) {
+            std::ostringstream found;
+            found << "a squared norm of " << hello.norm2;
+            throw InputError({who, found.str(), "0, or a number between 1e-150 and 1e150",
                               "Scale the data, or use --scale-clients norm."});
         }
         start.rows += hello.rows;

@@ -7,7 +7,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/overloaded.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/ctt/prepare.hpp"
 #include "release_gate.hpp"
 
 namespace couplet {
@@ -68,7 +68,7 @@ Index count_rounds(const Job& job, const ConsensusPlan& plan, const Shape& featu
 }
 
 Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
-    : job_(job), plan_(plan), node_(node), x_(std::move(x)), norm2_(squared_norm(x_.unfold(1))) {
+    : job_(job), plan_(plan), node_(node), x_(std::move(x)), norm2_(job_norm2(x_, "peer")) {
     if (x_.shape().order() < 2) {
         throw InputError({"tensor", "order " + std::to_string(x_.shape().order()),
                           "at least two modes: patients and a feature", ""});

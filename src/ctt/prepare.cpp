@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
-#include <string>
+#include <sstream>
 #include <utility>
 #include <vector>
 
+#include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
 #include "couplet/ctt/refit.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/magnitude.hpp"
 
 namespace couplet {
 namespace {
@@ -24,6 +26,30 @@ Tensor<double> take_rows(const TensorView<const double>& x, const std::vector<In
         std::copy_n(x.data() + rows[i] * width, width, result.data() + static_cast<Index>(i) * width);
     }
     return result;
+}
+
+/// x / (root 2^exponent), without the power leaving the range of numbers on the way.
+std::shared_ptr<const Tensor<double>> divided(const Tensor<double>& x, double root, int exponent) {
+    Tensor<double> result(x.shape());
+    scale_by_power(x.data(), x.size(), -exponent, result.data());
+    for (double& value : result.elements()) value /= root;
+    return std::make_shared<const Tensor<double>>(std::move(result));
+}
+
+/// Divides both parts by the norm of the training rows, of whatever magnitude it is; zeros stay.
+void scale_to_norm_one(PreparedClient& client, const std::string& who) {
+    const auto size = scaled_norm(client.training->view().unfold(1));
+    if (size.squares == 0) return;
+    client.scale = size.norm(who);
+    // Personal cores are scaled back by it: a denormal scale would round them away.
+    if (client.scale < std::numeric_limits<double>::min()) {
+        std::ostringstream found;
+        found << "a norm of " << client.scale;
+        throw InputError({who, found.str(), "0, or a norm of at least 2.2e-308", "Scale the data first."});
+    }
+    const double root = std::sqrt(size.squares);
+    client.training = divided(*client.training, root, size.exponent);
+    if (client.heldout) client.heldout = divided(*client.heldout, root, size.exponent);
 }
 
 }  // namespace
@@ -42,33 +68,38 @@ HeldOut hold_out(const TensorView<const double>& x, double fraction, std::uint64
     return {take_rows(x, {middle, order.end()}), take_rows(x, {order.begin(), middle})};
 }
 
+double job_norm2(const TensorView<const double>& x, const std::string& who) {
+    const auto size = scaled_norm(x.unfold(1));
+    if (std::isnan(size.squares)) require_finite(x, who);
+    if (size.exponent == 0) return size.squares;
+    std::ostringstream found;
+    found << "a norm of about 1e" << std::lround(std::log10(size.squares) / 2 + size.exponent * std::log10(2.0));
+    throw InputError(
+        {who, found.str(), "0, or a norm between 1e-75 and 1e75", "Scale the data, or use --scale-clients norm."});
+}
+
 PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,
                               Index client) {
+    const std::string who = "client " + std::to_string(client + 1);
     PreparedClient result{std::move(x), nullptr, 1};
-    // Only a norm that is not finite is worth a look for NaN and infinity.
-    if (!std::isfinite(squared_norm(result.training->view().unfold(1)))) {
-        require_finite(result.training->view(), "client " + std::to_string(client + 1));
+    if (std::isnan(scaled_norm(result.training->view().unfold(1)).squares)) {
+        require_finite(result.training->view(), who);
     }
     if (how.heldout > 0) {
         auto parts = hold_out(result.training->view(), how.heldout, seed, client);
         result.training = std::make_shared<const Tensor<double>>(std::move(parts.training));
         result.heldout = std::make_shared<const Tensor<double>>(std::move(parts.heldout));
     }
-    if (!how.scale_clients) return result;
-    const double norm = std::sqrt(squared_norm(result.training->view().unfold(1)));
-    if (norm == 0) return result;
-    result.scale = norm;
-    auto scaled = Tensor<double>::copy(result.training->view());
-    for (double& value : scaled.elements()) value /= norm;
-    result.training = std::make_shared<const Tensor<double>>(std::move(scaled));
+    if (how.scale_clients) scale_to_norm_one(result, who);
+    job_norm2(result.training->view(), who);
+    if (result.heldout && result.heldout->size() > 0) job_norm2(result.heldout->view(), who + ", held-out patients");
     return result;
 }
 
 HeldOutError heldout_error(const PreparedClient& client, const Features& features) {
     if (!client.heldout || client.heldout->size() == 0) return {};
     const auto projected = refit(client.heldout->view(), features);
-    const double scale2 = client.scale * client.scale;
-    return {projected.error2 / scale2, projected.norm2 / scale2};
+    return {projected.error2, projected.norm2};
 }
 
 Matrix<double> scaled_back(const Matrix<double>& personal, double scale) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/prepare.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/contraction.hpp"
@@ -54,7 +55,7 @@ PersonalFit refit(const TensorView<const double>& x, const Features& features, s
     } else {
         fit.personal = contract_right(x, features.train);
     }
-    fit.norm2 = norm2 ? *norm2 : squared_norm(rows);
+    fit.norm2 = norm2 ? *norm2 : job_norm2(x, "tensor");
     const double kept = squared_norm<double>(fit.personal.view());
     fit.error2 = std::max(0.0, fit.norm2 - kept);
     if (fit.norm2 > 0 && fit.error2 < cancelled * fit.norm2) {

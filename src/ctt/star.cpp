@@ -8,7 +8,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/operations.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/ctt/prepare.hpp"
 
 namespace couplet {
 namespace {
@@ -36,7 +36,7 @@ double most_squares(const Hello& hello) {
 }  // namespace
 
 StarClient::StarClient(const Job& job, TensorView<const double> x)
-    : job_(job), x_(std::move(x)), hello_{feature_shape(x_.shape()), x_.shape()[0], squared_norm(x_.unfold(1))} {}
+    : job_(job), x_(std::move(x)), hello_{feature_shape(x_.shape()), x_.shape()[0], job_norm2(x_, "client")} {}
 
 std::optional<FromClient> StarClient::receive(const ToClient& message) {
     if (const auto* start = std::get_if<Start>(&message)) return on_start(*start);

@@ -23,7 +23,8 @@ bool is_gzip(std::span<const std::byte> bytes) {
 /// Decompresses a gzip stream, of one or several members, into a window that keeps what is still unread.
 class LineReader::Inflater {
   public:
-    Inflater(std::span<const std::byte> input, const std::string& name) : input_(input), name_(name), window_(1 << 18) {
+    Inflater(std::span<const std::byte> input, const std::string& name)
+        : input_(input), most_text_(std::max(free_text, most_expansion * input.size())), name_(name), window_(1 << 18) {
         constexpr int gzip_only = 16 + MAX_WBITS;
         if (::inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
     }
@@ -63,10 +64,19 @@ class LineReader::Inflater {
             const std::string why = stream_.msg != nullptr ? stream_.msg : "bad data";
             throw InputError({name_, "a damaged gzip stream (" + why + ")", "a valid gzip file", "Compress it again."});
         }
-        return room - stream_.avail_out;
+        const std::size_t added = room - stream_.avail_out;
+        text_ += added;
+        if (text_ > most_text_) {
+            throw InputError({name_, fmt::format("a gzip file that holds more than {} bytes of text", most_text_),
+                              fmt::format("at most {} times its own size", most_expansion),
+                              "Decompress it if you trust it: plain text of any size is read."});
+        }
+        return added;
     }
 
     std::span<const std::byte> input_;
+    std::size_t most_text_;
+    std::size_t text_ = 0;
     std::string name_;
     std::vector<char> window_;
     z_stream stream_{};

@@ -115,7 +115,8 @@ void TensorFile::decode_text(std::span<const std::byte> bytes, const TensorFileO
         hold(read_csv(csv, options.max_bytes));
     } else {
         LineReader lines(bytes, name_);
-        hold(to_dense(read_tns_entries(lines, options.index_base), options.max_bytes, name_));
+        const TnsLimits limits{.max_bytes = options.max_bytes};
+        hold(to_dense(read_tns_entries(lines, options.index_base, limits), options.max_bytes, name_));
     }
 }
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <numeric>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -65,9 +66,69 @@ void check_order(const LineReader& lines, Index order, Index words, Index first_
     }
 }
 
+/// Bytes of the dense tensor of these sizes; nothing when that is beyond 2^63.
+std::optional<Index> dense_bytes(const std::vector<Index>& sizes) {
+    Index bytes = sizeof(double);
+    for (const Index size : sizes) {
+        if (__builtin_mul_overflow(bytes, size, &bytes)) return std::nullopt;
+    }
+    return bytes;
+}
+
+void require_dense(const std::vector<Index>& sizes, Index max_bytes, const std::string& where,
+                   const std::string& by_line) {
+    const auto bytes = dense_bytes(sizes);
+    if (bytes && *bytes <= max_bytes) return;
+    std::string shape;
+    for (const Index size : sizes) shape += (shape.empty() ? "" : "x") + std::to_string(size);
+    throw InputError({where,
+                      fmt::format("a sparse tensor of shape {}{}, which needs {} bytes as a dense one", shape, by_line,
+                                  bytes ? std::to_string(*bytes) : "more than 2^63"),
+                      fmt::format("at most {} bytes", max_bytes), "Drop or merge indices, or raise the limit."});
+}
+
+/// Adds up entries of equal indices. The first keeps its place, and values are added in the order of the file, as a
+/// dense tensor would add them.
+void merge_equal(TnsEntries& entries) {
+    std::vector<std::size_t> order(entries.values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto before = [&](std::size_t a, std::size_t b) {
+        return std::ranges::lexicographical_compare(entries.index(a), entries.index(b));
+    };
+    std::ranges::stable_sort(order, before);
+    std::vector<bool> keep(order.size(), true);
+    for (std::size_t first = 0, i = 1; i < order.size(); ++i) {
+        if (before(order[first], order[i])) {
+            first = i;
+        } else {
+            entries.values[order[first]] += entries.values[order[i]];
+            keep[order[i]] = false;
+        }
+    }
+    const std::size_t width = entries.sizes.size();
+    std::size_t kept = 0;
+    for (std::size_t e = 0; e < keep.size(); ++e) {
+        if (!keep[e]) continue;
+        std::copy_n(entries.indices.begin() + static_cast<std::ptrdiff_t>(e * width), width,
+                    entries.indices.begin() + static_cast<std::ptrdiff_t>(kept * width));
+        entries.values[kept++] = entries.values[e];
+    }
+    entries.indices.resize(kept * width);
+    entries.values.resize(kept);
+}
+
+/// Entries that may be kept without a look for equal ones; sizes are largest indices, which may count from 0.
+std::size_t entries_allowed(const TnsEntries& entries, Index spare) {
+    Index cells = 2;
+    for (const Index largest : entries.sizes) {
+        if (__builtin_mul_overflow(cells, largest + 1, &cells)) return std::numeric_limits<std::size_t>::max();
+    }
+    return static_cast<std::size_t>(cells) + static_cast<std::size_t>(spare);
+}
+
 }  // namespace
 
-TnsEntries read_tns_entries(LineReader& lines, IndexBase base) {
+TnsEntries read_tns_entries(LineReader& lines, IndexBase base, const TnsLimits& limits) {
     TnsEntries entries;
     Index first_line = 0;
     const Index smallest = base == IndexBase::one ? 1 : 0;
@@ -81,13 +142,20 @@ TnsEntries read_tns_entries(LineReader& lines, IndexBase base) {
             entries.sizes.assign(words.size() - 1, 0);
             first_line = lines.line_number();
         }
+        bool grown = false;
         for (std::size_t n = 0; n + 1 < words.size(); ++n) {
             const Index i = parse_index(lines, n, words[n], smallest);
             zero_seen = zero_seen || i == 0;
+            grown = grown || i > entries.sizes[n];
             entries.sizes[n] = std::max(entries.sizes[n], i);
             entries.indices.push_back(i);
         }
         entries.values.push_back(parse_value(lines, words.size() - 1, words.back()));
+        if (grown && limits.max_bytes < std::numeric_limits<Index>::max()) {
+            require_dense(entries.sizes, limits.max_bytes, lines.name(),
+                          fmt::format(" by line {}", lines.line_number()));
+        }
+        if (entries.values.size() > entries_allowed(entries, limits.spare_entries)) merge_equal(entries);
     }
     if (entries.values.empty())
         throw InputError({lines.name(), "no entries", line_form, "Check how the file was made."});
@@ -106,19 +174,7 @@ TnsEntries read_tns_entries(const std::filesystem::path& path, IndexBase base) {
 }
 
 Tensor<double> to_dense(const TnsEntries& entries, Index max_bytes, const std::string& where) {
-    Index bytes = sizeof(double);
-    bool fits = true;
-    std::string sizes;
-    for (const Index size : entries.sizes) {
-        fits = fits && !__builtin_mul_overflow(bytes, size, &bytes);
-        sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
-    }
-    if (!fits || bytes > max_bytes) {
-        throw InputError({where,
-                          fmt::format("a sparse tensor of shape {}, which needs {} bytes as a dense one", sizes,
-                                      fits ? std::to_string(bytes) : "more than 2^63"),
-                          fmt::format("at most {} bytes", max_bytes), "Drop or merge indices, or raise the limit."});
-    }
+    require_dense(entries.sizes, max_bytes, where, "");
     auto tensor = Tensor<double>::zeros(Shape(entries.sizes));
     for (std::size_t e = 0; e < entries.values.size(); ++e) {
         tensor.data()[tensor.shape().offset(entries.index(e))] += entries.values[e];

@@ -95,21 +95,35 @@ void project_out(const Matrix<double>& basis, Matrix<double>& block, int times) 
     }
 }
 
-/// Orthonormal directions of `block` that carry at least 1e-6 of its largest one.
-Matrix<double> significant_directions(Matrix<double> block) {
+/// Orthonormal directions of `block` that carry at least `least`.
+Matrix<double> significant_directions(Matrix<double> block, double least) {
     auto r = orthonormalise_columns(block.view());
     const double largest = max_magnitude<double>(r.view());
+    if (!(largest > least)) return Matrix<double>(block.rows(), 0);
     bool all = true;
-    for (Index j = 0; j < r.cols(); ++j) all = all && r(j, j) > 1e-6 * largest;
+    for (Index j = 0; j < r.cols(); ++j) all = all && r(j, j) > least;
     if (all) return block;
-    if (largest == 0) return Matrix<double>(block.rows(), 0);
     // The basis vector of a dependent column is rounding, yet later columns may lean on it: it cannot just be dropped.
     // The singular directions of R tell what can.
     for (Index i = 0; i < r.size(); ++i) r.data()[i] /= largest;
     const auto eigen = symmetric_eigen(product<double>(r.view(), r.view(), Op::none, Op::transpose).view());
+    const double least2 = (least / largest) * (least / largest);
     Index kept = 0;
-    while (kept < r.cols() && eigen.values[static_cast<std::size_t>(kept)] > 1e-12 * eigen.values.front()) ++kept;
+    while (kept < r.cols() && eigen.values[static_cast<std::size_t>(kept)] > least2) ++kept;
     return product<double>(block.view(), leading_columns(eigen.vectors.view(), kept).view());
+}
+
+/// Length of the longest column.
+double longest_column(const Matrix<double>& a) {
+    std::vector<double> squares(static_cast<std::size_t>(a.cols()), 0.0);
+    const double largest = max_magnitude<double>(a.view());
+    if (largest == 0) return 0;
+    for (Index i = 0; i < a.rows(); ++i) {
+        for (Index j = 0; j < a.cols(); ++j) {
+            squares[static_cast<std::size_t>(j)] += a(i, j) / largest * (a(i, j) / largest);
+        }
+    }
+    return largest * std::sqrt(*std::ranges::max_element(squares));
 }
 
 Matrix<double> side_by_side(const Matrix<double>& a, const Matrix<double>& b) {
@@ -180,9 +194,12 @@ std::optional<Matrix<double>> cholesky_qr(MatrixView<T> a) {
 }  // namespace
 
 Matrix<double> extend_basis(const Matrix<double>& basis, Matrix<double> block) {
-    if (basis.cols() == 0) return significant_directions(std::move(block));
+    // Of the block as it was given: what projection leaves of a block inside the space is rounding, however it compares
+    // with itself.
+    const double least = 1e-6 * longest_column(block);
+    if (basis.cols() == 0) return significant_directions(std::move(block), least);
     project_out(basis, block, 2);
-    block = significant_directions(std::move(block));
+    block = significant_directions(std::move(block), least);
     if (block.cols() > 0) {
         // Normalising a direction of 1e-6 magnifies what rounding left of the basis in it a million times.
         project_out(basis, block, 1);

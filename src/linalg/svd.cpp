@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -9,6 +10,7 @@
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/eigen.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "krylov.hpp"
@@ -16,8 +18,7 @@
 namespace couplet {
 namespace {
 
-// Rounding in a Gram matrix's eigenvalues, relative to its trace.
-constexpr double gram_rounding = 4e-15;
+constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
 
 struct Cut {
     Index rank;
@@ -25,7 +26,8 @@ struct Cut {
     bool limited;
 };
 
-/// Smallest rank whose tail is within max_tail, capped; `squares` descending and complete.
+/// Smallest rank whose tail is within max_tail, capped; `squares` descending and complete. The tail may be larger than
+/// it looks by `margin2`, which counts in it where anything is cut.
 Cut choose_rank(const std::vector<double>& squares, const SvdOptions& options, double margin2) {
     const Index n = static_cast<Index>(squares.size());
     const double allowed = options.max_tail * options.max_tail - margin2;
@@ -36,7 +38,7 @@ Cut choose_rank(const std::vector<double>& squares, const SvdOptions& options, d
     }
     const bool limited = rank > options.max_rank;
     while (rank > options.max_rank) tail2 += squares[static_cast<std::size_t>(--rank)];
-    return {rank, tail2, limited};
+    return {rank, rank < n ? tail2 + margin2 : 0, limited};
 }
 
 std::vector<double> roots(const std::vector<double>& squares, Index count) {
@@ -98,8 +100,6 @@ std::optional<Basis> random_basis(MatrixView<const T> a, Side side, const SvdOpt
     const Index n = side == Side::right ? a.cols : a.rows;
     const double norm2 = squared_norm(a);
     const double limit = std::same_as<T, float> ? 1e-3 : gram_limit;
-    // Products of float data round at about 1e-7 of the norm, squared or not.
-    const double rounding = std::same_as<T, float> ? 4e-7 : gram_rounding;
     if (options.max_tail > 0 && options.max_tail * options.max_tail < limit * limit * norm2) return std::nullopt;
     // Without a rank the first guess is a sixteenth of the side; each retry doubles it.
     Index guess = std::min(options.max_rank, options.max_tail > 0 ? std::max<Index>(8, n / 16) : n);
@@ -113,6 +113,9 @@ std::optional<Basis> random_basis(MatrixView<const T> a, Side side, const SvdOpt
         double captured = 0;
         for (double& value : squares) captured += value = std::max(value, 0.0);
         squares.push_back(std::max(0.0, norm2 - captured));  // what no vector of the space explains
+        // Products of float data round at about 1e-7 of the norm, squared or not.
+        const double rounding =
+            std::same_as<T, float> ? 4e-7 : gram_rounding(space.cols(), a.size() / n) + gram_rounding(1, a.size());
         const auto wanted = choose_rank(squares, options, rounding * norm2);
         // max_rank is to blame only when the space was made for that rank and still misses by far.
         const bool missed = wanted.limited && options.max_tail > 0 &&
@@ -147,6 +150,8 @@ template <Real T>
 Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     const Index n = side == Side::right ? a.cols : a.rows;
     if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
+    const Index terms = a.size() / n;
+    const double floor = gram_floor(n, terms);
     SvdMethod method = options.method;
     // Random pays when its passes (3 of 4 |A| l flops, plus the projection) undercut the Gram by a wide
     // margin.
@@ -154,17 +159,17 @@ Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     if (method == SvdMethod::automatic && very_low_rank) method = SvdMethod::random;
     if (method == SvdMethod::random) {
         auto basis = random_basis(a, side, options);
-        if (basis && gram_suffices(*basis, squared_norm(a), options.max_tail)) return std::move(*basis);
+        if (basis && gram_suffices(*basis, squared_norm(a), options.max_tail, floor)) return std::move(*basis);
         method = SvdMethod::automatic;
     }
     if (method != SvdMethod::qr) {
         const auto g = gram(a, side);
         double norm2 = 0;
         for (Index i = 0; i < n; ++i) norm2 += g(i, i);
-        const bool reachable = options.max_tail * options.max_tail >= gram_limit * gram_limit * norm2;
+        const bool reachable = options.max_tail * options.max_tail >= floor * floor * norm2;
         if (method == SvdMethod::gram || reachable || options.max_rank < n) {
-            auto basis = basis_from_gram(g.view(), options);
-            if (method == SvdMethod::gram || gram_suffices(basis, norm2, options.max_tail)) return basis;
+            auto basis = basis_from_gram(g.view(), options, terms);
+            if (method == SvdMethod::gram || gram_suffices(basis, norm2, options.max_tail, floor)) return basis;
             if constexpr (std::same_as<T, double>) {
                 if (auto exact = polished(a, side, basis, norm2, options)) return std::move(*exact);
             }
@@ -184,6 +189,27 @@ Matrix<double> opposite_vectors(MatrixView<const T> a, Side have, const Basis& b
     return vectors;
 }
 
+template <Real T>
+Matrix<double> scaled_copy(MatrixView<const T> a, int exponent) {
+    Matrix<double> result(a.rows, a.cols);
+    for (Index i = 0; i < a.rows; ++i) scale_by_power(a.row(i), a.cols, exponent, result.view().row(i));
+    return result;
+}
+
+SvdOptions scaled_options(SvdOptions options, int exponent) {
+    options.max_tail = std::ldexp(options.max_tail, exponent);
+    return options;
+}
+
+/// Singular values and tail of a matrix that was 2^exponent times as large.
+template <class Result>
+void restore_magnitude(Result& result, int exponent) {
+    // The smallest may vanish beside the largest, which may not.
+    if (!result.sigma.empty()) with_exponent(result.sigma.front(), exponent, "truncated SVD", "a singular value");
+    for (double& value : result.sigma) value = std::ldexp(value, exponent);
+    result.tail2 = with_exponent(result.tail2, 2 * exponent, "truncated SVD", "a squared tail");
+}
+
 }  // namespace
 
 std::string_view to_string(SvdMethod method) noexcept {
@@ -200,17 +226,26 @@ std::string_view to_string(SvdMethod method) noexcept {
     return "auto";
 }
 
-bool gram_suffices(const Basis& basis, double norm2, double max_tail) noexcept {
-    const double limit2 = gram_limit * gram_limit * norm2;
+double gram_rounding(Index n, Index terms) noexcept {
+    return unit_roundoff * (32 + static_cast<double>(n) + 4 * std::sqrt(static_cast<double>(terms)));
+}
+
+double gram_floor(Index n, Index terms) noexcept {
+    return std::max(gram_limit, 4 * std::sqrt(gram_rounding(n, terms)));
+}
+
+bool gram_suffices(const Basis& basis, double norm2, double max_tail, double floor) noexcept {
+    const double limit2 = floor * floor * norm2;
     return basis.vectors.rows() == basis.vectors.cols() || norm2 == 0 || max_tail * max_tail >= limit2 ||
            basis.tail2 >= limit2;
 }
 
-Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
+Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Index terms) {
     const Index n = g.rows;
     if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
     double trace = 0;
     for (Index i = 0; i < n; ++i) trace += g(i, i);
+    const double margin2 = gram_rounding(n, terms) * trace;
     Basis basis;
     if (options.max_tail == 0) {
         // A few eigenvectors of many: block Krylov, unless the spectrum is too flat for it to settle.
@@ -223,7 +258,7 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
         basis.sigma = roots(eigen->values, options.max_rank);
         double kept = 0;
         for (const double value : eigen->values) kept += value;
-        basis.tail2 = std::max(0.0, trace - kept);
+        basis.tail2 = std::max(0.0, trace - kept) + margin2;
         basis.rank_limited = basis.tail2 > 0;
         basis.vectors = std::move(eigen->vectors);
         return basis;
@@ -235,7 +270,7 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options) {
     double rest = trace;
     for (double& value : squares) rest -= value = std::max(value, 0.0);
     if (few) squares.push_back(std::max(0.0, rest));
-    const auto cut = choose_rank(squares, options, gram_rounding * trace);
+    const auto cut = choose_rank(squares, options, margin2);
     basis.sigma = roots(squares, cut.rank);
     basis.tail2 = cut.tail2;
     basis.rank_limited = cut.limited;
@@ -269,6 +304,11 @@ Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options) {
 template <Real T>
 Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     require_usable(a, options);
+    if (const int exponent = scaled_norm(a).exponent; exponent != 0) {
+        auto basis = dominant_basis<double>(scaled_copy(a, -exponent).view(), side, scaled_options(options, -exponent));
+        restore_magnitude(basis, exponent);
+        return basis;
+    }
     const Index own = side == Side::right ? a.cols : a.rows;
     const Index other = side == Side::right ? a.rows : a.cols;
     if (own <= other) return short_basis(a, side, options);
@@ -282,6 +322,13 @@ Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options
 template <Real T>
 TruncatedSvd<T> truncated_svd(MatrixView<const T> a, const SvdOptions& options) {
     require_usable(a, options);
+    if (const int exponent = scaled_norm(a).exponent; exponent != 0) {
+        auto svd = truncated_svd<double>(scaled_copy(a, -exponent).view(), scaled_options(options, -exponent));
+        restore_magnitude(svd, exponent);
+        return {convert<T>(svd.u.view()), std::move(svd.sigma),
+                convert<T>(svd.v.view()), svd.tail2,
+                svd.rank_limited,         svd.method};
+    }
     const Side side = a.cols <= a.rows ? Side::right : Side::left;
     SvdOptions complete = options;
     const Index n = std::min(a.rows, a.cols);

@@ -53,9 +53,8 @@ void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFi
     error2_ += fit.error2;
     norm2_ += fit.norm2;
     result_.rse_per_client.push_back(ratio(fit.error2, fit.norm2));
-    const double scale2 = client.scale * client.scale;
-    heldout_error2_ += heldout.error2 / scale2;
-    heldout_norm2_ += heldout.norm2 / scale2;
+    heldout_error2_ += heldout.error2;
+    heldout_norm2_ += heldout.norm2;
     if (options_.on_personal) options_.on_personal(k, scaled_back(fit.personal, client.scale));
 }
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
-#include "couplet/tt/rounding.hpp"
 #include "scaled_cores.hpp"
 
 namespace couplet {
@@ -37,6 +38,24 @@ void require_same_modes(const TensorTrain<T>& a, const TensorTrain<T>& b, Index 
                       from == 0 ? "equal shapes" : "shapes that differ in the first mode only", ""});
 }
 
+/// Sums of products are known up to rounding of the largest: where that is no number at all, a sum of zero may hide
+/// anything.
+void require_seen(const ScaledCores& a, const ScaledCores& b) {
+    const auto is_zero = [](const Tensor<double>& core) { return max_magnitude<double>(core.view().unfold(0)) == 0; };
+    const bool zero = std::ranges::any_of(a.cores, is_zero) || std::ranges::any_of(b.cores, is_zero);
+    if (zero || a.exponent + b.exponent <= std::numeric_limits<double>::max_exponent) return;
+    throw InputError({"dot", "products of which the largest is beyond 1.8e308 and that seem to cancel",
+                      "an inner product that can be told from rounding", "Scale a model first."});
+}
+
+template <Real T>
+void require_in_range(const Tensor<T>& core, const char* what) {
+    if (std::isfinite(max_magnitude<T>(core.view().unfold(0)))) return;
+    std::ostringstream most;
+    most << "entries up to " << std::numeric_limits<T>::max();
+    throw InputError({what, "an entry beyond the largest number", most.str(), "Scale the models first."});
+}
+
 }  // namespace
 
 template <Real T>
@@ -52,6 +71,7 @@ TensorTrain<T> add(const TensorTrain<T>& a, const TensorTrain<T>& b) {
         if (order == 1) {
             auto sum = Tensor<T>::copy(ga);
             for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += gb.data()[i];
+            require_in_range(sum, "add");
             cores.push_back(std::move(sum));
             break;
         }
@@ -74,6 +94,7 @@ TensorTrain<T> scale(const TensorTrain<T>& a, T factor) {
         kinds.push_back(a.orthogonality(n));
     }
     for (T& x : cores.back().elements()) x *= factor;
+    if (std::isfinite(factor)) require_in_range(cores.back(), "scale");
     kinds.back() = Orthogonality::none;
     TensorTrain<T> result(std::move(cores), std::move(kinds));
     result.set_labels(a.labels());
@@ -95,18 +116,21 @@ double dot(const TensorTrain<T>& a, const TensorTrain<T>& b) {
         moved.reshape(ga.shape()[0] * ga.shape()[1], gb.shape()[2]);
         gamma = product<double>(ga.view().unfold(2), moved.view(), Op::transpose);
         const double largest = max_magnitude<double>(gamma.view());
-        if (largest == 0) return 0;
+        if (largest == 0) {
+            require_seen(sa, sb);
+            return 0;
+        }
         if (!std::isfinite(largest)) return std::nan("");
-        const int shift = std::ilogb(largest);
-        for (Index i = 0; i < gamma.size(); ++i) gamma.data()[i] = std::ldexp(gamma.data()[i], -shift);
+        const int shift = magnitude_exponent(largest);
+        scale_by_power(gamma.data(), gamma.size(), -shift, gamma.data());
         exponent += shift;
     }
-    return std::ldexp(gamma(0, 0), exponent);
+    return with_exponent(gamma(0, 0), exponent, "dot", "an inner product");
 }
 
 template <Real T>
 double norm(const TensorTrain<T>& a) {
-    return left_orthonormalise(a).norm;
+    return swept_norm(scaled_cores(a)).norm("norm");
 }
 
 template <Real T>

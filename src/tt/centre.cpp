@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "couplet/core/threads.hpp"
-#include "scaled_cores.hpp"
+#include "couplet/linalg/magnitude.hpp"
 
 namespace couplet {
 namespace {
@@ -31,26 +31,56 @@ End group_end(const Centre<T>& centre, Side side, const std::vector<BondLimit>& 
     return end;
 }
 
+/// out = V^T source at a left end, source V at a right one. float data is multiplied in double and rounded once: the
+/// certificate counts one rounding a projection, whatever the length of its sums.
+template <Real T>
+void project_block(MatrixView<const T> source, Side side, const Matrix<double>& v, MatrixView<T> out) {
+    if constexpr (std::same_as<T, double>) {
+        if (side == Side::left) {
+            multiply<double>(v.view(), Op::transpose, source, Op::none, out);
+        } else {
+            multiply<double>(source, Op::none, v.view(), Op::none, out);
+        }
+    } else {
+        const auto wide = convert<double>(source);
+        const auto image =
+            side == Side::left ? product<double>(v.view(), wide.view(), Op::transpose) : product(wide.view(), v.view());
+        for (Index i = 0; i < out.rows; ++i) scale_by_power(image.view().row(i), out.cols, 0, out.row(i));
+    }
+}
+
+/// Rows or columns of the other side that are projected at once.
+constexpr Index block = 512;
+
 /// The image of a centre that is the caller's. When it is nearly as large as the centre itself, the caller is told
 /// which elements will not be read again, so that both need not be in memory at once.
 template <Real T>
-Buffer<T> project_copy(const Centre<T>& centre, const End& end, const Matrix<T>& v, const ConsumedSink& consumed) {
+Buffer<T> project_copy(const Centre<T>& centre, const End& end, const Matrix<double>& v, const ConsumedSink& consumed) {
     const Index rank = v.cols();
     const Index other = centre.size() / end.own;
+    const bool left = end.side == Side::left;
     Buffer<T> target(other * rank);
+    const auto project_range = [&](Index first, Index count) {
+        if (left) {
+            project_block<T>(centre.split_left(end.own).cols_from(first, count), end.side, v,
+                             {target.data() + first, rank, count, other});
+        } else {
+            project_block<T>(centre.split_right(end.own).rows_from(first, count), end.side, v,
+                             {target.data() + first * rank, count, rank});
+        }
+    };
     const bool large = consumed && 2 * rank > end.own;
     const Index step = large ? std::max<Index>(8192, other / 32) : other;
     for (Index first = 0; first < other; first += step) {
         const Index count = std::min(step, other - first);
-        if (end.side == Side::left) {
-            multiply<T>(v.view(), Op::transpose, centre.split_left(end.own).cols_from(first, count), Op::none,
-                        {target.data() + first, rank, count, other});
-            for (Index i = 0; large && i < end.own; ++i) consumed(i * other + first, count);
+        if constexpr (std::same_as<T, double>) {
+            project_range(first, count);
         } else {
-            multiply<T>(centre.split_right(end.own).rows_from(first, count), Op::none, v.view(), Op::none,
-                        {target.data() + first * rank, count, rank});
-            if (large) consumed(first * end.own, count * end.own);
+            parallel_for((count + block - 1) / block,
+                         [&](Index b) { project_range(first + b * block, std::min(block, count - b * block)); });
         }
+        for (Index i = 0; large && left && i < end.own; ++i) consumed(i * other + first, count);
+        if (large && !left) consumed(first * end.own, count * end.own);
     }
     return target;
 }
@@ -66,15 +96,13 @@ End choose_end(const Centre<T>& centre, const std::vector<BondLimit>& limits) {
 
 template <Real T>
 void project(Centre<T>& centre, const End& end, const Matrix<double>& map, const ConsumedSink& consumed) {
-    const auto v = convert<T>(map.view());
     const Index rank = map.cols();
     const Index other = centre.size() / end.own;
     const bool in_place = centre.owned.size() > 0;
     if (!in_place) {
-        centre.owned = project_copy(centre, end, v, consumed);
+        centre.owned = project_copy(centre, end, map, consumed);
     } else {
         constexpr Index parts_most = 16;
-        constexpr Index block = 512;
         const Index parts = std::clamp<Index>(other / block, 1, parts_most);
         T* data = centre.owned.data();
         parallel_for(parts, [&](Index p) {
@@ -85,12 +113,12 @@ void project(Centre<T>& centre, const End& end, const Matrix<double>& map, const
                 if (end.side == Side::left) {
                     const MatrixView<const T> source(data + i0, end.own, count, other);
                     const MatrixView<T> out(image.data(), rank, count, block);
-                    multiply<T>(v.view(), Op::transpose, source, Op::none, out);
+                    project_block(source, end.side, map, out);
                     for (Index i = 0; i < rank; ++i) std::copy_n(out.row(i), count, data + i * other + i0);
                 } else {
                     const Index start = other * p / parts;
                     const MatrixView<const T> source(data + i0 * end.own, count, end.own);
-                    multiply<T>(source, Op::none, v.view(), Op::none, {image.data(), count, rank});
+                    project_block(source, end.side, map, MatrixView<T>(image.data(), count, rank));
                     std::copy_n(image.data(), count * rank, data + start * end.own + (i0 - start) * rank);
                 }
             }

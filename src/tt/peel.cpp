@@ -104,7 +104,7 @@ std::vector<Index> outside_in(std::vector<Index> modes, Side side) {
 }  // namespace
 
 PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
-                    const std::vector<SvdOptions>& cuts) {
+                    const std::vector<SvdOptions>& cuts, Index terms) {
     double norm2 = 0;
     for (Index i = 0; i < g.rows(); ++i) norm2 += g(i, i);
     EndBuilder builder(side, g.rows());
@@ -112,11 +112,13 @@ PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes
     for (const Index size : outside_in(modes, side)) {
         const SvdOptions& options = cuts[cut++];
         const SplitIndex at{bond * size, g.rows() / (bond * size), side};
-        const auto basis = at.o == 1 ? basis_from_gram(g.view(), options)
+        const Index summed = terms * at.o;  // a partial trace adds up more of them
+        const auto basis = at.o == 1 ? basis_from_gram(g.view(), options, summed)
                            : options.max_tail == 0 && options.max_rank >= at.s
                                ? Basis{Matrix<double>::identity(at.s), {}, 0, false, SvdMethod::gram}
-                               : basis_from_gram(partial_trace(g, at).view(), options);
-        builder.end().trusted = builder.end().trusted && gram_suffices(basis, norm2, options.max_tail);
+                               : basis_from_gram(partial_trace(g, at).view(), options, summed);
+        const double floor = gram_floor(at.s, summed);
+        builder.end().trusted = builder.end().trusted && gram_suffices(basis, norm2, options.max_tail, floor);
         builder.add(basis, size, bond, at);
         if (!is_identity(basis) && at.o > 1) g = compress(g, basis.vectors, at);
         bond = basis.vectors.cols();

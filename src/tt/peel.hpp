@@ -25,9 +25,10 @@ struct PeeledEnd {
 /// `modes` are the sizes of the group in mode order, `bond` the rank that closes it on the outside (R_{n-1}
 /// before a left group, R_n after a right group). g has order bond * prod(modes), its index running over
 /// (bond, modes) at a left end and (modes, bond) at a right one. Cut j, counted from the outside in, obeys cuts[j].
-/// Partial traces of g are the Gram matrices of the inner bonds, so the data is not needed again.
+/// Partial traces of g are the Gram matrices of the inner bonds, so the data is not needed again. Each entry of g is a
+/// sum of `terms` products, which tells how far it can be trusted.
 PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
-                    const std::vector<SvdOptions>& cuts);
+                    const std::vector<SvdOptions>& cuts, Index terms);
 
 /// Same from a factor s (k x order) with s^T s = g: accurate to rounding.
 PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "scaled_cores.hpp"
+#include "storage.hpp"
 
 namespace couplet {
 namespace {
@@ -40,9 +42,7 @@ Matrix<double> unfolded(Tensor<double>&& core, Index cols) {
 /// Brings core n back to magnitude about 1: the products of a sweep grow with the length of the train.
 void rescale(ScaledCores& scaled, std::size_t n) {
     auto& core = scaled.cores[n];
-    const double largest = max_magnitude<double>(core.view().unfold(0));
-    if (!(largest > 0 && std::isfinite(largest))) return;
-    const int shift = std::ilogb(largest);
+    const int shift = magnitude_exponent(max_magnitude<double>(core.view().unfold(0)));
     if (shift == 0) return;
     scale_by_power(core.data(), core.size(), -shift, core.data());
     scaled.exponent += shift;
@@ -77,30 +77,30 @@ void sweep_right(ScaledCores& scaled) {
 }
 
 template <Real T>
-Tensor<T> converted(Tensor<double>&& core) {
-    if constexpr (std::same_as<T, double>) {
-        return std::move(core);
-    } else {
-        Tensor<T> result(core.shape());
-        std::copy_n(core.data(), core.size(), result.data());
-        return result;
-    }
-}
+struct Rebuilt {
+    TensorTrain<T> train;
+    double rounding = 0;  ///< what storing it changed, relative to the norm
+};
 
-/// Back to T, with the power of two given to one core. The cores are moved from.
+/// Back to T, with the power of two given to one core, which carries the norm. The cores are moved from.
 template <Real T>
-TensorTrain<T> rebuild(ScaledCores& scaled, std::size_t carrier, std::vector<Orthogonality> kinds,
-                       const Labels& labels) {
-    auto& carrying = scaled.cores[carrier];
-    scale_by_power(carrying.data(), carrying.size(), scaled.exponent, carrying.data());
+Rebuilt<T> rebuild(ScaledCores& scaled, std::size_t carrier, std::vector<Orthogonality> kinds, double norm,
+                   const Labels& labels) {
+    CoreStore<T> store;
     std::vector<Tensor<T>> cores;
-    for (auto& core : scaled.cores) cores.push_back(converted<T>(std::move(core)));
+    for (std::size_t n = 0; n < scaled.cores.size(); ++n) {
+        auto& core = scaled.cores[n];
+        cores.push_back(n == carrier ? store.carrier(std::move(core), scaled.exponent, norm)
+                                     : store.orthonormal(std::move(core), kinds[n]));
+    }
     TensorTrain<T> train(std::move(cores), std::move(kinds));
     train.set_labels(labels);
-    return train;
+    return {std::move(train), store.rounding()};
 }
 
 double core_norm(const Tensor<double>& core) { return std::sqrt(squared_norm(core.view().unfold(0))); }
+
+double scaled_back(double norm, int exponent) { return with_exponent(norm, exponent, "tensor train", "a norm"); }
 
 std::vector<Orthogonality> all_but(std::size_t order, std::size_t which, Orthogonality kind) {
     std::vector<Orthogonality> kinds(order, kind);
@@ -110,14 +110,21 @@ std::vector<Orthogonality> all_but(std::size_t order, std::size_t which, Orthogo
 
 }  // namespace
 
+ScaledNorm swept_norm(ScaledCores scaled) {
+    sweep_left(scaled);
+    return {squared_norm<double>(scaled.cores.back().view().unfold(0)), scaled.exponent};
+}
+
 template <Real T>
 Orthonormalised<T> left_orthonormalise(TensorTrain<T>&& train) {
     const Labels labels = train.labels();
     auto scaled = scaled_cores(std::move(train));
     sweep_left(scaled);
-    const double norm = std::ldexp(core_norm(scaled.cores.back()), scaled.exponent);
+    const double norm = core_norm(scaled.cores.back());
+    const int exponent = scaled.exponent;
     const auto order = scaled.cores.size();
-    return {rebuild<T>(scaled, order - 1, all_but(order, order - 1, Orthogonality::left), labels), norm};
+    auto kinds = all_but(order, order - 1, Orthogonality::left);
+    return {rebuild<T>(scaled, order - 1, std::move(kinds), norm, labels).train, scaled_back(norm, exponent)};
 }
 
 template <Real T>
@@ -125,8 +132,10 @@ Orthonormalised<T> right_orthonormalise(TensorTrain<T>&& train) {
     const Labels labels = train.labels();
     auto scaled = scaled_cores(std::move(train));
     sweep_right(scaled);
-    const double norm = std::ldexp(core_norm(scaled.cores.front()), scaled.exponent);
-    return {rebuild<T>(scaled, 0, all_but(scaled.cores.size(), 0, Orthogonality::right), labels), norm};
+    const double norm = core_norm(scaled.cores.front());
+    const int exponent = scaled.exponent;
+    auto kinds = all_but(scaled.cores.size(), 0, Orthogonality::right);
+    return {rebuild<T>(scaled, 0, std::move(kinds), norm, labels).train, scaled_back(norm, exponent)};
 }
 
 template <Real T>
@@ -151,12 +160,17 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
         result.method = SvdMethod::qr;
         return result;
     }
-    const double rounding = std::same_as<T, float> ? 4e-7 : 0;
-    const double bond_eps = options.eps / std::sqrt(std::max<double>(1, static_cast<double>(order - 1)));
-    const double tail = options.eps == 0 ? 0 : std::max(bond_eps - rounding, 1e-3 * bond_eps) * norm;
+    // Roundings add up where tails add as squares: both must stay within eps.
+    const double bonds = std::max<double>(1, static_cast<double>(order - 1));
+    const double stored = std::same_as<T, float> ? 3 * std::numeric_limits<float>::epsilon() : 0;
+    const double bond_eps = options.eps / std::sqrt(bonds);
     double tail2 = 0;
+    double rounding = 0;
     for (std::size_t n = order - 1; n > 0; --n) {
         const Shape shape = cores[n].shape();
+        const double cut_rounding = projection_rounding<double>(shape[1] * shape[2]);
+        const double reserve = std::sqrt(bonds) * (cut_rounding + stored);
+        const double tail = options.eps == 0 ? 0 : std::max(bond_eps - reserve, 1e-3 * bond_eps) * norm;
         // Cores are small: the accurate engine costs little and reports errors down to rounding.
         const auto basis =
             dominant_basis<double>(cores[n].view().unfold(1), Side::right,
@@ -168,12 +182,14 @@ TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options) {
         cores[n] = Tensor<double>({rank, shape[1], shape[2]}, transpose(basis.vectors.view()).release());
         cores[n - 1] = Tensor<double>({before_shape[0], before_shape[1], rank}, std::move(before).release());
         tail2 += basis.tail2;
+        rounding += cut_rounding;
         result.rank_limited = result.rank_limited || basis.rank_limited;
         result.method = basis.method;
     }
-    result.norm = std::ldexp(norm, scaled.exponent);
-    result.rel_error = std::sqrt(tail2) / norm;
-    result.train = rebuild<T>(scaled, 0, all_but(order, 0, Orthogonality::right), train.labels());
+    result.norm = scaled_back(norm, scaled.exponent);
+    auto rebuilt = rebuild<T>(scaled, 0, all_but(order, 0, Orthogonality::right), norm, train.labels());
+    result.train = std::move(rebuilt.train);
+    result.rel_error = std::sqrt(tail2) / norm + rounding + rebuilt.rounding;
     return result;
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cmath>
-#include <cstdlib>
 #include <vector>
 
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/tt/tensor_train.hpp"
 
@@ -16,22 +15,6 @@ struct ScaledCores {
     std::vector<Tensor<double>> cores;
     int exponent = 0;
 };
-
-/// to = 2^exponent from, element by element; one multiplication each where the power itself is a number.
-template <Real To, Real From>
-void scale_by_power(const From* from, Index size, int exponent, To* to) {
-    if (std::abs(exponent) <= 1000) {
-        const double power = std::ldexp(1.0, exponent);
-        for (Index i = 0; i < size; ++i) to[i] = static_cast<To>(static_cast<double>(from[i]) * power);
-    } else {
-        for (Index i = 0; i < size; ++i) to[i] = static_cast<To>(std::ldexp(static_cast<double>(from[i]), exponent));
-    }
-}
-
-/// Exponent of the largest magnitude; 0 for zeros and infinities.
-inline int magnitude_exponent(double largest) {
-    return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
-}
 
 template <Real T>
 ScaledCores scaled_cores(const TensorTrain<T>& train) {
@@ -58,5 +41,8 @@ inline ScaledCores scaled_cores(TensorTrain<double>&& train) {
     }
     return result;
 }
+
+/// The norm of the train, by a sweep from left to right; nothing is stored, so that any norm will do.
+ScaledNorm swept_norm(ScaledCores scaled);
 
 }  // namespace couplet

@@ -1,11 +1,49 @@
 #include "couplet/tt/tensor_train.hpp"
 
+#include <cmath>
+#include <limits>
+#include <sstream>
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 
 namespace couplet {
+namespace {
+
+/// Whether products from the right stay within the range of T, with room for the ranks.
+template <Real T>
+bool products_are_safe(const std::vector<Tensor<T>>& cores) {
+    constexpr int most = std::numeric_limits<T>::max_exponent - 4;
+    int largest = 0;  // exponent that a product may reach
+    int typical = 0;  // one that it has when the sums over the ranks do not grow
+    bool safe = true;
+    for (auto core = cores.rbegin(); core != cores.rend(); ++core) {
+        const int own = magnitude_exponent(max_magnitude<T>(core->view().unfold(0)));
+        typical += own;
+        largest += own + std::ilogb(static_cast<double>(core->shape()[2])) + 1;
+        safe = safe && largest <= most && typical >= -most;
+    }
+    return safe;
+}
+
+template <Real T>
+[[noreturn]] void refuse_entries(const char* which) {
+    std::ostringstream expected;
+    expected << "entries between " << std::numeric_limits<T>::denorm_min() << " and " << std::numeric_limits<T>::max();
+    throw InputError({"tensor train", std::string("entries ") + which, expected.str(), "Scale the cores first."});
+}
+
+/// Brings a part of the product to magnitude about 1 and returns the exponent taken out.
+template <Real T>
+int take_exponent(T* values, Index size) {
+    const int exponent = magnitude_exponent(max_magnitude(MatrixView<const T>(values, 1, size)));
+    scale_by_power(values, size, -exponent, values);
+    return exponent;
+}
+
+}  // namespace
 
 template <Real T>
 TensorTrain<T>::TensorTrain() {
@@ -70,6 +108,7 @@ T TensorTrain<T>::at(std::span<const Index> indices) const {
     }
     shape_.offset(indices);  // checks the range
     std::vector<double> row{1.0};
+    int exponent = 0;
     for (Index n = 0; n < order(); ++n) {
         const Index i = indices[static_cast<std::size_t>(n)];
         const auto g = core(n);
@@ -79,9 +118,12 @@ T TensorTrain<T>::at(std::span<const Index> indices) const {
             const T* slice = g.data() + (static_cast<Index>(a) * g.shape()[1] + i) * r1;
             for (std::size_t b = 0; b < next.size(); ++b) next[b] += row[a] * static_cast<double>(slice[b]);
         }
+        exponent += take_exponent(next.data(), r1);
         row = std::move(next);
     }
-    return static_cast<T>(row[0]);
+    const auto value = static_cast<T>(std::ldexp(row[0], exponent));
+    if (std::isinf(value) && std::isfinite(row[0])) refuse_entries<T>("beyond the largest number");
+    return value;
 }
 
 template <Real T>
@@ -89,12 +131,28 @@ Tensor<T> TensorTrain<T>::full() const {
     std::vector<Index> sizes(shape_.sizes().begin(), shape_.sizes().end());
     if (left_rank() != 1) sizes.insert(sizes.begin(), left_rank());
     const Shape result_shape(std::move(sizes));
+    const bool safe = products_are_safe(cores_);
+    int exponent = 0;
     // From the right: what has been multiplied out is R_n x (I_{n+1} ... I_N).
     Matrix<T> tail = Matrix<T>::copy(core(order() - 1).unfold(1));
     for (Index n = order() - 1; n-- > 0;) {
-        auto next = product<T>(left_unfolding(n), tail.view());
+        Matrix<T> scaled;
+        MatrixView<const T> left = left_unfolding(n);
+        if (!safe) {
+            scaled = Matrix<T>::copy(left);
+            exponent += take_exponent(scaled.data(), scaled.size()) + take_exponent(tail.data(), tail.size());
+            left = scaled.view();
+        }
+        auto next = product<T>(left, tail.view());
         next.reshape(ranks_[static_cast<std::size_t>(n)], next.size() / ranks_[static_cast<std::size_t>(n)]);
         tail = std::move(next);
+    }
+    if (exponent != 0) {
+        const bool zero = max_magnitude<T>(tail.view()) == 0;
+        scale_by_power(tail.data(), tail.size(), exponent, tail.data());
+        const double largest = max_magnitude<T>(tail.view());
+        if (std::isinf(largest)) refuse_entries<T>("beyond the largest number");
+        if (largest == 0 && !zero) refuse_entries<T>("below the smallest number, all of them");
     }
     Tensor<T> result(result_shape, std::move(tail).release());
     if (left_rank() == 1 && !labels_.empty()) result.set_labels(labels_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -9,22 +10,37 @@
 
 #include "centre.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "limits.hpp"
 #include "peel.hpp"
-#include "scaled_cores.hpp"
+#include "storage.hpp"
 
 namespace couplet {
 namespace {
 
-/// Squares of the norm outside this range lose digits to underflow or overflow; the tensor is scaled first.
+/// Squares of double can be squared again where this says so; float numbers themselves leave their range much earlier.
 template <Real T>
-bool squares_are_safe(double norm2) {
-    constexpr double low = std::same_as<T, float> ? 1e-50 : 1e-200;
-    constexpr double high = std::same_as<T, float> ? 1e70 : 1e280;
-    return norm2 > low && norm2 < high;
+bool is_safe(double norm2) {
+    return std::same_as<T, float> ? norm2 > 1e-50 && norm2 < 1e70 : squares_are_safe(norm2);
+}
+
+/// What a tensor's norm says about it.
+enum class Magnitude { zero, safe, rescaled };
+
+/// Counts what rounding may have done to the train in its error; bond_errors2 holds the tails, and each bond takes its
+/// share of the rounding.
+template <Real T>
+void add_rounding(TtSvdResult<T>& result, double rounding) {
+    double tails2 = 0;
+    for (const double e : result.bond_errors2) tails2 += e;
+    result.rel_error = std::sqrt(tails2) + rounding;
+    const double total2 = result.rel_error * result.rel_error;
+    for (double& e : result.bond_errors2) {
+        e = tails2 > 0 ? e / tails2 * total2 : total2 / static_cast<double>(result.bond_errors2.size());
+    }
 }
 
 template <Real T>
@@ -49,59 +65,55 @@ class Decomposition {
     }
 
   private:
-    /// Takes the squared norm from whoever computed it first. Rescales and returns false when it cannot be
-    /// used as it is: a zero tensor (zero_ is set then), or magnitudes whose squares overflow or vanish.
-    bool establish_norm(double norm2) {
-        if (squares_are_safe<T>(norm2)) {
+    /// Takes the squared norm from whoever computed it first, once. A tensor whose squares overflow or vanish is
+    /// rescaled: what was computed from it before is to be computed again.
+    Magnitude establish_norm(double norm2) {
+        if (norm2_) return Magnitude::safe;
+        if (is_safe<T>(norm2)) {
             norm2_ = norm2;
-            return true;
+            return Magnitude::safe;
         }
-        const MatrixView<const T> all(centre_.data, 1, centre_.size());
         if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
-        const double largest = max_magnitude(all);
-        if (largest == 0) {
-            zero_ = true;
-            return false;
-        }
-        exponent_ = -std::ilogb(largest);
-        rescale(centre_, exponent_);
-        norm2_ = squared_norm(MatrixView<const T>(centre_.data, 1, centre_.size()));
-        rescaled_ = true;
-        return true;
+        const double largest = max_magnitude(all());
+        if (largest == 0) return Magnitude::zero;
+        exponent_ = magnitude_exponent(largest);
+        rescale(centre_, -exponent_);
+        norm2_ = squared_norm(all());
+        return Magnitude::rescaled;
     }
+
+    MatrixView<const T> all() const { return {centre_.data, 1, centre_.size()}; }
 
     /// The norm of a tensor that nothing was cut from: its entries stay exactly as they are. Returns false when
     /// it is zero.
     bool measure_norm() {
-        const MatrixView<const T> all(centre_.data, 1, centre_.size());
-        double norm2 = squared_norm(all);
-        if (!squares_are_safe<T>(norm2)) {
-            if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
-            const double largest = max_magnitude(all);
-            if (largest == 0) return false;
-            norm_exponent_ = std::ilogb(largest);
-            norm2 = 0;
-            for (Index i = 0; i < all.cols; ++i) {
-                const double x = std::ldexp(static_cast<double>(centre_.data[i]), -norm_exponent_);
-                norm2 += x * x;
-            }
-        }
-        norm2_ = norm2;
+        const auto size = scaled_norm(all());
+        if (size.squares == 0) return false;
+        if (!std::isfinite(size.squares)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
+        norm2_ = size.squares;
+        norm_exponent_ = size.exponent;
         return true;
     }
 
-    SvdOptions cut_options(const BondLimit& limit) const {
-        const double norm = std::sqrt(*norm2_);
-        // The float projection itself rounds at 6e-8 of the norm: that much of the tail is already spent.
-        const double rounding = std::same_as<T, float> ? 4e-7 : 0;
-        const double tail = limit.eps == 0 ? 0 : std::max(limit.eps - rounding, 1e-3 * limit.eps) * norm;
-        return {.max_tail = tail, .max_rank = limit.max_rank, .method = options_.method, .seed = options_.seed};
+    /// What computing and storing one cut of this end rounds, relative to the norm: a projection, a core, and of float
+    /// the core's share of the others.
+    double cut_rounding(const End& end) const {
+        constexpr double stored = std::same_as<T, float> ? 2 * std::numeric_limits<float>::epsilon() : 0;
+        return projection_rounding<T>(end.own) + stored;
     }
 
-    /// Cuts of a group, from the outside in.
+    /// Cuts of a group, from the outside in. Roundings add up where tails add as squares, and both must stay within
+    /// what is allowed.
     std::vector<SvdOptions> cuts(const End& end) const {
+        const double norm = std::sqrt(*norm2_);
+        const double reserve = std::sqrt(static_cast<double>(limits_.size())) * cut_rounding(end);
         std::vector<SvdOptions> result;
-        for (std::size_t j = 0; j < end.count; ++j) result.push_back(cut_options(limit(end, j)));
+        for (std::size_t j = 0; j < end.count; ++j) {
+            const BondLimit& bond = limit(end, j);
+            const double tail = bond.eps == 0 ? 0 : std::max(bond.eps - reserve, 1e-3 * bond.eps) * norm;
+            result.push_back(
+                {.max_tail = tail, .max_rank = bond.max_rank, .method = options_.method, .seed = options_.seed});
+        }
         return result;
     }
 
@@ -121,7 +133,8 @@ class Decomposition {
     bool gram_can(const End& end) const {
         for (std::size_t j = 0; j < end.count; ++j) {
             const BondLimit& bond = limit(end, j);
-            if (bond.eps > 0 && bond.eps < gram_limit && bond.max_rank >= end.own) return false;
+            const double floor = gram_floor(end.own, centre_.size() / end.own);
+            if (bond.eps > 0 && bond.eps < floor && bond.max_rank >= end.own) return false;
         }
         return true;
     }
@@ -147,19 +160,19 @@ class Decomposition {
         }
         // A group of tiny modes has nothing for a random projection to gain and several bonds to cut.
         if (options_.method == SvdMethod::random && end.count == 1) {
-            if (!norm2_ && !establish_norm(squared_norm(matrix(end))) && zero_) return false;
+            if (!norm2_ && establish_norm(squared_norm(matrix(end))) == Magnitude::zero) return false;
             take(end, peel_random(end));
             return true;
         }
         if (options_.method != SvdMethod::qr && gram_can(end)) {
             auto g = gram(matrix(end), end.side);
-            if (!norm2_) {
-                double trace = 0;
-                for (Index i = 0; i < g.rows(); ++i) trace += g(i, i);
-                if (!establish_norm(trace)) return false;
-                if (std::exchange(rescaled_, false)) g = gram(matrix(end), end.side);
-            }
-            auto peeled = peel_gram(std::move(g), end.side, group_modes(end), outer_bond(end), cuts(end));
+            double trace = 0;
+            for (Index i = 0; i < g.rows(); ++i) trace += g(i, i);
+            const Magnitude magnitude = establish_norm(trace);
+            if (magnitude == Magnitude::zero) return false;
+            if (magnitude == Magnitude::rescaled) g = gram(matrix(end), end.side);
+            auto peeled = peel_gram(std::move(g), end.side, group_modes(end), outer_bond(end), cuts(end),
+                                    centre_.size() / end.own);
             // Nothing better than the float projection's rounding is to be had for float data.
             bool good = peeled.trusted || options_.method == SvdMethod::gram || std::same_as<T, float>;
             if constexpr (std::same_as<T, double>) {
@@ -175,8 +188,7 @@ class Decomposition {
                 return true;
             }
         }
-        if (!norm2_ && !establish_norm(squared_norm(matrix(end)))) return false;
-        rescaled_ = false;
+        if (!norm2_ && establish_norm(squared_norm(matrix(end))) == Magnitude::zero) return false;
         auto factor = triangular_factor(matrix(end), end.side);
         note_method(SvdMethod::qr);
         take(end, peel_factor(std::move(factor), end.side, group_modes(end), outer_bond(end), cuts(end)));
@@ -245,7 +257,10 @@ class Decomposition {
             errors2_[end.side == Side::left ? centre_.first + j : centre_.last - 2 - j] += peeled.tails2[j];
         }
         rank_limited_ = rank_limited_ || peeled.rank_limited;
-        if (peeled.map.size() > 0) project(centre_, end, peeled.map, options_.consumed);
+        if (peeled.map.size() > 0) {
+            project(centre_, end, peeled.map, options_.consumed);
+            rounding_ += projection_rounding<T>(end.own);
+        }
         if (end.side == Side::left) {
             centre_.first += end.count;
             centre_.left = peeled.rank;
@@ -258,31 +273,26 @@ class Decomposition {
         }
     }
 
-    Tensor<T> centre_core() {
+    Tensor<T> centre_tensor() {
         const Shape shape{centre_.left, centre_.modes[centre_.first], centre_.right};
-        if (exponent_ == 0 && centre_.owned.size() > 0) return Tensor<T>(shape, std::move(centre_.owned));
-        Tensor<T> core(shape);
-        scale_by_power(centre_.data, core.size(), -exponent_, core.data());
-        return core;
-    }
-
-    static Tensor<T> narrowed(const Tensor<double>& core) {
-        Tensor<T> result(core.shape());
-        std::transform(core.data(), core.data() + core.size(), result.data(),
-                       [](double x) { return static_cast<T>(x); });
-        return result;
+        if (centre_.owned.size() > 0) return Tensor<T>(shape, std::move(centre_.owned));
+        return Tensor<T>::copy({centre_.data, shape});
     }
 
     /// Puts the cores in order, with identities for the modes of size 1 that were left out.
     TtSvdResult<T> assemble() {
+        CoreStore<T> store;
         std::vector<Tensor<T>> dense;
         std::vector<Orthogonality> kinds;
-        for (const auto& core : left_cores_) dense.push_back(narrowed(core));
+        for (auto& core : left_cores_) dense.push_back(store.orthonormal(std::move(core), Orthogonality::left));
         kinds.assign(left_cores_.size(), Orthogonality::left);
-        dense.push_back(centre_core());
+        dense.push_back(store.carrier(centre_tensor(), exponent_, std::sqrt(*norm2_)));
         kinds.push_back(Orthogonality::none);
-        for (auto it = right_cores_.rbegin(); it != right_cores_.rend(); ++it) dense.push_back(narrowed(*it));
+        for (auto it = right_cores_.rbegin(); it != right_cores_.rend(); ++it) {
+            dense.push_back(store.orthonormal(std::move(*it), Orthogonality::right));
+        }
         kinds.resize(dense.size(), Orthogonality::right);
+        rounding_ += store.rounding();
 
         std::vector<Tensor<T>> cores;
         std::vector<Orthogonality> orthogonality;
@@ -304,12 +314,12 @@ class Decomposition {
         }
         TtSvdResult<T> result;
         result.train = TensorTrain<T>(std::move(cores), std::move(orthogonality));
-        result.norm = std::ldexp(std::sqrt(*norm2_), norm_exponent_ - exponent_);
+        result.norm = with_exponent(std::sqrt(*norm2_), norm_exponent_ + exponent_, "tensor", "a norm");
         result.bond_errors2 = spread_errors();
         double error2 = 0;
         for (const double e : result.bond_errors2) error2 += e;
-        result.rel_error = std::sqrt(error2);
         result.rank_limited = rank_limited_ && error2 > 0;
+        add_rounding(result, rounding_);
         result.method = method_ == SvdMethod::automatic ? SvdMethod::gram : method_;
         return result;
     }
@@ -345,10 +355,9 @@ class Decomposition {
     TtSvdOptions options_;
     std::vector<BondLimit> limits_;  ///< of the bonds between modes larger than 1
     std::optional<double> norm2_;
-    bool zero_ = false;
-    bool rescaled_ = false;
-    int exponent_ = 0;       ///< the centre is 2^exponent_ times what it stands for
-    int norm_exponent_ = 0;  ///< the norm is 2^norm_exponent_ times the root of norm2_ (times 2^-exponent_)
+    int exponent_ = 0;       ///< the centre stands for 2^exponent_ times itself
+    int norm_exponent_ = 0;  ///< of a norm2_ that was scaled although the centre is not
+    double rounding_ = 0;    ///< bound on what projecting and storing changed, relative to the norm
     std::vector<double> errors2_;
     bool rank_limited_ = false;
     SvdMethod method_ = SvdMethod::automatic;
@@ -366,21 +375,24 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
     tighten(tightened.eps);
     for (auto& bond : tightened.bonds) tighten(bond.eps);
     auto result = tt_svd(std::move(wide), tightened);
+    CoreStore<float> store;
     std::vector<Tensor<float>> cores;
     std::vector<Orthogonality> kinds;
-    for (Index n = 0; n < result.train.order(); ++n) {
-        Tensor<float> core(result.train.core(n).shape());
-        std::transform(result.train.core(n).data(), result.train.core(n).data() + core.size(), core.data(),
-                       [](double v) { return static_cast<float>(v); });
-        cores.push_back(std::move(core));
-        kinds.push_back(result.train.orthogonality(n));
+    for (Index n = 0; n < result.train.order(); ++n) kinds.push_back(result.train.orthogonality(n));
+    std::size_t n = 0;
+    for (auto& core : std::move(result.train).release()) {
+        const Orthogonality kind = kinds[n++];
+        cores.push_back(kind == Orthogonality::none ? store.carrier(std::move(core), 0, result.norm)
+                                                    : store.orthonormal(std::move(core), kind));
     }
-    return {TensorTrain<float>(std::move(cores), std::move(kinds)),
-            result.rel_error,
-            std::move(result.bond_errors2),
-            result.norm,
-            result.rank_limited,
-            result.method};
+    TtSvdResult<float> narrow{TensorTrain<float>(std::move(cores), std::move(kinds)),
+                              result.rel_error,
+                              std::move(result.bond_errors2),
+                              result.norm,
+                              result.rank_limited,
+                              result.method};
+    add_rounding(narrow, store.rounding());
+    return narrow;
 }
 
 }  // namespace

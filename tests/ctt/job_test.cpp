@@ -1,5 +1,7 @@
 #include "couplet/ctt/job.hpp"
 
+#include <limits>
+
 #include "couplet/core/error.hpp"
 #include "matrices.hpp"
 
@@ -102,7 +104,15 @@ TEST(StartJobTest, NamesTheClientThatDoesNotFit) {
     EXPECT_NE(modes.find("mode 3"), std::string::npos);
     EXPECT_NE(refused({{{3, 4}, 5, 1}, {{3}, 5, 1}}, job).find("client 2"), std::string::npos);
     EXPECT_NE(refused({{{3, 4}, 0, 0}}, job).find("client 1"), std::string::npos);
-    EXPECT_NE(refused({{{3, 4}, 1, std::nan("")}}, job).find("finite"), std::string::npos);
+    for (const double norm2 : {std::nan(""), std::numeric_limits<double>::infinity(), -1.0, 9.9e-151, 1.1e150}) {
+        const auto message = refused({{{3, 4}, 1, 1}, {{3, 4}, 1, norm2}}, job);
+        EXPECT_TRUE(message.starts_with("client 2: a squared norm of ")) << message;
+        EXPECT_TRUE(
+            message.ends_with("; expected 0, or a number between 1e-150 and 1e150. Scale the data, or use "
+                              "--scale-clients norm."))
+            << message;
+    }
+    for (const double norm2 : {0.0, 1e-150, 1e150}) EXPECT_EQ(refused({{{3, 4}, 1, norm2}}, job), "");
     const auto caps =
         refused({{{3, 4}, 5, 1}, {{3, 4}, 9, 1}}, resolve_job({.aggregate = Aggregate::average, .rank = 7}));
     EXPECT_NE(caps.find("client 1 5, client 2 9"), std::string::npos) << caps;

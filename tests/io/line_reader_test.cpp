@@ -66,7 +66,9 @@ TEST_F(LineReaderFile, GzipLinesMayExceedTheWindow) {
 }
 
 TEST_F(LineReaderFile, RefusesDamagedGzip) {
-    const std::string whole = gzip("x.gz", {std::string(1000, 'a') + "\nb\n"});
+    std::string text(1000, 'a');
+    text += "\nb\n";
+    const std::string whole = gzip("x.gz", {text});
     const auto refusal_of = [&](const std::string& bytes) {
         return refusal("x.gz", [&] { lines_of(LineReader(bytes_of(bytes), "x.gz")); });
     };
@@ -89,11 +91,89 @@ TEST_F(LineReaderFile, RefusesDamagedGzip) {
               "gzip.");
 }
 
-TEST_F(LineReaderFile, ABombOfOneLineIsRefused) {
-    const std::string bomb = gzip("x.gz", {std::string(LineReader::longest_line + 1, ' ')});
-    EXPECT_LT(bomb.size(), 100'000u);
-    EXPECT_EQ(refusal("x.gz", [&] { lines_of(LineReader(bytes_of(bomb), "x.gz")); }),
+TEST(LineReader, ALineWithoutEndIsRefused) {
+    std::string text(LineReader::longest_line, ' ');
+    EXPECT_EQ(refusal("x.csv", [&] { lines_of(text); }), "nothing thrown");
+    text += ' ';
+    EXPECT_EQ(refusal("x.csv", [&] { lines_of(text); }),
               "line 1 is longer than 67108864 bytes; expected lines of text. Check that this is a text file.");
+}
+
+/// gzip of `count` copies of a text, made without holding them.
+std::string gzip_of_copies(const std::string& text, std::size_t count) {
+    z_stream stream{};
+    ::deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
+    std::string copies;
+    while (copies.size() < (std::size_t{1} << 20)) copies += text;
+    std::string result;
+    std::vector<char> out(1 << 16);
+    for (std::size_t left = count * text.size(); left > 0;) {
+        const std::size_t part = std::min(left, copies.size());
+        left -= part;
+        stream.next_in = reinterpret_cast<Bytef*>(copies.data());
+        stream.avail_in = static_cast<uInt>(part);
+        do {
+            stream.next_out = reinterpret_cast<Bytef*>(out.data());
+            stream.avail_out = static_cast<uInt>(out.size());
+            ::deflate(&stream, left == 0 ? Z_FINISH : Z_NO_FLUSH);
+            result.append(out.data(), out.size() - stream.avail_out);
+        } while (stream.avail_out == 0);
+    }
+    ::deflateEnd(&stream);
+    return result;
+}
+
+TEST(LineReaderBomb, OfLinesIsRefusedWhileItIsRead) {
+    // 64 MiB of lines in less than a hundred kilobytes.
+    const std::string bomb = gzip_of_copies("1 1 1 0\n", std::size_t{8} << 20);
+    EXPECT_LT(bomb.size(), 100'000u);
+    LineReader reader(bytes_of(bomb), "x.tns.gz");
+    EXPECT_EQ(refusal("x.tns.gz",
+                      [&] {
+                          for (std::string_view line; reader.next(line);) continue;
+                      }),
+              "a gzip file that holds more than 33554432 bytes of text; expected at most 100 times its own size. "
+              "Decompress it if you trust it: plain text of any size is read.");
+    EXPECT_LE(reader.line_number(), static_cast<Index>(LineReader::free_text / 8));
+    EXPECT_GT(reader.line_number(), static_cast<Index>(LineReader::free_text / 16));
+}
+
+TEST(LineReaderBomb, OfOneLineIsRefusedWhileItIsRead) {
+    const std::string bomb = gzip_of_copies(" ", std::size_t{48} << 20);
+    LineReader reader(bytes_of(bomb), "x.csv.gz");
+    std::string_view line;
+    EXPECT_TRUE(
+        refusal("x.csv.gz", [&] { reader.next(line); }).starts_with("a gzip file that holds more than 33554432"));
+}
+
+TEST(LineReaderBomb, TextUpToTheLimitIsRead) {
+    const std::size_t lines = LineReader::free_text / 8;
+    for (const std::size_t more : {0, 1}) {
+        const std::string bytes = gzip_of_copies("1 1 1 0\n", lines + more);
+        LineReader reader(bytes_of(bytes), "x.tns.gz");
+        const std::string outcome = refusal("x.tns.gz", [&] {
+            for (std::string_view line; reader.next(line);) continue;
+        });
+        EXPECT_EQ(outcome == "nothing thrown", more == 0) << outcome;
+    }
+}
+
+TEST(LineReaderBomb, AFileThatIsLargeItselfMayHoldMore) {
+    // Random digits shrink to a half: 40 MiB of them are a table, not a bomb.
+    std::string text;
+    std::uint64_t state = 1;
+    while (text.size() < (std::size_t{1} << 20)) {
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        text += std::to_string(state) + "\n";
+    }
+    const std::string bytes = gzip_of_copies(text, 40);
+    EXPECT_GT(bytes.size() * LineReader::most_expansion, 40 * text.size());
+    LineReader reader(bytes_of(bytes), "x.csv.gz");
+    EXPECT_EQ(refusal("x.csv.gz",
+                      [&] {
+                          for (std::string_view line; reader.next(line);) continue;
+                      }),
+              "nothing thrown");
 }
 
 }  // namespace

@@ -68,6 +68,40 @@ TEST(Tns, RefusesADenseTensorBeyondTheLimit) {
               "expected at most 8589934592 bytes. Drop or merge indices, or raise the limit.");
 }
 
+TEST(Tns, IsRefusedByTheLineThatMakesItTooLarge) {
+    const std::string text = "1 1 1\n10 100 2\n10 101 3\nnot read\n";
+    LineReader lines(bytes_of(text), "x.tns");
+    EXPECT_EQ(refusal("x.tns", [&] { read_tns_entries(lines, IndexBase::one, {.max_bytes = 8000}); }),
+              "a sparse tensor of shape 10x101 by line 3, which needs 8080 bytes as a dense one; expected at most 8000 "
+              "bytes. Drop or merge indices, or raise the limit.");
+    const std::string exact = "1 1 1\n10 100 2\n";
+    LineReader fits(bytes_of(exact), "x.tns");
+    EXPECT_EQ(read_tns_entries(fits, IndexBase::one, {.max_bytes = 8000}).values.size(), 2u);
+    // Sizes whose product is beyond 2^63 have no number to compare with.
+    LineReader huge(bytes_of("4000000000000000000 4000000000000000000 1"), "x.tns");
+    EXPECT_NE(refusal("x.tns", [&] { read_tns_entries(huge, IndexBase::one, {.max_bytes = 8000}); }).find("2^63"),
+              std::string::npos);
+}
+
+TEST(Tns, EqualEntriesAreMergedBeforeTheyFillTheMemory) {
+    // 0.1 added a thousand times in the order of the file is not 100: the sum must be that of a dense tensor.
+    std::string text;
+    for (int i = 0; i < 1000; ++i) text += "1 2 0.1\n2 2 " + std::to_string(i) + "e-3\n2 1 -7\n";
+    LineReader all(bytes_of(text), "x.tns");
+    const auto kept = read_tns_entries(all, IndexBase::one);
+    EXPECT_EQ(kept.values.size(), 3000u) << "few entries stay as they are";
+    const auto expected = to_dense(kept, 1 << 20, "x.tns");
+    for (const Index spare : {0, 1, 7}) {
+        LineReader lines(bytes_of(text), "x.tns");
+        const auto merged = read_tns_entries(lines, IndexBase::one, {.spare_entries = spare});
+        EXPECT_LE(merged.values.size(), 18u + static_cast<std::size_t>(spare));
+        EXPECT_GE(merged.values.size(), 3u);
+        EXPECT_EQ(merged.indices.size(), 2 * merged.values.size());
+        EXPECT_EQ(merged.index(0)[1], 1) << "the first keeps its place";
+        EXPECT_TRUE(testing::same_elements(to_dense(merged, 1 << 20, "x.tns"), expected)) << spare;
+    }
+}
+
 class TnsFile : public testing::IoTest {};
 
 TEST_F(TnsFile, ReadsAFile) { EXPECT_EQ(read_tns_entries(put("x.tns", "1 2 3\n")).values, std::vector<double>{3}); }

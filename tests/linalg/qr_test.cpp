@@ -162,6 +162,87 @@ TEST(ExtendBasis, AddsOnlyWhatIsNew) {
     EXPECT_EQ(extend_basis(basis, Matrix<double>(40, 0)).cols(), 5);
 }
 
+TEST(ExtendBasis, ABlockInsideTheSpaceAddsNothing) {
+    // What projection leaves of it is rounding: normalised, it would be anything but orthogonal to the basis.
+    const auto basis = support::orthonormal_columns(60, 6, 3);
+    for (const double scale : {1e-120, 1.0, 1e120}) {
+        auto block = naive_product(basis.view(), random_matrix<double>(6, 9, 4).view());
+        for (Index i = 0; i < block.size(); ++i) block.data()[i] *= scale;
+        EXPECT_EQ(extend_basis(basis, Matrix<double>::copy(block.view())).cols(), 6) << scale;
+        // One direction of a part in a thousand is new, all else is inside.
+        for (Index i = 0; i < 60; ++i) block(i, 4) += scale * 1e-3 * std::sin(static_cast<double>(i * i));
+        const auto extended = extend_basis(basis, Matrix<double>::copy(block.view()));
+        EXPECT_EQ(extended.cols(), 7) << scale;
+        EXPECT_LT(orthonormality_residual(extended.view()), 20) << scale;
+    }
+    // Columns that are all the same: one direction.
+    Matrix<double> constant(60, 12);
+    for (Index i = 0; i < constant.size(); ++i) constant.data()[i] = 0.1;
+    EXPECT_EQ(extend_basis(Matrix<double>(60, 0), Matrix<double>::copy(constant.view())).cols(), 1);
+    EXPECT_EQ(extend_basis(Matrix<double>(60, 0), Matrix<double>::zeros(60, 3)).cols(), 0);
+}
+
+TEST(ExtendBasis, DropsWhatIsBelowAMillionthOfTheLongestColumn) {
+    const auto axes = [](double second) {
+        auto block = Matrix<double>::zeros(10, 2);
+        block(0, 0) = 3;
+        block(1, 0) = 4;
+        block(5, 1) = second;
+        return block;
+    };
+    for (const Index given : {0, 1}) {
+        Matrix<double> basis = Matrix<double>::zeros(10, given);
+        if (given == 1) basis(9, 0) = 1;
+        EXPECT_EQ(extend_basis(basis, axes(5.1e-6)).cols(), given + 2);
+        EXPECT_EQ(extend_basis(basis, axes(4.9e-6)).cols(), given + 1);
+    }
+}
+
+/// Tall enough for CholeskyQR2, with columns that depend on one another more and more.
+TEST(OrthonormaliseColumns, NearlyDependentTallColumns) {
+    for (const Index cols : {8, 9, 16, 33}) {
+        for (const Index rows : {4 * cols - 1, 4 * cols, 4 * cols + 1, Index{600}}) {
+            for (const double distance : {1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12, 1e-15}) {
+                // Every column is the first one plus a little of its own.
+                auto a = random_matrix<double>(rows, cols, 5);
+                for (Index i = 0; i < rows; ++i) {
+                    for (Index j = 1; j < cols; ++j) a(i, j) = a(i, 0) + distance * a(i, j);
+                }
+                check_orthonormalise(a);
+                check_orthonormalise(convert<float>(a.view()));
+            }
+            // Lengths from 1 to 1e-12: graded columns are independent however short they are.
+            auto graded = support::orthonormal_columns(rows, cols, 6);
+            const auto length = [&](Index j) {
+                return std::pow(10.0, -12 * static_cast<double>(j) / static_cast<double>(cols - 1));
+            };
+            for (Index i = 0; i < rows; ++i) {
+                for (Index j = 0; j < cols; ++j) graded(i, j) *= length(j);
+            }
+            check_orthonormalise(graded);
+            auto q = Matrix<double>::copy(graded.view());
+            const auto r = orthonormalise_columns(q.view());
+            for (Index j = 0; j < cols; ++j) {
+                EXPECT_NEAR(r(j, j) / length(j), 1, 1e-10);
+            }
+        }
+    }
+}
+
+TEST(OrthonormaliseColumns, MagnitudesDoNotMatter) {
+    for (const double scale : {1e-300, 1e-150, 1e-141, 1e-139, 1e139, 1e141, 1e150, 1e300}) {
+        auto a = random_matrix<double>(70, 9, 5);
+        for (Index i = 0; i < a.size(); ++i) a.data()[i] *= scale;
+        auto q = Matrix<double>::copy(a.view());
+        const auto r = orthonormalise_columns(q.view());
+        EXPECT_LT(orthonormality_residual(q.view()), 30) << scale;
+        auto plain = random_matrix<double>(70, 9, 5);
+        const auto expected = orthonormalise_columns(plain.view());
+        EXPECT_NEAR(r(8, 8) / scale, expected(8, 8), 1e-12) << scale;
+        EXPECT_LT(naive_distance(q.view(), plain.view()), 1e-12) << scale;
+    }
+}
+
 TEST(OrthonormaliseColumns, RefusesWideAndStridedViews) {
     Matrix<double> wide(2, 3);
     EXPECT_EQ(message_of([&] { orthonormalise_columns(wide.view()); }),

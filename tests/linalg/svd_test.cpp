@@ -30,7 +30,7 @@ double tail_from(const std::vector<double>& sigma, std::size_t rank) {
 
 /// With sigma the exact singular values, u the roundoff of the engine (of the data for the vectors):
 ///   V^T V = I to 100 max(rows, cols) u,
-///   | ||A - A V V^T||^2 - tail2 | <= 1e-13 ||A||^2 (float products: 1e-6),
+///   ||A - A V V^T||^2 <= tail2, which exceeds it by at most 2 gram_rounding ||A||^2 (float products: 1e-6),
 ///   max |sigma_i - exact_i| <= 1e-13 sigma_1 (qr), sqrt(1e-14) sigma_1 at the bottom of a Gram.
 template <Real T>
 void check_basis(const Matrix<T>& a, Side side, const SvdOptions& options, const std::vector<double>& exact,
@@ -56,13 +56,18 @@ void check_basis(const Matrix<T>& a, Side side, const SvdOptions& options, const
     const double error = projection_error(oriented.view(), basis.vectors);
     const bool float_products =
         std::same_as<T, float> && (own > std::min(a.rows(), a.cols()) || basis.method == SvdMethod::random);
-    const double rounding = (float_products ? 1e-6 : 1e-13) * norm * norm;
+    const Index least = std::min(a.rows(), a.cols());
+    const double margin = 2 * gram_rounding(least, a.size());
+    const double rounding = (float_products ? 1e-6 : std::max(1e-13, margin)) * norm * norm;
     if (basis.method == SvdMethod::random && own > std::min(a.rows(), a.cols())) {
         // The other side's vectors are one power step further on: at least as good as reported.
         EXPECT_LE(error * error, basis.tail2 + rounding);
         EXPECT_GE(error * error, 0.95 * basis.tail2 - rounding);
     } else {
         EXPECT_NEAR(error * error, basis.tail2, rounding);
+        // The measurement itself rounds at 1e-15 of the norm.
+        const double measured = float_products ? rounding : (2 * error + 4e-15 * norm) * 4e-15 * norm;
+        EXPECT_LE(error * error, basis.tail2 + measured);
     }
     if (!basis.rank_limited) {
         EXPECT_LE(error, options.max_tail + (float_products ? 1e-6 : 1e-13) * norm);
@@ -236,7 +241,9 @@ TEST(DominantBasis, RandomIsSeededAndCertified) {
     EXPECT_FALSE(same_bits<double>(basis.vectors.view(), other.vectors.view()));
     const double error = projection_error(a.view(), basis.vectors);
     EXPECT_LE(error, 0.01);
-    EXPECT_NEAR(error, std::sqrt(basis.tail2), 1e-12);
+    EXPECT_LE(error * error, basis.tail2);
+    EXPECT_NEAR(error * error, basis.tail2,
+                4 * gram_rounding(200, 60000) * naive_norm(a.view()) * naive_norm(a.view()));
 }
 
 TEST(DominantBasis, RandomFallsBackWhenItMisses) {
@@ -410,8 +417,102 @@ TEST(BasisFromGram, MeetsTheTailWithItsMargin) {
     const double norm = tail_from(sigma, 0);
     const auto g = gram<double>(a.view(), Side::right);
     for (const double relative : {1e-1, 1e-3, 1e-5, 1e-6}) {
-        const auto basis = basis_from_gram(g.view(), {.max_tail = relative * norm});
+        const auto basis = basis_from_gram(g.view(), {.max_tail = relative * norm}, 70);
         EXPECT_LE(projection_error(a.view(), basis.vectors), relative * norm) << relative;
+    }
+}
+
+TEST(BasisFromGram, TheMarginIsPartOfTheTail) {
+    const auto a = matrix_with_spectrum(70, 60, geometric(60, 0.6));
+    const auto g = gram<double>(a.view(), Side::right);
+    double trace = 0;
+    for (Index i = 0; i < 60; ++i) trace += g(i, i);
+    for (const Index terms : {Index{70}, Index{1} << 20}) {
+        const double margin = gram_rounding(60, terms) * trace;
+        const auto ranked = basis_from_gram(g.view(), {.max_rank = 10}, terms);
+        EXPECT_NEAR(ranked.tail2, std::pow(0.6, 20) / 0.64 + margin, 1e-15) << terms;
+        const auto few = basis_from_gram(g.view(), {.max_tail = 1e-9, .max_rank = 10}, terms);
+        EXPECT_NEAR(few.tail2, ranked.tail2, 1e-15) << terms;
+        EXPECT_TRUE(few.rank_limited);
+        // A tail that is allowed with nothing to spare is not cut.
+        const double tail = std::sqrt(std::pow(0.6, 20) / 0.64);
+        EXPECT_EQ(basis_from_gram(g.view(), {.max_tail = tail}, terms).vectors.cols(), 11) << terms;
+        const double room = std::sqrt(tail * tail + 2 * margin);
+        EXPECT_EQ(basis_from_gram(g.view(), {.max_tail = room}, terms).vectors.cols(), 10) << terms;
+    }
+    EXPECT_EQ(basis_from_gram(g.view(), {.max_tail = 1e-12, .max_rank = 60}, 70).tail2, 0) << "nothing is cut";
+}
+
+TEST(GramRounding, GrowsWithOrderAndLength) {
+    constexpr double u = std::numeric_limits<double>::epsilon() / 2;
+    EXPECT_NEAR(gram_rounding(10, 100) / u, 82, 1e-9);
+    EXPECT_NEAR(gram_rounding(10, 1000000) / u, 4042, 1e-9);
+    EXPECT_NEAR(gram_rounding(500, 100) / u, 572, 1e-9);
+    EXPECT_EQ(gram_floor(10, 100), gram_limit);
+    EXPECT_NEAR(gram_floor(10, 100000000), 4 * std::sqrt(40042 * u), 1e-12);
+}
+
+TEST(GramRounding, CoversSumsOfAMillionEqualSquares) {
+    // All in one direction, the worst that sums do; long and short ones, at every place of the mantissa.
+    for (const Index rows : {Index{100}, Index{3000}, Index{100003}, Index{1000003}}) {
+        for (const double value : {0.1, 0.3, 0.7, 1 / 3.0}) {
+            if (rows > 1000000 && value != 0.1) continue;
+            for (const Index cols : {1, 3, 9}) {
+                Matrix<double> a(rows, cols);
+                for (Index i = 0; i < a.size(); ++i) a.data()[i] = value;
+                const auto g = gram<double>(a.view(), Side::right);
+                const long double exact = static_cast<long double>(value) * value * static_cast<long double>(rows);
+                const double off = static_cast<double>(std::abs(g(0, cols - 1) - exact) / exact);
+                EXPECT_LE(off, gram_rounding(cols, rows)) << rows << " " << value;
+            }
+        }
+    }
+}
+
+TEST(DominantBasis, EveryMagnitudeGivesTheSameBasisOrARefusal) {
+    const auto a = matrix_with_spectrum(30, 20, geometric(20, 0.5));
+    for (const SvdMethod method : {SvdMethod::automatic, SvdMethod::gram, SvdMethod::qr, SvdMethod::random}) {
+        for (const Side side : {Side::left, Side::right}) {
+            const auto plain = dominant_basis<double>(a.view(), side, {.max_tail = 1e-2, .method = method});
+            for (const int power : {-500, -260, 260, 500}) {
+                auto x = Matrix<double>::copy(a.view());
+                for (Index i = 0; i < x.size(); ++i) x.data()[i] = std::ldexp(x.data()[i], power);
+                const auto basis =
+                    dominant_basis<double>(x.view(), side, {.max_tail = std::ldexp(1e-2, power), .method = method});
+                ASSERT_EQ(basis.vectors.cols(), plain.vectors.cols()) << power;
+                EXPECT_LT(naive_distance(basis.vectors.view(), plain.vectors.view()), 1e-10) << power;
+                EXPECT_NEAR(std::ldexp(basis.sigma[1], -power), plain.sigma[1], 1e-13);
+                EXPECT_NEAR(std::ldexp(basis.tail2, -2 * power), plain.tail2, 1e-13);
+            }
+        }
+    }
+    auto huge = Matrix<double>::copy(a.view());
+    for (Index i = 0; i < huge.size(); ++i) huge.data()[i] *= 1e200;
+    EXPECT_EQ(message_of([&] { dominant_basis<double>(huge.view(), Side::right, {.max_rank = 3}); }),
+              "truncated SVD: a squared tail of about 1e398; expected a number between 4.9e-324 and 1.8e308. Scale the "
+              "values first.");
+    // Nothing is cut: nothing has to be squared.
+    const auto svd = truncated_svd<double>(huge.view(), {});
+    EXPECT_NEAR(svd.sigma[2] / 1e200, 0.25, 1e-13);
+    EXPECT_EQ(svd.tail2, 0);
+    EXPECT_LT(orthonormality_residual(svd.u.view()), 50);
+    const auto single = convert<float>(a.view());
+    auto tiny = Matrix<float>::copy(single.view());
+    for (Index i = 0; i < tiny.size(); ++i) tiny.data()[i] *= 1e-36F;
+    EXPECT_NEAR(truncated_svd<float>(tiny.view(), {}).sigma[0] / 1e-36, 1, 1e-5);
+}
+
+TEST(DominantBasis, RandomOfDataWithFewerDirectionsThanAskedFor) {
+    for (const auto& [rows, cols] : {std::pair<Index, Index>{300, 60}, {60, 300}}) {
+        Matrix<float> constant(rows, cols);
+        for (Index i = 0; i < constant.size(); ++i) constant.data()[i] = 0.1F;
+        const auto wide = convert<double>(constant.view());
+        for (const Side side : {Side::left, Side::right}) {
+            const SvdOptions options{.max_rank = 4, .method = SvdMethod::random};
+            EXPECT_LT(orthonormality_residual(dominant_basis<float>(constant.view(), side, options).vectors.view()),
+                      50);
+            EXPECT_LT(orthonormality_residual(dominant_basis<double>(wide.view(), side, options).vectors.view()), 50);
+        }
     }
 }
 
@@ -419,14 +520,14 @@ TEST(GramSuffices, AsksForATailItCanSee) {
     Basis basis;
     basis.vectors = Matrix<double>(5, 3);
     basis.tail2 = 1e-11;
-    EXPECT_TRUE(gram_suffices(basis, 1.0, 0));
+    EXPECT_TRUE(gram_suffices(basis, 1.0, 0, gram_limit));
     basis.tail2 = 1e-13;
-    EXPECT_FALSE(gram_suffices(basis, 1.0, 0));
-    EXPECT_TRUE(gram_suffices(basis, 1.0, 1e-2)) << "a wanted tail it can certify";
-    EXPECT_FALSE(gram_suffices(basis, 1.0, 1e-7));
-    EXPECT_TRUE(gram_suffices(basis, 0.0, 0));
+    EXPECT_FALSE(gram_suffices(basis, 1.0, 0, gram_limit));
+    EXPECT_TRUE(gram_suffices(basis, 1.0, 1e-2, gram_limit)) << "a wanted tail it can certify";
+    EXPECT_FALSE(gram_suffices(basis, 1.0, 1e-7, gram_limit));
+    EXPECT_TRUE(gram_suffices(basis, 0.0, 0, gram_limit));
     basis.vectors = Matrix<double>(5, 5);
-    EXPECT_TRUE(gram_suffices(basis, 1.0, 0));
+    EXPECT_TRUE(gram_suffices(basis, 1.0, 0, gram_limit));
 }
 
 TEST(SvdMethod, HasNames) {

@@ -212,5 +212,88 @@ TEST(SimulateTest, RefusesWhatItCannotDo) {
               std::string::npos);
 }
 
+Clients times(Clients clients, const std::vector<double>& factors) {
+    for (std::size_t k = 0; k < clients.size(); ++k) {
+        for (double& e : clients[k].elements()) e *= factors[k % factors.size()];
+    }
+    return clients;
+}
+
+/// Every network and aggregate, over magnitudes whose squares are no numbers: the answer of the same data at 1, or a
+/// refusal that names the client.
+TEST(SimulateTest, MagnitudesGiveTheRightAnswerOrARefusal) {
+    const auto base = population(3, {9, 5, 6}, 4, 0.7, 0.1, 2);
+    for (const auto& job : jobs()) {
+        const auto expected =
+            simulate(MemorySource(times(population(3, {9, 5, 6}, 4, 0.7, 0.1, 2), {1})),
+                     {.job = job,
+                      .scale_clients = true,
+                      .heldout = job.refit.value_or(true) && job.aggregate != Aggregate::average ? 0.3 : 0});
+        for (const double factor : {1e-300, 1e-170, 1e-74, 1e74, 1e160, 1e300}) {
+            auto clients = times(population(3, {9, 5, 6}, 4, 0.7, 0.1, 2), {factor});
+            const bool safe = factor > 1e-75 && factor < 1e74;
+            const bool heldout = job.aggregate != Aggregate::average;
+            std::vector<double> norms;
+            SimulationOptions options{.job = job, .scale_clients = true, .heldout = heldout ? 0.3 : 0};
+            options.on_personal = [&](Index, const Matrix<double>& core) {
+                norms.push_back(max_magnitude<double>(core.view()));
+            };
+            const auto result =
+                simulate(MemorySource(times(population(3, {9, 5, 6}, 4, 0.7, 0.1, 2), {factor})), std::move(options));
+            EXPECT_NEAR(result.rse, expected.rse, 1e-9) << factor;
+            if (heldout) {
+                EXPECT_NEAR(*result.rse_heldout, *expected.rse_heldout, 1e-9) << factor;
+            }
+            for (std::size_t k = 0; k < 3; ++k) {
+                EXPECT_NEAR(result.rse_per_client[k], expected.rse_per_client[k], 1e-9) << factor;
+                if (heldout) {
+                    EXPECT_GT(norms[k] / factor, 1e-3) << factor;
+                    EXPECT_LT(norms[k] / factor, 1e4) << factor;
+                }
+            }
+            if (expected.rel_error_bound) {
+                EXPECT_NEAR(*result.rel_error_bound, *expected.rel_error_bound, 1e-9) << factor;
+            }
+            const auto message = message_of([&] { simulate(MemorySource(std::move(clients)), {.job = job}); });
+            if (safe) {
+                EXPECT_EQ(message, "") << factor;
+            } else {
+                EXPECT_TRUE(message.starts_with("client 1: a norm of about 1e")) << message;
+                EXPECT_TRUE(message.ends_with("use --scale-clients norm.")) << message;
+            }
+        }
+    }
+}
+
+TEST(SimulateTest, OneClientOfAnotherMagnitude) {
+    const auto federation = [](double factor) {
+        return times(population(3, {9, 5, 6}, 4, 0.7, 0.1, 2), {1, factor, 1});
+    };
+    for (const auto& job : jobs()) {
+        // Negligible in the sum, and its own error is still its own.
+        const auto result = simulate(MemorySource(federation(1e-70)), {.job = job});
+        EXPECT_GT(result.rse_per_client[1], 1e-6);
+        EXPECT_LE(result.rse_per_client[1], job.aggregate == Aggregate::average ? 1e200 : 1);
+        const auto without = simulate(MemorySource(federation(1e-30)), {.job = job});
+        if (job.aggregate != Aggregate::average) {
+            EXPECT_NEAR(result.rse_per_client[1], without.rse_per_client[1], 1e-6);
+        }
+        const auto message = message_of([&] { simulate(MemorySource(federation(1e-170)), {.job = job}); });
+        EXPECT_TRUE(message.starts_with("client 2: a norm of about 1e-16")) << message;
+        auto zero = federation(0);
+        const auto beside = simulate(MemorySource(std::move(zero)), {.job = job});
+        EXPECT_EQ(beside.rse_per_client[1], 0);
+        EXPECT_TRUE(std::isfinite(beside.rse));
+    }
+    // One patient alone, at the edge.
+    for (const double factor : {1.1e-75, 1e73}) {
+        Clients one;
+        one.push_back(random_tensor<double>({1, 4, 5}, 3, factor));
+        const auto result = simulate(MemorySource(std::move(one)), {.job = {.eps = 0.1}});
+        EXPECT_LE(std::sqrt(result.rse), *result.rel_error_bound);
+        EXPECT_LE(*result.rel_error_bound, 0.1);
+    }
+}
+
 }  // namespace
 }  // namespace couplet

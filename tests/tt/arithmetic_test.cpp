@@ -151,6 +151,47 @@ TEST(Arithmetic, DotOfZeroAndOfNonFiniteTrains) {
     EXPECT_TRUE(std::isnan(dot(nan, nan)));
 }
 
+TEST(Arithmetic, ResultsThatAreNoNumbersAreRefused) {
+    const auto huge = random_train<double>({4, 5}, {1, 3, 1}, 1, 1e100);
+    const auto tiny = random_train<double>({4, 5}, {1, 3, 1}, 1, 1e-100);
+    const std::string rest = "; expected a number between 4.9e-324 and 1.8e308. Scale the values first.";
+    EXPECT_EQ(message_of([&] { dot(huge, huge); }), "dot: an inner product of about 1e402" + rest);
+    EXPECT_EQ(message_of([&] { dot(tiny, tiny); }), "dot: an inner product of about 1e-398" + rest);
+    EXPECT_GT(std::abs(dot(huge, tiny)), 1e-3);
+    const auto beyond = random_train<double>({4, 5}, {1, 3, 1}, 1, 1e160);
+    EXPECT_EQ(message_of([&] { norm(beyond); }), "norm: a norm of about 1e321" + rest);
+    const auto below = random_train<double>({4, 5}, {1, 3, 1}, 1, 1e-170);
+    EXPECT_EQ(message_of([&] { norm(below); }), "norm: a norm of about 1e-339" + rest);
+    // A float train may have a norm that no float is.
+    const auto single = random_train<float>({4, 5}, {1, 3, 1}, 1, 1e20);
+    EXPECT_NEAR(norm(single) / 1e40, norm(random_train<float>({4, 5}, {1, 3, 1}, 1)), 1e-4);
+    EXPECT_THROW(left_orthonormalise(single), InputError);
+    EXPECT_THROW(round(single, {.eps = 0.1}), InputError);
+    EXPECT_EQ(
+        message_of([&] { scale(huge, 1e300); }),
+        "scale: an entry beyond the largest number; expected entries up to 1.79769e+308. Scale the models first.");
+    const auto vector = random_train<double>({3}, {1, 1}, 1, 1.7e308);
+    EXPECT_EQ(message_of([&] { add(vector, vector); }),
+              "add: an entry beyond the largest number; expected entries up to 1.79769e+308. Scale the models first.");
+}
+
+TEST(Arithmetic, ADotThatIsLostAmongProductsTooLargeIsRefused) {
+    const auto train = [](double first, double second) {
+        std::vector<Tensor<double>> cores;
+        cores.push_back(Tensor<double>::zeros({1, 2, 1}));
+        cores.front().data()[0] = first;
+        cores.front().data()[1] = second;
+        return TensorTrain<double>(std::move(cores));
+    };
+    // 1 + 1, from products that a scaled sum cannot hold beside 1e400.
+    EXPECT_EQ(message_of([&] { dot(train(1e200, 1e-200), train(1e-200, 1e200)); }),
+              "dot: products of which the largest is beyond 1.8e308 and that seem to cancel; expected an inner product "
+              "that can be told from rounding. Scale a model first.");
+    EXPECT_EQ(dot(train(1e200, 0), train(0, 1e100)), 0);
+    EXPECT_EQ(dot(train(1e200, 1e200), train(0, 0)), 0);
+    EXPECT_EQ(dot(train(0, 2), train(1, 3)), 6);
+}
+
 TEST(Arithmetic, ConcatenateStacksTheFirstMode) {
     std::vector<TensorTrain<double>> trains;
     trains.push_back(random_train<double>({3, 4, 5}, {1, 2, 3, 1}, 1));

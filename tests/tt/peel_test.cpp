@@ -58,7 +58,7 @@ void check(bool from_gram, Side side, const std::vector<Index>& modes, Index bon
     for (const Index size : modes) own *= size;
     const auto a = decaying(101, own);
     const std::vector<SvdOptions> cuts(modes.size(), options);
-    const auto end = from_gram ? peel_gram(gram<double>(a.view(), Side::right), side, modes, bond, cuts)
+    const auto end = from_gram ? peel_gram(gram<double>(a.view(), Side::right), side, modes, bond, cuts, a.rows())
                                : peel_factor(triangular_factor<double>(a.view(), Side::right), side, modes, bond, cuts);
     ASSERT_EQ(end.cores.size(), modes.size());
     for (std::size_t n = 0; n < modes.size(); ++n) {
@@ -100,7 +100,7 @@ TEST(Peel, CoresMultiplyToAnOrthonormalMapWithTheStatedTail) {
 
 TEST(Peel, KeepingEverythingNeedsNoMap) {
     const auto a = random_matrix<double>(30, 12);
-    const auto end = peel_gram(gram<double>(a.view(), Side::right), Side::right, {3, 4}, 1, {{}, {}});
+    const auto end = peel_gram(gram<double>(a.view(), Side::right), Side::right, {3, 4}, 1, {{}, {}}, a.rows());
     EXPECT_EQ(end.map.size(), 0);
     EXPECT_EQ(end.rank, 12);
     EXPECT_EQ(end.tails2, (std::vector<double>{0, 0}));
@@ -128,9 +128,9 @@ TEST(Peel, EachBondHasItsOwnLimit) {
 TEST(Peel, GramSaysWhenItCannotBeTrusted) {
     const auto a = support::matrix_with_spectrum(40, 12, support::geometric(12, 0.05));
     const auto g = gram<double>(a.view(), Side::right);
-    EXPECT_TRUE(
-        peel_gram(Matrix<double>::copy(g.view()), Side::left, {3, 4}, 1, {{.max_rank = 2}, {.max_rank = 2}}).trusted);
-    EXPECT_FALSE(peel_gram(Matrix<double>::copy(g.view()), Side::left, {12}, 1, {{.max_rank = 8}}).trusted);
+    EXPECT_TRUE(peel_gram(Matrix<double>::copy(g.view()), Side::left, {3, 4}, 1, {{.max_rank = 2}, {.max_rank = 2}}, 40)
+                    .trusted);
+    EXPECT_FALSE(peel_gram(Matrix<double>::copy(g.view()), Side::left, {12}, 1, {{.max_rank = 8}}, 40).trusted);
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ void check_round(const TensorTrain<T>& train, const RoundOptions& options) {
     }
     const double certificate = std::same_as<T, float> ? 1e-6 : 1e-10;
     EXPECT_NEAR(error, result.rel_error, certificate);
+    EXPECT_LE(error, result.rel_error * (1 + 1e-12));
     EXPECT_LT(claimed_orthogonality_residual(result.train), 100);
     for (Index n = 1; n < train.order(); ++n) {
         EXPECT_EQ(result.train.orthogonality(n), Orthogonality::right);
@@ -197,6 +198,39 @@ TEST(Round, ExtremeMagnitudes) {
         const auto plain = random_train<double>({4, 5, 6}, {1, 4, 5, 1}, 1);
         EXPECT_LE(relative_distance(train, round(train, {.eps = 0.3}).train), 0.3);
         EXPECT_EQ(round(train, {.eps = 0.3}).train.ranks(), round(plain, {.eps = 0.3}).train.ranks());
+    }
+}
+
+TEST(Round, EveryMagnitudeGivesTheSameAnswer) {
+    const auto plain = random_train<double>({4, 5, 6}, {1, 4, 5, 1});
+    const auto expected = round(plain, {.eps = 0.3});
+    for (const int power : {-1000, -700, -260, 260, 700, 1000}) {
+        const auto train = scale(plain, std::ldexp(1.0, power));
+        const auto result = round(train, {.eps = 0.3});
+        EXPECT_EQ(result.train.ranks(), expected.train.ranks()) << power;
+        EXPECT_EQ(result.rel_error, expected.rel_error) << power;
+        EXPECT_EQ(std::ldexp(result.norm, -power), expected.norm) << power;
+        EXPECT_LE(relative_distance(train, result.train), result.rel_error) << power;
+    }
+    // Stored as denormals, with what that loses.
+    const auto small = scale(plain, std::ldexp(1.0, -1060));
+    const auto denormal = round(small, {.eps = 0.3});
+    EXPECT_LE(relative_distance(small, denormal.train), denormal.rel_error);
+    EXPECT_GT(round(small, {.eps = 0}).rel_error, 1e-6);
+    std::vector<Tensor<double>> cores;
+    cores.push_back(support::random_tensor<double>({1, 3, 2}, 1, 1e-200));
+    cores.push_back(support::random_tensor<double>({2, 3, 1}, 2, 1e-200));
+    EXPECT_NE(message_of([&] { round(TensorTrain<double>(std::move(cores)), {.eps = 0.1}); }), "");
+}
+
+TEST(Round, FloatErrorsAreUpperEstimates) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const auto train = random_train<float>({9, 8, 7, 6}, {1, 5, 6, 5, 1}, seed);
+        for (const double eps : {0.0, 1e-6, 1e-5, 1e-2}) {
+            const auto result = round(train, {.eps = eps});
+            EXPECT_LE(relative_distance(train, result.train), result.rel_error);
+            EXPECT_LE(result.rel_error, std::max(eps, 1e-6));
+        }
     }
 }
 

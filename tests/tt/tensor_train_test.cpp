@@ -119,5 +119,52 @@ TEST(TensorTrain, FullRefusesWhatDoesNotFit) {
     EXPECT_THROW(train.full(), InputError);
 }
 
+template <Real T>
+TensorTrain<T> with_scales(const std::vector<double>& scales) {
+    std::vector<Tensor<T>> cores;
+    const std::size_t order = scales.size();
+    for (std::size_t n = 0; n < order; ++n) {
+        cores.push_back(support::random_tensor<T>({n == 0 ? 1 : 3, 4, n + 1 == order ? 1 : 3}, n + 1, scales[n]));
+    }
+    return TensorTrain<T>(std::move(cores));
+}
+
+TEST(TensorTrain, ProductsOnTheWayMayBeOfAnyMagnitude) {
+    for (const auto& scales : {std::vector<double>{1e-300, 1e200, 1e200},
+                               {1e200, 1e200, 1e-300},
+                               {1e300, 1e-200, 1e-200},
+                               {1e-200, 1e-200, 1e300},
+                               {1e-150, 1e-150, 1e-5},
+                               {1e150, 1e150, 1e5}}) {
+        const auto train = with_scales<double>(scales);
+        const auto expected = support::naive_full(train);
+        const auto full = train.full();
+        for (Index i = 0; i < full.size(); ++i) {
+            const auto value = static_cast<double>(expected[static_cast<std::size_t>(i)]);
+            EXPECT_NEAR(full.data()[i] / value, 1, 1e-11);
+            EXPECT_NEAR(train.at(full.shape().indices(i)) / value, 1, 1e-11);
+        }
+    }
+    const auto single = with_scales<float>({1e-30, 1e25, 1e25});
+    const auto expected = support::naive_full(single);
+    for (Index i = 0; i < single.full().size(); ++i) {
+        EXPECT_NEAR(single.full().data()[i], static_cast<double>(expected[static_cast<std::size_t>(i)]), 1e16);
+    }
+}
+
+TEST(TensorTrain, EntriesThatAreNoNumbersAreRefused) {
+    const auto huge = with_scales<double>({1e200, 1e200});
+    const std::string range = "; expected entries between 4.94066e-324 and 1.79769e+308. Scale the cores first.";
+    EXPECT_EQ(support::message_of([&] { huge.full(); }), "tensor train: entries beyond the largest number" + range);
+    const Index first[] = {0, 0};
+    EXPECT_EQ(support::message_of([&] { huge.at(first); }), "tensor train: entries beyond the largest number" + range);
+    const auto tiny = with_scales<double>({1e-200, 1e-200});
+    EXPECT_EQ(support::message_of([&] { tiny.full(); }),
+              "tensor train: entries below the smallest number, all of them" + range);
+    EXPECT_EQ(tiny.at(first), 0);
+    const auto zero = with_scales<double>({1e-200, 0, 1e-200});
+    EXPECT_EQ(zero.full().data()[3], 0);
+}
+
 }  // namespace
 }  // namespace couplet

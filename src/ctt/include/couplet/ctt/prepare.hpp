@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "couplet/ctt/blocks.hpp"
 
@@ -15,14 +16,21 @@ struct Preparation {
     friend bool operator==(const Preparation&, const Preparation&) = default;
 };
 
+/// ||X||^2 of a tensor that takes part in a job, where squares travel and add up. Throws InputError, naming `who`, for
+/// NaN, for infinity, and for a norm that is neither 0 nor between 1e-75 and 1e75: squares of others could not be told
+/// from zero or infinity.
+double job_norm2(const TensorView<const double>& x, const std::string& who);
+
 /// One client as the job sees it: training rows, scaled if asked for.
 struct PreparedClient {
     std::shared_ptr<const Tensor<double>> training;
-    std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for
-    double scale = 1;                               ///< the tensor is the original divided by this
+    std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for; divided by the same scale
+    double scale = 1;                               ///< both are the original divided by this
 };
 
-/// `client` is its place among the clients, from 0. Throws InputError that names it for NaN or infinity.
+/// `client` is its place among the clients, from 0. Throws InputError that names it for NaN or infinity, for a norm
+/// that job_norm2 refuses (of the training rows unless they are scaled, and of those held out), and when it is to be
+/// scaled for a norm below 2.2e-308 or beyond 1.8e308.
 PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,
                               Index client);
 

@@ -14,7 +14,8 @@ struct PersonalFit {
 
 /// Projects X (I1 x I2 x ... x IN) onto orthonormal features: G_1 = X W^T. Contracts from the right or multiplies W out
 /// first, whichever is cheaper. The error comes from the norms, or from the explicit residual where those cancel.
-/// `norm2` is ||X||^2 where the caller has it. Throws InputError when the feature modes differ.
+/// `norm2` is ||X||^2 where the caller has it. Throws InputError when the feature modes differ, and for a norm that
+/// job_norm2 refuses.
 PersonalFit refit(const TensorView<const double>& x, const Features& features, std::optional<double> norm2 = {});
 
 /// Error of U W for a personal core that stays as it is: U orthonormal with U^T X = `weighted` (R1 x P), W the features

@@ -18,6 +18,10 @@ class LineReader {
   public:
     /// A longer line is refused: no table of numbers has one, a decompression bomb does.
     static constexpr std::size_t longest_line = std::size_t{64} << 20;
+    /// A gzip file is refused as soon as its text exceeds `free_text` and `most_expansion` times its own size: tables
+    /// shrink by a factor of 3 to 30, zeros and equal lines by a thousand.
+    static constexpr std::size_t free_text = std::size_t{32} << 20;
+    static constexpr std::size_t most_expansion = 100;
 
     explicit LineReader(const std::filesystem::path& path);
     /// Reads bytes that the caller keeps alive; `name` stands for the file in messages.
@@ -27,7 +31,7 @@ class LineReader {
     LineReader& operator=(LineReader&&) noexcept;
 
     /// The next line without its end, valid until the next call; false at the end of the file.
-    /// Throws InputError for a damaged gzip stream or a line beyond longest_line.
+    /// Throws InputError for a damaged gzip stream, a line beyond longest_line or a text beyond what its file may hold.
     bool next(std::string_view& line);
     /// Number of the line last returned, from 1.
     Index line_number() const noexcept { return line_number_; }

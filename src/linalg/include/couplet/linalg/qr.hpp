@@ -20,7 +20,7 @@ template <Real T>
 Matrix<T> orthonormalise_columns(MatrixView<T> a);
 
 /// An orthonormal basis (n x q, q = 0 allowed) extended by what the columns of `block` add to it: projected out twice,
-/// directions below 1e-6 of the block's largest dropped.
+/// directions below 1e-6 of the block's longest column dropped. A block inside the space adds nothing.
 Matrix<double> extend_basis(const Matrix<double>& basis, Matrix<double> block);
 
 }  // namespace couplet

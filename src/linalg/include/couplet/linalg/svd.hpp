@@ -35,32 +35,43 @@ struct SvdOptions {
 struct Basis {
     Matrix<double> vectors;              ///< length x rank, orthonormal columns, sign rule applied
     std::vector<double> sigma;           ///< singular values kept, descending
-    double tail2 = 0;                    ///< sum of the discarded sigma^2
+    double tail2 = 0;                    ///< sum of the discarded sigma^2, and what rounding may hide of it
     bool rank_limited = false;           ///< max_rank cut below what max_tail asked for
     SvdMethod method = SvdMethod::gram;  ///< the engine that did it
 };
 
-/// Basis of the best rank-r approximation of A. The rank is at least 1, also for a zero matrix.
-/// Throws InputError when A is empty; A must be finite.
+/// Basis of the best rank-r approximation of A. The rank is at least 1, also for a zero matrix. Any magnitude will do:
+/// where squares are not safe a scaled copy is decomposed. Throws InputError when A is empty, and when tail2 would be
+/// no number; A must be finite.
 template <Real T>
 Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options);
 
-/// Relative tail below which a Gram matrix can no longer be trusted: its eigenvalues carry errors of about
-/// 1e-16 of the trace, and the certificate is off by 3% at 1e-7 already.
+/// Relative tail below which no Gram matrix can be trusted: its eigenvalues carry errors of about 1e-16 of the trace,
+/// and the certificate is off by 3% at 1e-7 already.
 inline constexpr double gram_limit = 1e-6;
 
-/// The gram engine's second half: basis from the Gram matrix of the wanted side (A^T A for right).
-/// `options.method` is ignored. Computes only the eigenvectors that are kept. Trustworthy when sqrt(tail2) >=
-/// gram_limit * norm or nothing is cut; max_tail is kept with a margin for rounding.
-Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options);
+/// What rounding may do to a sum of eigenvalues of a Gram matrix of order n whose entries are sums of `terms` products,
+/// relative to its trace: u (32 + n + 4 sqrt(terms)), u the unit roundoff. Sums round like the root of their length
+/// (Higham and Mary 2019), the eigenvalues of order n by at most about u each.
+double gram_rounding(Index n, Index terms) noexcept;
+
+/// Relative tail below which a Gram matrix of this order and length cannot be trusted: at least gram_limit, and no less
+/// than four times what its rounding may hide.
+double gram_floor(Index n, Index terms) noexcept;
+
+/// The gram engine's second half: basis from the Gram matrix of the wanted side (A^T A for right), each of its entries
+/// a sum of `terms` products. `options.method` is ignored. Computes only the eigenvectors that are kept. Trustworthy
+/// when sqrt(tail2) >= gram_floor * norm or nothing is cut. max_tail is kept with a margin of gram_rounding, which is
+/// part of tail2 where something is cut.
+Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Index terms);
 
 /// The qr engine's second half: basis of the row space of a factor S (k x length) with S^T S = A^T A, or S^T
 /// S = A A^T for the left side. Accurate to rounding.
 Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options);
 
 /// Whether the Gram matrix was accurate enough for this cut: the wanted tail is one it can certify, or nothing was cut,
-/// or (a cut by rank alone) the tail that remains is one it can show.
-bool gram_suffices(const Basis& basis, double norm2, double max_tail) noexcept;
+/// or (a cut by rank alone) the tail that remains is one it can show. `floor` is its gram_floor.
+bool gram_suffices(const Basis& basis, double norm2, double max_tail, double floor) noexcept;
 
 /// A ~ U diag(sigma) V^T.
 template <Real T>
@@ -73,7 +84,8 @@ struct TruncatedSvd {
     SvdMethod method = SvdMethod::gram;
 };
 
-/// Truncated SVD; the largest-magnitude entry of each column of U is positive (the first one on a tie).
+/// Truncated SVD, of any magnitude; the largest-magnitude entry of each column of U is positive (the first one on a
+/// tie).
 template <Real T>
 TruncatedSvd<T> truncated_svd(MatrixView<const T> a, const SvdOptions& options);
 

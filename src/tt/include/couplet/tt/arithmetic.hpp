@@ -11,17 +11,18 @@ namespace couplet {
 template <Real T>
 TensorTrain<T> add(const TensorTrain<T>& a, const TensorTrain<T>& b);
 
-/// factor * A; only the last core changes.
+/// factor * A; only the last core changes. Throws InputError where that leaves the range of T.
 template <Real T>
 TensorTrain<T> scale(const TensorTrain<T>& a, T factor);
 
 /// Sum over all entries of A * B; R_0 must be 1 or agree (then summed over it too). Cost: sum of I_n R_n^a
-/// R_n^b (R_n^a + R_n^b). Computed in double with the magnitudes of the cores split off, so that it overflows
-/// only when the result does.
+/// R_n^b (R_n^a + R_n^b). Computed in double with the magnitudes of the cores split off. Throws InputError when the
+/// result is no number: beyond the largest, below the smallest, or lost among products that are.
 template <Real T>
 double dot(const TensorTrain<T>& a, const TensorTrain<T>& b);
 
-/// Frobenius norm, by orthogonalisation: accurate also where dot(a, a) would cancel or overflow.
+/// Frobenius norm, by orthogonalisation: accurate also where dot(a, a) would cancel or overflow. Throws InputError for
+/// a norm that is no number.
 template <Real T>
 double norm(const TensorTrain<T>& a);
 

@@ -13,7 +13,8 @@ struct Orthonormalised {
 };
 
 /// Same train, cores 1..N-1 left-orthonormal, the norm in the last. Ranks never grow.
-/// Cost: sum of 4 R_{n-1} I_n R_n^2. A train that is given away is overwritten in place.
+/// Cost: sum of 4 R_{n-1} I_n R_n^2. A train that is given away is overwritten in place. Throws InputError when the
+/// norm is not one that a core of type T can hold.
 template <Real T>
 Orthonormalised<T> left_orthonormalise(TensorTrain<T>&& train);
 template <Real T>
@@ -35,7 +36,8 @@ struct RoundOptions {
 };
 
 /// TT-rounding (Oseledets 2011): the same guarantees as tt_svd, without ever forming the tensor. Bond R_0 is
-/// kept. Cores 2..N of the result are right-orthonormal.
+/// kept. Cores 2..N of the result are right-orthonormal. The error counts from the train that the cores stand for up to
+/// rounding: where they cancel, as in A - B for nearly equal A and B, that is rounding of A.
 template <Real T>
 TtSvdResult<T> round(const TensorTrain<T>& train, const RoundOptions& options);
 

@@ -42,10 +42,12 @@ class TensorTrain {
     /// Numbers stored in all cores.
     Index parameters() const noexcept;
 
-    /// Entry with these indices (counted from 0), for R_0 = 1. Cost: the sum of R_{n-1} R_n.
+    /// Entry with these indices (counted from 0), for R_0 = 1. Cost: the sum of R_{n-1} R_n. Throws InputError for one
+    /// beyond the largest number.
     T at(std::span<const Index> indices) const;
     /// The tensor itself; with an open left bond the R_0 index comes first as a mode of its own.
-    /// Throws InputError when it would not fit in 64-bit sizes.
+    /// Throws InputError when it would not fit in 64-bit sizes, when an entry is beyond the largest number, and when
+    /// all of them vanish although the train is not zero. Products on the way may be of any magnitude.
     Tensor<T> full() const;
 
     const Labels& labels() const noexcept { return labels_; }

@@ -40,7 +40,8 @@ struct TtSvdOptions {
 template <Real T>
 struct TtSvdResult {
     TensorTrain<T> train;
-    /// ||X - train|| / ||X||, from the discarded tails (0 for a zero tensor).
+    /// ||X - train|| / ||X|| or a little more: the discarded tails, and what rounding may have added when they were
+    /// computed and the cores stored (0 for a zero tensor and where nothing was cut).
     double rel_error = 0;
     /// Share of each bond in rel_error^2; modes of size 1 count for the bond before them.
     std::vector<double> bond_errors2;
@@ -55,7 +56,9 @@ struct TtSvdResult {
 /// TT-SVD (Oseledets 2011) of a dense tensor: at each of the N-1 bonds the smallest rank whose discarded tail
 /// is at most eps / sqrt(N-1) ||X||; modes of size 1 have no bond to cut and do not count in N. Peels modes off
 /// whichever end costs less; cores on the left of the last remaining one are left-orthonormal, those on its right
-/// right-orthonormal. Order >= 1; throws InputError for an empty tensor, a bad option, or the first NaN or infinity.
+/// right-orthonormal. Order >= 1; throws InputError for an empty tensor, a bad option, the first NaN or infinity, and a
+/// norm that is no number of type T. Any other magnitude will do: where squares are not safe, X is scaled by a power of
+/// two.
 ///
 /// Cost: two reads of X; 2 m |X| flops for the Gram of the first end (m its size) and 2 r |X| for the
 /// projection. Memory beyond X: about r/m of it. Bit-identical for every thread count.
