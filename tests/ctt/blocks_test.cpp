@@ -3,7 +3,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/client.hpp"
 #include "couplet/linalg/products.hpp"
-#include "trains.hpp"
+#include "federations.hpp"
 
 namespace couplet {
 namespace {
@@ -46,8 +46,34 @@ TEST(FeatureBlockTest, BothFormsHaveTheSameNorm) {
 }
 
 TEST(FeatureBlockTest, RefusesRowsThatDoNotFit) {
-    EXPECT_THROW(FeatureBlock(Matrix<double>(2, 5), Shape{2, 3}), InputError);
-    EXPECT_THROW(FeatureBlock(Matrix<double>(0, 6), Shape{2, 3}), InputError);
+    const std::string expected = "; expected at least one row of 6 numbers";
+    EXPECT_EQ(message_of([] { FeatureBlock(Matrix<double>(2, 5), Shape{2, 3}); }), "feature block: 2x5" + expected);
+    EXPECT_EQ(message_of([] { FeatureBlock(Matrix<double>(0, 6), Shape{2, 3}); }), "feature block: 0x6" + expected);
+}
+
+TEST(FeatureBlockTest, TheSmallerFormIsChosenAndATieStaysATrain) {
+    // rank 2 over {3, 4}: 2 x 3 x r + r x 4 numbers against 2 x 12.
+    const auto numbers = [](Index r) { return 2 * 3 * r + r * 4; };
+    for (const Index r : {1, 2, 3}) {
+        const auto train = random_train<double>({3, 4}, {2, r, 1});
+        const auto block = smaller_form(train.clone());
+        EXPECT_EQ(block.is_dense(), numbers(r) > 24) << r;
+        EXPECT_EQ(block.numbers(), std::min<Index>(numbers(r), 24));
+        Matrix<double> rows(2, 12);
+        block.expand(rows.view());
+        EXPECT_LT(naive_distance(rows.view(), rows_of(train).view()), 1e-13);
+    }
+    // {4}: 3 x 4 numbers either way.
+    EXPECT_FALSE(smaller_form(random_train<double>({4}, {3, 1})).is_dense());
+}
+
+TEST(FeatureBlockTest, ExpandsIntoAPartOfAWiderMatrix) {
+    const FeatureBlock dense(random_matrix<double>(2, 6, 3), {2, 3});
+    auto target = Matrix<double>::zeros(5, 6);
+    dense.expand(target.view().rows_from(2, 2));
+    EXPECT_TRUE(same_bits<double>(target.view().rows_from(2, 2), dense.dense().view()));
+    EXPECT_EQ(naive_norm(target.view().rows_from(0, 2)), 0);
+    EXPECT_EQ(target(4, 0), 0);
 }
 
 TEST(FeaturesTest, CloneIsDeep) {

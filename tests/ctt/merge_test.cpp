@@ -236,12 +236,19 @@ TEST(MergeTest, ZeroRowsGiveOneDirection) {
 }
 
 TEST(MergeTest, RefusesWhatDoesNotFit) {
-    EXPECT_THROW(merge_blocks(std::span<const FeatureBlock* const>(), {}), InputError);
+    const std::span<const FeatureBlock* const> none;
+    for (const auto route : {merge_blocks, merge_dense, merge_trains}) {
+        EXPECT_EQ(message_of([&] { route(none, {}); }), "merge: no blocks; expected at least one");
+    }
+    EXPECT_EQ(message_of([&] { compress_rows(none, {}); }), "merge: no blocks; expected at least one");
     const FeatureBlock a(Matrix<double>::zeros(1, 6), {2, 3});
     const FeatureBlock b(Matrix<double>::zeros(1, 6), {3, 2});
     const FeatureBlock* both[] = {&a, &b};
-    EXPECT_THROW(merge_blocks(both, {}), InputError);
-    EXPECT_THROW(compress_rows(both, {}), InputError);
+    const std::string expected = "merge: feature modes 3x2; expected 2x3 as in the first block";
+    for (const auto route : {merge_blocks, merge_dense, merge_trains}) {
+        EXPECT_EQ(message_of([&] { route(std::span<const FeatureBlock* const>(both), {}); }), expected);
+    }
+    EXPECT_EQ(message_of([&] { compress_rows(std::span<const FeatureBlock* const>(both), {}); }), expected);
 }
 
 }  // namespace

@@ -246,15 +246,74 @@ TEST(MergerTest, RefusesOtherFeaturesAndChangesNothing) {
     const Job job = resolve_job({});
     const auto start = start_job(job, hellos_of(clients));
     Merger merger(job, {5, 6}, start);
-    EXPECT_THROW(merger.finish(), InputError);
-    EXPECT_THROW(merger.state(), InputError);
+    EXPECT_EQ(message_of([&] { merger.finish(); }), "merge: no uploads; expected at least one");
+    EXPECT_EQ(message_of([&] { merger.state(); }), "merge: no uploads; expected at least one");
     merger.add(copy_of(clients[0], job, start));
     const auto other = random_tensor<double>({4, 6, 5});
-    EXPECT_THROW(merger.add(copy_of(other, job, start)), InputError);
-    EXPECT_THROW(merger.add(MergeState{FeatureBlock(Matrix<double>::zeros(1, 30), {6, 5}), {7, 7, 1, 0, 0, 0}}),
-                 InputError);
+    const std::string refusal = "upload: feature modes 6x5; expected 5x6";
+    EXPECT_EQ(message_of([&] { merger.add(copy_of(other, job, start)); }), refusal);
+    EXPECT_EQ(message_of([&] {
+                  merger.add(MergeState{FeatureBlock(Matrix<double>::zeros(1, 30), {6, 5}), {7, 7, 1, 0, 0, 0}});
+              }),
+              refusal);
     EXPECT_EQ(merger.ledger().clients, 1);
     EXPECT_EQ(merger.ledger().rows, 4);
+}
+
+/// The server's part: eps^2 is spent by the clients' tails first, in quadrature and by the triangle, then by earlier
+/// merges, and what remains bounds the last cut.
+TEST(MergerTest, TheLastCutSpendsExactlyWhatIsLeft) {
+    for (const Shape& shape : {Shape{6, 40}, Shape{6, 8, 9}, Shape{6, 3, 4, 5}}) {
+        const auto clients = population(5, shape, 8, 0.8, 0.3, 12);
+        const double eps = 0.3;
+        const Job job = resolve_job({.eps = eps});
+        const auto start = start_job(job, hellos_of(clients));
+        Merger merger(job, feature_modes(shape), start);
+        for (const auto& x : clients) merger.add(copy_of(x, job, start));
+        const auto outcome = merger.finish();
+        const Ledger& l = outcome.ledger;
+        double norm2 = 0;
+        for (const auto& x : clients) norm2 += squared_norm(x.view().unfold(1));
+        EXPECT_NEAR(l.norm2, norm2, 1e-12 * norm2);
+        EXPECT_EQ(l.rows, 30);
+        EXPECT_EQ(l.used2, 0);
+        EXPECT_GT(l.svd_tail2, 0);
+        EXPECT_EQ(l.tt_tail2 > 0, shape.order() > 2);
+        EXPECT_LE(outcome.rel_error_bound, eps * (1 + 1e-12));
+        // One direction fewer would have been too many.
+        std::vector<FeatureBlock> blocks;
+        for (const auto& x : clients) blocks.push_back(copy_of(x, job, start).block.get().clone());
+        std::vector<const FeatureBlock*> pointers;
+        for (const auto& block : blocks) pointers.push_back(&block);
+        const Index rank = outcome.features.train.left_rank();
+        const auto fewer = merge_dense(pointers, {.max_rank = rank - 1});
+        const double room = std::sqrt(eps * eps * norm2 - l.svd_tail2) - std::sqrt(l.tt_tail2);
+        EXPECT_GT(fewer.discarded2, 0.45 * room * room) << "half of it may go to the feature bonds";
+    }
+}
+
+TEST(MergerTest, UploadsAreFlushedAtTheirLimits) {
+    const Job job = resolve_job({.rank = 3});
+    const Start start{1000, 1000, 1000.0};
+    const auto upload = [&](Index rows, std::uint64_t seed) {
+        return compress_client(random_tensor<double>({rows, 40}, seed).view(), {0, 0, rows});
+    };
+    // 128 rows, and eight times the first block, before anything is merged: 2 R1 + 10 rows remain then.
+    const auto numbers_after = [&](Index rows, int count) {
+        Merger merger(job, {40}, start);
+        for (int k = 0; k < count; ++k) merger.add(upload(rows, static_cast<std::uint64_t>(k) + 1));
+        return std::pair{merger.ledger().used2 > 0, merger.ledger().clients};
+    };
+    EXPECT_FALSE(numbers_after(16, 7).first);
+    EXPECT_TRUE(numbers_after(16, 8).first);
+    EXPECT_FALSE(numbers_after(17, 7).first) << "119 rows";
+    EXPECT_TRUE(numbers_after(17, 8).first) << "136 rows, eight times 17";
+    EXPECT_FALSE(numbers_after(20, 7).first) << "140 rows, less than eight times 20";
+    EXPECT_TRUE(numbers_after(20, 8).first);
+    EXPECT_EQ(numbers_after(20, 8).second, 8);
+    Merger merger(job, {40}, start);
+    for (int k = 0; k < 8; ++k) merger.add(upload(20, static_cast<std::uint64_t>(k) + 1));
+    EXPECT_EQ(merger.state().block.rows(), 16);
 }
 
 TEST(LedgerTest, AddsSquares) {

@@ -82,10 +82,48 @@ TEST(RefitTest, ZeroTensorHasNoError) {
 
 TEST(RefitTest, RefusesFeaturesOfOtherModes) {
     const auto features = features_of(random_tensor<double>({4, 3, 4}), 2);
-    EXPECT_THROW(refit(random_tensor<double>({4, 4, 3}).view(), features), InputError);
-    EXPECT_THROW(refit(random_tensor<double>({4, 12}).view(), features), InputError);
+    const auto refused = [&](const Shape& shape) {
+        return message_of([&] { refit(random_tensor<double>(shape).view(), features); });
+    };
+    EXPECT_EQ(refused({4, 4, 3}), "features: modes 3x4; expected those of the tensor 4x4x3 after the first");
+    EXPECT_EQ(refused({4, 12}), "features: modes 3x4; expected those of the tensor 4x12 after the first");
+    EXPECT_EQ(refused({3, 4}), "features: modes 3x4; expected those of the tensor 3x4 after the first");
+    EXPECT_EQ(refused({2, 3, 4}), "");
     const auto x = random_tensor<double>({4, 3, 4});
-    EXPECT_THROW(fixed_error2(x.view(), Matrix<double>::zeros(3, 12), features), InputError);
+    EXPECT_EQ(message_of([&] { fixed_error2(x.view(), Matrix<double>::zeros(3, 12), features); }),
+              "features: rank 2; expected 3 as the personal core");
+    EXPECT_EQ(message_of([&] {
+                  fixed_error2(random_tensor<double>({4, 4, 3}).view(), Matrix<double>::zeros(2, 12), features);
+              }),
+              "features: modes 3x4; expected those of the tensor 4x4x3 after the first");
+}
+
+TEST(RefitTest, ANormThatIsGivenIsNotMeasuredAgain) {
+    const auto x = population_client({8, 5, 6}, 5, 0.8, 0.3, 5, 1);
+    const auto features = features_of(population_client({8, 5, 6}, 5, 0.8, 0.3, 5, 2), 2);
+    const double norm2 = squared_norm(x.view().unfold(1));
+    const auto plain = refit(x.view(), features);
+    const auto given = refit(x.view(), features, 2 * norm2);
+    EXPECT_EQ(given.norm2, 2 * norm2);
+    EXPECT_NEAR(given.error2, plain.error2 + norm2, 1e-10 * norm2);
+    EXPECT_TRUE(same_bits<double>(given.personal.view(), plain.personal.view()));
+}
+
+TEST(RefitTest, ErrorsOnBothSidesOfTheSwitchToTheResidualAreRight) {
+    // Around a millionth of the squares, where the residual takes over, on both routes of the product.
+    for (const Shape& shape : {Shape{8, 5, 6}, Shape{200, 3, 4}, Shape{4, 40}}) {
+        const auto base = population_client(shape, 3, 0.7, 0, 5, 1);
+        const auto features = features_of(base, 3);
+        const double norm = naive_norm(base.view().unfold(1));
+        for (const double relative : {3e-2, 2e-3, 1.1e-3, 0.9e-3, 5e-4, 1e-5, 1e-8}) {
+            auto x = Tensor<double>::copy(base.view());
+            const auto e = random_tensor<double>(shape, 4, relative * norm / std::sqrt(static_cast<double>(x.size())));
+            for (Index i = 0; i < x.size(); ++i) x.data()[i] += e.data()[i];
+            const auto fit = refit(x.view(), features);
+            const double expected = naive_refit_error2(x, features);
+            EXPECT_NEAR(fit.error2, expected, 1e-9 * expected + 1e-15 * norm * norm * relative) << relative;
+        }
+    }
 }
 
 }  // namespace
