@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "cp.hpp"
+
 namespace couplet {
 
 SignMessage compress_signs(MatrixView<const double> p) {
@@ -31,10 +33,9 @@ Matrix<double> expand_signs(const SignMessage& message) {
 
 SignMessage ErrorFeedback::send(Matrix<double> p) {
     if (rest_.size() == 0) rest_ = Matrix<double>::zeros(p.rows(), p.cols());
-    for (Index i = 0; i < p.size(); ++i) p.data()[i] += rest_.data()[i];
+    add_scaled(p, 1, rest_);
     SignMessage message = compress_signs(p.view());
-    const Matrix<double> sent = expand_signs(message);
-    for (Index i = 0; i < p.size(); ++i) p.data()[i] -= sent.data()[i];
+    add_scaled(p, -1, expand_signs(message));
     rest_ = std::move(p);
     return message;
 }

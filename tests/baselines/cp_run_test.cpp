@@ -357,7 +357,7 @@ TEST(CpRun, StepsDecay) {
 
 TEST(CpRun, PeersThatDifferTakeTheirMean) {
     const MemorySource source(uneven_clients(3));
-    for (const double apart : {0.0, 1e-13, 1e-6}) {
+    for (const double apart : {0.0, 1e-13, 2e-11, 1e-6}) {
         SimulationOptions options = with_rank(2);
         Job job;
         job.rank = 2;
@@ -374,6 +374,31 @@ TEST(CpRun, PeersThatDifferTakeTheirMean) {
             for (Index k = 0; k < 3; ++k) EXPECT_NEAR(run.client(k).factors[2](1, 0), before + apart / 3, 1e-15);
         }
     }
+}
+
+TEST(CpRun, TellsHowFarItIs) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> told;
+    SimulationOptions options = with_rank(2);
+    options.progress = [&](const ProgressEvent& progress) {
+        if (progress.phase == "rounds") told.emplace_back(progress.done, progress.total);
+    };
+    run_method(Method::trip, MemorySource(uneven_clients(2)), std::move(options), {.rounds = 3, .tolerance = 0});
+    EXPECT_EQ(told, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3}, {1, 3}, {2, 3}, {3, 3}}));
+}
+
+TEST(CpRun, TheResultSaysWhatJobItWas) {
+    SimulationOptions options = with_rank(2);
+    options.job.seed = 9;
+    options.job.graph = "ring";
+    options.job.weights = "metropolis";
+    const Job job =
+        run_method(Method::dpsgd, MemorySource(uneven_clients(3)), std::move(options), {.rounds = 1}).simulation.job;
+    EXPECT_EQ(job.rank, 2);
+    EXPECT_EQ(job.seed, 9U);
+    EXPECT_EQ(job.graph, "ring");
+    EXPECT_EQ(job.consensus.weights, "metropolis");
+    EXPECT_EQ(job.network, Network::decentralized);
+    EXPECT_TRUE(job.refit);
 }
 
 }  // namespace

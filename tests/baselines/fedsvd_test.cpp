@@ -81,5 +81,16 @@ TEST(Fedsvd, UnevenClientsAreStackedInOrder) {
     EXPECT_EQ(masked.personal_ranks, (std::vector<Index>{4, 4, 4}));
 }
 
+TEST(Fedsvd, BlocksOfMoreThan256PatientsAreParted) {
+    const OrthogonalMask one(1, 5, 4, 9);
+    for (const Index rows : {256, 257}) {
+        auto x = Matrix<double>::zeros(rows, 1);
+        x(0, 0) = 1;
+        const auto upload = masked_upload(x.view(), one, 4, 0);
+        EXPECT_NE(upload(127, 0), 0);
+        EXPECT_EQ(upload(rows - 1, 0) != 0, rows == 256) << rows;
+    }
+}
+
 }  // namespace
 }  // namespace couplet

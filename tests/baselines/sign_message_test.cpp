@@ -92,5 +92,11 @@ TEST(ErrorFeedback, TheFirstMessageHasNoRest) {
     EXPECT_LT(distance(expand_signs(feedback.send(Matrix<double>::copy(next.view()))), naive_signs(wanted)), 1e-15);
 }
 
+TEST(SignMessage, OneEntryIsItself) {
+    Matrix<double> p(1, 1);
+    p(0, 0) = -3;
+    EXPECT_EQ(expand_signs(compress_signs(p.view()))(0, 0), -3);
+}
+
 }  // namespace
 }  // namespace couplet

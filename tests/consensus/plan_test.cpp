@@ -206,5 +206,26 @@ TEST(PlanTest, ATreeIsThatOfTheCentre) {
               "complete. Use auto, or the consensus chebyshev for a number of your choice.");
 }
 
+TEST(PlanTest, WeightsThatHardlyMixAreToldFromThoseThatDoNot) {
+    // Eigenvalues 1 and 1 - 2a on two nodes, where rounding leaves 8 K u = 1.8e-15.
+    const auto accepted = [](const std::string& weight, const std::string& rest) {
+        const TextFile file(rest + " " + weight + "\n" + weight + " " + rest + "\n");
+        try {
+            make_consensus_plan(path_graph(2), {.engine = plain, .weights = "file:" + file.path(), .iterations = 3});
+        } catch (const InputError&) {
+            return false;
+        }
+        return true;
+    };
+    EXPECT_TRUE(accepted("0.000000000000004", "0.999999999999996"));
+    EXPECT_FALSE(accepted("0.0000000000000003", "0.9999999999999997"));
+}
+
+TEST(PlanTest, ATargetThatIsJustReachedIsReached) {
+    const Graph graph = random_graph(32, 0.1, 1);
+    const double error = make_consensus_plan(graph, {.engine = finite_time, .iterations = 31}).predicted_error;
+    EXPECT_EQ(make_consensus_plan(graph, {.engine = finite_time, .target = error}).iterations, 31);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -42,6 +42,13 @@ TEST(ChartTest, NonsenseIsNotDrawn) {
     EXPECT_EQ(drawn_rows({.chart = Chart::dots, .x = {"x", true}}, {{.x = 0, .y = {1, 0, 1}}}).rows.size(), 1U);
 }
 
+TEST(ChartTest, SmallPlacesFitALogarithm) {
+    EXPECT_EQ(drawn_rows({.x = {"x", true}}, {{.x = 0.5, .y = {1, 0, 1}}}).rows.size(), 1U);
+    EXPECT_EQ(drawn_rows({.x = {"x", true}}, {{.x = 1, .y = {1, 0, 1}}}).rows.size(), 1U);
+    EXPECT_TRUE(drawn_rows({.x = {"x", true}}, {{.x = -1, .y = {1, 0, 1}}}).rows.empty());
+    EXPECT_EQ(drawn_rows({}, {{.x = -1, .y = {1, 0, 1}}}).rows.size(), 1U);
+}
+
 TEST(ChartTest, DashesRepeatAfterSix) {
     for (std::size_t i = 0; i < 6; ++i) {
         EXPECT_EQ(variant_dash(i), variant_dash(i + 6));

@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
@@ -26,6 +30,52 @@ std::string refusal(Call call) {
         return error.what();
     }
     return "";
+}
+
+/// Markup with a line for each element, between empty lines.
+inline std::string by_element(std::string markup) {
+    for (std::size_t at = 0; (at = markup.find("><", at)) != std::string::npos;) markup.insert(++at, "\n");
+    return "\n" + markup + "\n";
+}
+
+/// "rse dots y own": the figures of every experiment, which axes are logarithmic, and whether categories have their
+/// own.
+inline std::string figure_text(const Figure& figure) {
+    return figure.id + (figure.chart == Chart::dots ? " dots" : " lines") + (figure.x.log ? " x" : "") +
+           (figure.y.log ? " y" : "") + (figure.own_axes ? " own" : "");
+}
+inline const std::map<std::string, std::vector<std::string>>& figures_of_experiments() {
+    static const std::vector<std::string> sweep{"rse lines y", "rse_table lines", "numbers lines y", "seconds lines y"};
+    static const std::map<std::string, std::vector<std::string>> all{
+        {"comparison", {"rse dots y own", "bytes dots y own", "rounds dots y", "settled dots y", "seconds dots y own"}},
+        {"error_vs_bytes", {"rse_0 lines x y", "rse_3 lines x y", "rse_2 lines x y"}},
+        {"nodes", {"rse_diabetes lines y", "seconds_diabetes lines y", "rse_ecg lines y", "seconds_ecg lines y"}},
+        {"r1_ecg", sweep},
+        {"r1_diabetes", sweep},
+        {"r1_synthetic", sweep},
+        {"eps_grid",
+         {"rse_synthetic lines x y", "numbers_synthetic lines x y", "rse_diabetes lines x y",
+          "numbers_diabetes lines x y"}},
+        {"eps1", {"rse lines x y", "numbers lines x y"}},
+        {"missing",
+         {"zeroed_order3 lines", "zeroed_ours_order3 lines", "truth_order3 lines y", "hidden_order3 lines y",
+          "federations_order3 lines y", "zeroed_order4 lines", "zeroed_ours_order4 lines", "truth_order4 lines y",
+          "hidden_order4 lines y", "federations_order4 lines y"}},
+        {"scalability",
+         {"rse_2 lines y", "numbers_2 lines y", "seconds_2 lines y", "rse_3 lines y", "numbers_3 lines y",
+          "seconds_3 lines y", "rse_0 lines y", "numbers_0 lines y", "seconds_0 lines y", "rse_1 lines y",
+          "numbers_1 lines y", "seconds_1 lines y"}},
+        {"topology",
+         {"rse_table lines x", "rse lines x", "numbers_total lines x y", "graphs_rse dots y", "graphs_numbers dots y"}},
+        {"variances", {"mode2 lines", "mode3 lines"}},
+        {"classification", {"clients lines", "features lines", "personal dots"}},
+        {"analysis",
+         {"numbers_K lines y", "operations_K lines y", "seconds_K lines y", "numbers_R lines y", "operations_R lines y",
+          "seconds_R lines y", "numbers_I lines y", "operations_I lines y", "seconds_I lines y", "numbers_L lines y",
+          "operations_L lines y", "seconds_L lines y"}},
+        {"heldout", {"heldout dots y own", "training dots y own"}},
+        {"heterogeneous", {"rse dots y"}}};
+    return all;
 }
 
 /// The methods as the paper and the product define them, spelled out.
@@ -115,10 +165,25 @@ class LabTest : public ::testing::Test {
 
     /// Runs one experiment on the files of this folder and checks what holds for all of them.
     ExperimentResult run(const std::string& name, Index repeats = 1) {
-        Lab lab(tiny(repeats));
+        std::vector<std::pair<std::int64_t, std::int64_t>> told;
+        ExperimentSettings settings = tiny(repeats);
+        settings.progress = [&](const ProgressEvent& event) {
+            if (event.phase == name) told.emplace_back(event.done, event.total);
+        };
+        Lab lab(settings);
         const std::vector<std::string> names{name};
         const ExperimentResult result = find_experiments(names).front()->run(lab);
         EXPECT_EQ(result.name, name);
+        expect_figures(result);
+        // Step by step, and with all data at hand to the end; records have no repeats.
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            EXPECT_EQ(told[i].first, static_cast<std::int64_t>(i)) << name;
+            EXPECT_EQ(told[i].second, told[0].second) << name;
+        }
+        if (!told.empty() && result.absent.empty() && repeats == 1) {
+            EXPECT_EQ(told.back().first, told.back().second) << name;
+        }
+        EXPECT_EQ(told.empty(), name == "classification") << "it tells its splits";
         std::set<std::string> figures;
         for (const Figure& figure : result.figures) {
             EXPECT_TRUE(figures.insert(figure.id).second) << figure.id;
@@ -152,6 +217,18 @@ class LabTest : public ::testing::Test {
     }
     static void expect_said(const std::string& sentence, const std::string& part) {
         EXPECT_NE(sentence.find(part), std::string::npos) << sentence << "\nshould say: " << part;
+    }
+
+    static void expect_figures(const ExperimentResult& result) {
+        const auto& known = figures_of_experiments().at(result.name);
+        std::vector<std::string> found;
+        for (const Figure& figure : result.figures) found.push_back(figure_text(figure));
+        if (result.absent.empty()) {
+            EXPECT_EQ(found, known) << result.name;
+        }
+        for (const std::string& figure : found) {
+            EXPECT_NE(std::find(known.begin(), known.end(), figure), known.end()) << result.name << ": " << figure;
+        }
     }
 
     /// Without its file in the folder, an experiment says what is missing and where to get it.

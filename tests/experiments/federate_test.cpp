@@ -144,5 +144,13 @@ TEST(FederateTest, TableEvaluationSaysWhatItNeeds) {
     EXPECT_EQ(refusal(3, printed_peers(17, 3, 1)), "--rank: 17; expected at most the 16 patients of client 1");
 }
 
+TEST(FederateTest, TableEvaluationCutsTheFeatureBonds) {
+    JobOptions exact = printed_peers(4, 3, 2);
+    exact.eps2 = 0.0;
+    JobOptions coarse = exact;
+    coarse.eps2 = 0.5;
+    EXPECT_GT(table_rse(source(3), coarse), table_rse(source(3), exact) + 1e-3);
+}
+
 }  // namespace
 }  // namespace couplet

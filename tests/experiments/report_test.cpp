@@ -112,5 +112,135 @@ TEST(ReportTest, TheSummaryMarksTheLeast) {
     EXPECT_NE(render_report({example()}, {}).find("Missing data. ECG: ecg.csv is not there."), std::string::npos);
 }
 
+const std::string whole_section = R"svg(
+<section id="eps1">
+<h2>Influence of eps1</h2>
+<p class="where">Paper, Figure: effects of different values of eps1</p>
+<p>Error and communication as the clients&#39; precision eps1 is relaxed, for several numbers of clients, on synthetic tensors of order 3.</p>
+<ul class="findings">
+<li>A finding.</li>
+</ul>
+<p class="absent">Not run. ECG: ecg.csv is not there.</p>
+<div class="figures">
+<figure>
+<h3>Error &amp; &lt;more&gt;</h3>
+<ul class="legend">
+<li>
+<span>Couplet, star, K = 2</span>
+</li>
+<li>
+<span>printed, star</span>
+</li>
+</ul>
+</figure>
+</div>
+<div class="tables">
+<h3>Tables</h3>
+<details open>
+<summary>Error &amp; &lt;more&gt;</summary>
+<div class="scroll">
+<table>
+<thead>
+<tr>
+<th>RSE / eps1</th>
+<th>0.1</th>
+</tr>
+</thead>
+<tbody>
+<tr>
+<th>Couplet, star, K = 2</th>
+<td>0.250 <small>± 0.01</small>
+</td>
+</tr>
+<tr>
+<th>printed, star</th>
+<td>0.500<br>
+<small>paper 0.300</small>
+</td>
+</tr>
+</tbody>
+</table>
+</div>
+</details>
+</div>
+<h3>Where ours differs from the paper by more than 10%, and why</h3>
+<details open>
+<summary>Table, 1 lines</summary>
+<div class="scroll">
+<table class="why">
+<thead>
+<tr>
+<th>method</th>
+<th>what</th>
+<th>at</th>
+<th>paper</th>
+<th>ours</th>
+<th>difference</th>
+</tr>
+</thead>
+<tbody>
+<tr class="reason">
+<th colspan="6">Because &lt;so&gt;.</th>
+</tr>
+<tr>
+<th>printed, star</th>
+<td>RSE</td>
+<td>0.1</td>
+<td>0.3</td>
+<td>0.5</td>
+<td>+67%</td>
+</tr>
+</tbody>
+</table>
+</div>
+</details>
+<details>
+<summary>Parameters of the other methods</summary>
+<div class="scroll">
+<table class="words">
+<thead>
+<tr>
+<th>method</th>
+<th>data</th>
+<th>rank</th>
+<th>parameters</th>
+</tr>
+</thead>
+<tbody>
+<tr>
+<th>TRIP</th>
+<td>ECG</td>
+<td>100</td>
+<td>rho=0.3</td>
+</tr>
+</tbody>
+</table>
+</div>
+</details>
+<p class="cmd">couplet reproduce quick eps1 -o report --seed 7 --repeats 2 --force</p>
+<p class="files">Numbers: <a href="eps1.csv">eps1.csv</a>, <a href="eps1.json">eps1.json</a>. Computed in 1.5 s with 2 threads.</p>
+)svg";
+
+TEST(ReportTest, ASectionFromHeadToFoot) {
+    ExperimentResult result{.name = "eps1",
+                            .figures = {{"rse", "Error & <more>", Chart::lines, {"eps1", true}, {"RSE", true}},
+                                        {"empty", "Nothing", Chart::lines, {"x"}, {"y"}}}};
+    result.rows = {
+        {.figure = "rse", .method = "ctt-star", .variant = "K = 2", .x = 0.1, .y = {0.25, 0.01, 3}},
+        {.figure = "rse", .method = "printed-star", .x = 0.1, .y = {0.5, 0, 3}, .paper = 0.3, .note = "Because <so>."}};
+    result.findings = {"A finding."};
+    result.absent = {"ECG: ecg.csv is not there."};
+    result.seconds = 1.5;
+    result.threads = 2;
+    result.tunings = {{"trip", "ECG", "x", 100, "rho=0.3"}};
+    std::string page = render_report({result}, {.seed = 7, .repeats = 2, .effort = Effort::quick});
+    const std::size_t begin = page.find("<section id=\"eps1\">");
+    page = page.substr(begin, page.find("</section>", begin) - begin);
+    for (std::size_t at = 0; (at = page.find("<svg")) != std::string::npos;) {  // drawings have tests of their own
+        page.erase(at, page.find("</svg>", at) + 6 - at);
+    }
+    EXPECT_EQ(testing::by_element(page), whole_section);
+}
+
 }  // namespace
 }  // namespace couplet
