@@ -69,13 +69,13 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
         [&](Index k) {
             CpClient& client = clients_[static_cast<std::size_t>(k)];
             client.data = run.prepare(k);
-            hellos[static_cast<std::size_t>(k)] = StarClient(run.job_, client.data.training->view()).hello();
+            hellos[static_cast<std::size_t>(k)] = StarClient(run.job_, client.data).hello();
             if (options.loss == Loss::logistic) require_zeros_and_ones(client.data.training->view(), k);
-            client.objective.emplace(client.data.training, options.loss);
             client.random = Random(run.job_.seed, client_stream + static_cast<std::uint64_t>(k));
         },
         [](Index) {});
-    norm2_ = start_job(run.job_, hellos).norm2;
+    norm2_ = run.align_clients(hellos, [&](Index k) -> PreparedClient& { return client(k).data; }).norm2;
+    each([&](Index k) { client(k).objective.emplace(client(k).data.training, options.loss); });
     require_range(norm2_, clients_);
     if (method == Method::dpfact && order() != 3) {
         throw InputError({"--method dpfact", "tensors of order " + std::to_string(order()), "third order",

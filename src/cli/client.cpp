@@ -29,7 +29,7 @@ void keep(const net::ClientResult& result, const JobOutput& output, const Federa
     nlohmann::json shared = metadata;
     shared["seed"] = result.spec.job.seed;
     if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
-    save_features(output.file("features.npz"), result.features, federation.feature_labels, std::move(shared), true);
+    save_features(output.file("features.npz"), result.features, result.schema.modes, std::move(shared), true);
 }
 
 void execute(const Options& options, const Session& session) {

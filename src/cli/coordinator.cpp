@@ -48,6 +48,13 @@ Job checked_job(const CLI::App& app, const Options& options) {
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
+    std::optional<SavedMerge> resume;
+    if (!options.flags.resume.empty()) {
+        resume = load_state(options.flags.resume);
+        require_resumable(*resume, options.flags.preparation().scale_clients, options.flags.resume);
+        take_errors(app, *resume, options.flags.job);
+        refuse_given(app, {"--schema"}, "--resume", "no schema: a saved merge has its own");
+    }
     const Job job = checked_job(app, options);
     const net::Kit kit = net::load_kit(options.kit);
     if (kit.identity.role != net::Role::coordinator) {
@@ -63,16 +70,17 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                                 .min_clients = options.min_clients,
                                 .deadline = options.deadline,
                                 .late_merge = options.late == "merge",
-                                .insecure = options.insecure};
-    if (!options.flags.resume.empty()) how.resume = load_state(options.flags.resume);
+                                .insecure = options.insecure,
+                                .schema = given_schema(options.flags),
+                                .resume = std::move(resume)};
     how.on_job = [&](const std::string& id) { output.require_free(id); };
-    how.on_features = [&](const FeaturesMessage& message, const std::string& id) {
+    how.on_features = [&](const FeaturesMessage& message, const Schema& schema, const std::string& id) {
         nlohmann::json metadata{{"job", id}, {"seed", job.seed}, {"version", version()}};
         if (message.rel_error_bound) metadata["rel_error_bound"] = *message.rel_error_bound;
-        save_features(output.file("features.npz"), message.features, {}, std::move(metadata), true);
+        save_features(output.file("features.npz"), message.features, schema.modes, std::move(metadata), true);
     };
     if (!options.flags.save_state.empty()) {
-        how.on_state = [&](const MergeState& state) { save_state(options.flags.save_state, state, true); };
+        how.on_state = [&](const SavedMerge& merge) { save_state(options.flags.save_state, merge, true); };
     }
     net::Coordinator coordinator(kit, std::move(how), log);
     const StopOnSignal guard([&coordinator] { coordinator.stop(); });
@@ -87,6 +95,7 @@ Action setup(CLI::App& app) {
         ->required();
     add_job_flags(app, options->flags);
     add_data_flags(app, options->flags);
+    add_schema_flags(app, options->flags);
     add_text(app, "--min-clients", "N", "everybody on the roster", "Clients without whom the job fails",
              [options](const std::string& text) {
                  options->min_clients =

@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "couplet/data/synthetic.hpp"
@@ -50,36 +48,17 @@ Tensor<double> read_client(const std::string& path, bool missing) {
     return x;
 }
 
-/// The labels that `couplet data` wrote beside its clients when the file is one of them; empty otherwise. A .npy file
-/// holds none itself.
-Labels labels_beside(const std::string& file, const Shape& shape) {
-    const std::filesystem::path path(file);
-    std::ifstream stream(path.parent_path() / "manifest.json");
-    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
-    const std::string name = path.filename().string();
-    try {
-        const auto& clients = manifest.at("clients");
-        const bool listed = std::any_of(clients.begin(), clients.end(),
-                                        [&](const nlohmann::json& client) { return client.at("file") == name; });
-        Labels labels;
-        if (!listed) return labels;
-        for (const auto& mode : manifest.at("mode_labels")) labels.push_back({mode.at("name"), mode.at("entries")});
-        if (!labels.empty()) labels.front().entries.clear();  // those are of all clients together
-        check_labels(labels, shape);
-        return labels;
-    } catch (const nlohmann::json::exception&) {
-        return {};  // somebody else's manifest
-    } catch (const InputError&) {
-        return {};
-    }
-}
+ModeLabels patients_of(const Tensor<double>& x) { return x.labels().empty() ? ModeLabels{} : x.labels().front(); }
 
-void take_labels(Federation& federation, const Tensor<double>& x, const std::string& file) {
-    const Labels labels = x.labels().empty() ? labels_beside(file, x.shape()) : x.labels();
-    federation.personal_labels.push_back(labels.empty() ? ModeLabels{} : labels.front());
-    if (labels.size() > 1 && federation.feature_labels.empty()) {
-        federation.feature_labels.assign(labels.begin() + 1, labels.end());
+std::string normal(const std::string& file) { return std::filesystem::path(file).lexically_normal().string(); }
+
+/// A file given twice is two clients.
+std::string identity_of(const std::string& file, const std::vector<std::string>& before) {
+    std::string name = normal(file);
+    for (int again = 2; std::find(before.begin(), before.end(), name) != before.end(); ++again) {
+        name = fmt::format("{} ({})", normal(file), again);
     }
+    return name;
 }
 
 Shape without_first(const Shape& shape) {
@@ -93,7 +72,8 @@ Federation from_files(const std::vector<std::string>& files, bool missing, const
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : files) {
         tensors.push_back(read_client(file, missing));
-        take_labels(federation, tensors.back(), file);
+        federation.personal_labels.push_back(patients_of(tensors.back()));
+        federation.identities.push_back(identity_of(file, federation.identities));
         federation.rows.push_back(tensors.back().shape()[0]);
     }
     federation.features = without_first(tensors.front().shape());
@@ -107,18 +87,22 @@ Federation from_split(const std::string& file, Index clients, bool missing) {
     Federation federation;
     const Tensor<double> x = read_client(file, missing);
     auto parts = split_rows(x.view(), clients);
-    take_labels(federation, x, file);
-    const ModeLabels all = federation.personal_labels.front();
-    federation.personal_labels.clear();
+    const ModeLabels all = patients_of(x);
     std::size_t first = 0;
-    for (const auto& part : parts) {
+    for (auto& part : parts) {
         const auto count = static_cast<std::size_t>(part.shape()[0]);
         ModeLabels own{all.name, {}};
         if (!all.entries.empty()) {
             const auto begin = all.entries.begin() + static_cast<std::ptrdiff_t>(first);
             own.entries.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
         }
+        if (Labels labels = x.labels(); !labels.empty()) {
+            labels.front() = own;
+            part.set_labels(std::move(labels));
+        }
         federation.personal_labels.push_back(std::move(own));
+        federation.identities.push_back(
+            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, clients));
         federation.rows.push_back(part.shape()[0]);
         first += count;
     }
@@ -141,6 +125,9 @@ Federation from_recipe(const std::string& text, Index clients, const Session& se
     for (Index k = 0; k < clients; ++k) federation.rows.push_back(made->patients(k));
     federation.features = without_first(made->spec().shape);
     federation.description = "synthetic " + to_string(made->spec());
+    for (Index k = 0; k < clients; ++k) {
+        federation.identities.push_back(fmt::format("{} part {} of {}", federation.description, k + 1, clients));
+    }
     federation.source = std::make_unique<LazySource>(clients, [made](Index k) { return made->client(k); });
     return federation;
 }
@@ -160,9 +147,17 @@ InputError Federation::named(const InputError& error) const {
     const auto [rest, code] = std::from_chars(parts.where.data() + front.size(), end, k);
     if (code == std::errc() && rest == end && k >= 1 && k <= clients()) {
         parts.where = fmt::format("{} (client {})", name(k - 1), k);
-        const std::string first = "as client 1 has";
-        if (const auto at = parts.expected.find(first); at != std::string::npos) {
-            parts.expected.replace(at, first.size(), fmt::format("as {} has", name(0)));
+        const std::string as = "as client ";
+        if (const auto at = parts.expected.find(as); at != std::string::npos) {
+            const auto digits = at + as.size();
+            Index other = 0;
+            const auto last =
+                std::from_chars(parts.expected.data() + digits, parts.expected.data() + parts.expected.size(), other)
+                    .ptr;
+            if (other >= 1 && other <= clients()) {
+                const auto length = static_cast<std::size_t>(last - (parts.expected.data() + at));
+                parts.expected.replace(at, length, "as " + name(other - 1));
+            }
         }
     }
     return InputError(parts);
@@ -194,7 +189,7 @@ Federation open_federation(const FederationInput& input, const Session& session)
 
 void add_federation_input(CLI::App& app, FederationInput& input) {
     app.add_option("FILES...", input.files,
-                   "A tensor per client: .npy, .csv, .csv.gz or .tns; the first mode counts patients")
+                   "A tensor per client: .npy, .npz, .csv, .csv.gz or .tns; the first mode counts patients")
         ->type_name("FILE");
     add_text(app, "--split", "K", "", "Deal the rows of one file to K clients, in order", [&input](const auto& text) {
         input.split =

@@ -32,7 +32,7 @@ struct Federation {
     std::vector<std::string> names;           ///< one per client; empty: they are called client 1, client 2, ...
     std::vector<Index> rows;                  ///< patients of each client
     Shape features;                           ///< of the first client, I2 x ... x IN
-    Labels feature_labels;                    ///< of the first client that has some; empty, or one per feature mode
+    std::vector<std::string> identities;      ///< under which a saved merge knows the clients
     std::vector<ModeLabels> personal_labels;  ///< empty, or of mode 1 of each client
     std::string description;                  ///< "4 files", "X.npy split", the full specification
 

@@ -33,7 +33,11 @@ Index file_bytes(const std::string& path) { return static_cast<Index>(std::files
 
 Json labels_json(const Labels& labels) {
     Json modes = Json::array();
-    for (const ModeLabels& mode : labels) modes.push_back({{"name", mode.name}, {"entries", mode.entries}});
+    for (const ModeLabels& mode : labels) {
+        Json one{{"name", mode.name}, {"entries", mode.entries}};
+        if (!mode.units.empty()) one["units"] = mode.units;
+        modes.push_back(std::move(one));
+    }
     return modes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
+#include "couplet/io/schema_file.hpp"
 #include "couplet/io/text.hpp"
 
 namespace couplet::cli {
@@ -93,6 +94,37 @@ void add_consensus_flags(CLI::App& app, JobFlags& flags) {
              });
     add_text(app, "--iterations", "N", "auto", "decentralized: rounds of one consensus; auto reaches an error of 1e-10",
              [&job](const auto& text) { job.iterations = parse_consensus_iterations(text); });
+}
+
+void add_unnamed_flag(CLI::App& app, Unnamed& unnamed) {
+    add_word(app, "--unnamed", {"allow", "refuse"}, "refuse",
+             "Data whose features have no names among data whose features have: an error, or taken to be in the same "
+             "order",
+             [&unnamed](const auto& text) { unnamed = parse_unnamed(text); });
+}
+
+void add_schema_flags(CLI::App& app, JobFlags& flags) {
+    add_text(app, "--schema", "FILE", "the one that most clients have",
+             "Names, order and units of the features, as couplet schema -o writes them, or any file that has them; who "
+             "has other names or units is refused, who has another order puts its data in this one",
+             [&flags](const auto& text) { flags.schema = text; });
+    add_unnamed_flag(app, flags.job.unnamed);
+}
+
+std::optional<Schema> given_schema(const JobFlags& flags) {
+    if (flags.schema.empty()) return std::nullopt;
+    return read_schema(flags.schema);
+}
+
+void take_errors(const CLI::App& app, const SavedMerge& merge, JobOptions& job) {
+    for (const char* flag : {"--rank", "--eps", "--eps1", "--eps2"}) {
+        if (app.count(flag) > 0) return;
+    }
+    job.rank = merge.job.rank;
+    job.eps = merge.job.eps;
+    if (job.eps) return;
+    job.eps1 = merge.job.eps1;
+    job.eps2 = merge.job.eps2;
 }
 
 void add_preparation_flags(CLI::App& app, JobFlags& flags) {

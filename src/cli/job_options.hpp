@@ -8,6 +8,7 @@
 
 #include "couplet/ctt/job.hpp"
 #include "couplet/ctt/prepare.hpp"
+#include "couplet/ctt/saved_merge.hpp"
 #include "options.hpp"
 
 namespace couplet::cli {
@@ -19,6 +20,7 @@ struct JobFlags {
     double heldout = 0;
     std::string save_state;
     std::string resume;
+    std::string schema;  ///< file with the names of the features; empty: the clients agree
 
     Preparation preparation() const { return {scale_clients == "norm", heldout}; }
 };
@@ -27,10 +29,19 @@ struct JobFlags {
 void add_job_flags(CLI::App& app, JobFlags& flags);
 /// --weights, --consensus, --iterations.
 void add_consensus_flags(CLI::App& app, JobFlags& flags);
+/// --schema, --unnamed.
+void add_schema_flags(CLI::App& app, JobFlags& flags);
+/// The schema that --schema names.
+std::optional<Schema> given_schema(const JobFlags& flags);
+/// --unnamed alone.
+void add_unnamed_flag(CLI::App& app, Unnamed& unnamed);
 /// --scale-clients, --heldout.
 void add_preparation_flags(CLI::App& app, JobFlags& flags);
 /// The same, --save-state and --resume.
 void add_data_flags(CLI::App& app, JobFlags& flags);
+
+/// Rank and errors of a saved merge, where the user gives neither.
+void take_errors(const CLI::App& app, const SavedMerge& merge, JobOptions& job);
 
 using TakeText = std::function<void(const std::string&)>;
 /// One of a few words, which goes through `take`.

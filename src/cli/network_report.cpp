@@ -71,6 +71,7 @@ Json coordinator_json(const net::CoordinatorResult& r, const std::string& output
     add_job(json, r.spec, r.job, r.rounds);
     json["clients"] = r.members.size() + r.late.size();
     if (r.resumed_clients > 0) json["resumed_clients"] = r.resumed_clients;
+    if (!r.replaced.empty()) json["replaced"] = r.replaced;
     json["members"] = r.members;
     json["late"] = r.late;
     json["missing"] = r.missing;
@@ -93,6 +94,7 @@ Json client_json(const net::ClientResult& r, const std::string& output) {
     json["clients"] = r.members.size();
     json["members"] = r.members;
     json["missing"] = r.missing;
+    if (!r.reordered.empty()) json["reordered"] = r.reordered;
     json["output"] = output;
     return json;
 }
@@ -113,6 +115,7 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
               {"method", fmt::format("star, {}", to_string(r.spec.job.aggregate))},
               {"ranks", ranks_text(r.ranks)}};
     if (!r.late.empty()) rows.emplace_back("merged late", joined(r.late));
+    if (!r.replaced.empty()) rows.emplace_back("replaced", joined(r.replaced));
     if (r.rse) add_rse(rows, *r.rse);
     if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
     if (r.rel_error_bound) {
@@ -132,6 +135,7 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
               {"in the result", who_text(r.members, r.missing)},
               {"method", fmt::format("star, {}", to_string(r.spec.job.aggregate))},
               {"ranks", ranks_text(r.features.train.ranks())}};
+    if (!r.reordered.empty()) rows.emplace_back("put in order", r.reordered);
     add_rse(rows, r.rse);
     if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
     if (r.rel_error_bound) {

@@ -48,7 +48,7 @@ void keep(const net::PeerResult& result, const JobOutput& output, const Federati
     shared["seed"] = result.spec.job.seed;
     if (result.rse) shared["rse"] = *result.rse;
     if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
-    save_features(output.file("features.npz"), result.features, federation.feature_labels, std::move(shared), true);
+    save_features(output.file("features.npz"), result.features, result.schema.modes, std::move(shared), true);
 }
 
 net::PeerOptions peer_options(const Options& options, const Job& job) {
@@ -69,6 +69,7 @@ net::PeerOptions peer_options(const Options& options, const Job& job) {
 void execute(const CLI::App& app, Options& options, const Session& session) {
     const Job job = checked_job(app, options, session);
     net::PeerOptions how = peer_options(options, job);
+    how.schema = given_schema(options.flags);
     const net::Kit kit = net::load_kit(options.kit);
     const Federation federation = open_federation({.files = {options.data}}, session);
     const std::string folder = options.output.empty() ? options.kit : options.output;
@@ -98,6 +99,7 @@ Action setup(CLI::App& app) {
     add_job_flags(app, options->flags);
     add_consensus_flags(app, options->flags);
     add_preparation_flags(app, options->flags);
+    add_schema_flags(app, options->flags);
     add_deadline(app, "60s", options->deadline, "How long the job may take, waiting included: 60s, 10m, 2h, none");
     add_duration(app, "--gather", "a quarter of the deadline", options->gather,
                  "How long to wait for peers that are not there before it begins without them");

@@ -13,6 +13,7 @@
 #include "couplet/linalg/svd.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
+#include "job_options.hpp"
 #include "layout.hpp"
 #include "result_folder.hpp"
 #include "session.hpp"
@@ -26,6 +27,7 @@ struct Options {
     std::string features;
     std::string input;
     std::string output;
+    Unnamed unnamed = Unnamed::refuse;
 };
 
 TensorTrain<double> read_features(const std::string& path) {
@@ -52,6 +54,16 @@ void require_fit(const Shape& x, const TensorTrain<double>& train, const Options
                           fmt::format("{} as in {}", features[n], options.features),
                           "Only the first mode, the patients, may differ."});
     }
+}
+
+/// Puts the patients' features in the order of the federation's. Returns what was done, in words.
+std::string follow(Tensor<double>& x, const TensorTrain<double>& train, const Options& options) {
+    const Schema job = make_schema(train.shape(), train.labels(), options.features);
+    const Schema mine = feature_schema(x, options.input);
+    const Alignment alignment = align(job, mine, options.unnamed, options.input, options.features);
+    if (alignment.empty()) return {};
+    x = reordered(x.view(), alignment);
+    return describe(alignment, job);
 }
 
 /// Whether W W^T = I to rounding, from the cores alone: their rows are then orthonormal.
@@ -97,6 +109,8 @@ void execute(const Options& options, const Session& session) {
     require_fit(file.shape(), train, options);
     const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
     Tensor<double> x = std::move(file).take<double>();
+    const std::string moved = follow(x, train, options);
+    if (!moved.empty()) session.note(fmt::format("note: {}: {}", options.input, moved));
     const double read_seconds = watch.lap();
 
     const bool orthonormal = is_right_orthonormal(train);
@@ -125,6 +139,10 @@ void execute(const Options& options, const Session& session) {
         {"patients", count_text(fit.personal.rows())},
         {"rank", count_text(fit.personal.cols())},
         {"RSE", fmt::format("{} (relative error {})", number_text(rse), number_text(std::sqrt(rse)))}};
+    if (!moved.empty()) {
+        json["reordered"] = moved;
+        rows.emplace_back("put in order", moved);
+    }
     if (!options.output.empty()) {
         json["output"] = options.output;
         rows.emplace_back("written", options.output);
@@ -139,6 +157,7 @@ Action setup(CLI::App& app) {
     add_input(app, "FEATURES.npz", options->features, "Features of a federation, as couplet simulate -o writes them");
     add_input(app, "X.npy", options->input,
               "Tensor of new patients: .npy, .csv, .csv.gz or .tns; all modes but the first as in the features");
+    add_unnamed_flag(app, options->unnamed);
     add_output(app, ".npz", false, options->output, "Personal core to write; without it nothing is written");
     return [options](Session& session) { execute(*options, session); };
 }
@@ -152,10 +171,13 @@ extern const Verb project_verb{
     .description =
         "Finds the personal core that fits new patients best while the feature cores of a federation stay as they are. "
         "Nothing is sent, and nothing of the federation changes: a row of the core describes a patient in as many "
-        "numbers as the features have directions.",
+        "numbers as the features have directions. Columns are matched by name: data in another order is put in the "
+        "federation's, data with other names or units is refused.",
     .output =
         "RSE: squared error over squared norm of the new patients. rank: numbers per patient.\n"
-        "--json: rse, rank, rows, seconds {read, compute, write}, version, output (with -o).",
+        "--json: rse, rank, rows, seconds {read, compute, write}, version, output (with -o), reordered (what was put "
+        "in the "
+        "features' order).",
     .examples =
         "couplet project result/features.npz new.npy\n"
         "couplet project result/features.npz new.npy -o personal.npz",

@@ -160,12 +160,42 @@ nlohmann::json features_metadata(const Json& json) {
     return metadata;
 }
 
-/// A merge that does not fit would fail deep inside the job.
-void require_fit(const MergeState& state, const Federation& federation, const std::string& path) {
-    if (state.block.features() == federation.features) return;
-    throw InputError({path, fmt::format("a merge over features {}", shape_text(state.block.features())),
-                      fmt::format("{} as {} has", shape_text(federation.features), federation.name(0)),
-                      "Only clients with the same features can join."});
+/// Goes on from a saved merge: its errors and rank are taken over where the user gives none.
+void take_up(const CLI::App& app, Options& options, SimulationOptions& how) {
+    const std::string& path = options.flags.resume;
+    if (path.empty()) return;
+    SavedMerge merge = load_state(path);
+    require_resumable(merge, how.scale_clients, path);
+    take_errors(app, merge, options.flags.job);
+    how.job = options.flags.job;
+    if (how.schema && *how.schema != merge.schema) {
+        throw InputError({"--schema", shown(options.flags.schema) + ", which differs from that of the merge",
+                          "the schema in " + path, "Leave it out: a saved merge has its own."});
+    }
+    how.resume = std::move(merge);
+}
+
+/// The same patients under another name would count twice.
+void warn_of_known_data(const SimulationResult& result, const Session& session) {
+    if (!result.state || result.state->scale_clients) return;
+    const auto& all = result.state->contributions;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            const Ledger& a = all[i].state.ledger;
+            const Ledger& b = all[j].state.ledger;
+            if (a.norm2 == 0 || a.norm2 != b.norm2 || a.rows != b.rows) continue;
+            session.note(fmt::format("warning: {} and {} have the same patients, as it seems: they count twice",
+                                     all[j].client, all[i].client));
+        }
+    }
+}
+
+void tell_order(const SimulationReport& report, const Session& session) {
+    const auto& moved = report.result.reordered;
+    for (std::size_t k = 0; k < moved.size(); ++k) {
+        if (moved[k].empty()) continue;
+        session.note(fmt::format("note: {}: {}", report.federation.name(static_cast<Index>(k)), moved[k]));
+    }
 }
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
@@ -176,6 +206,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     SimulationOptions how{.job = options.flags.job,
                           .scale_clients = options.flags.preparation().scale_clients,
                           .heldout = options.flags.heldout,
+                          .schema = given_schema(options.flags),
                           .save_state = !options.flags.save_state.empty(),
                           .dry_run = options.dry_run,
                           .progress = phase_lines(session)};
@@ -188,11 +219,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                             .seed = session.seed(),
                             .loss = options.baseline.options.loss};
     const Federation& federation = report.federation;
-    if (!options.flags.resume.empty()) {
-        how.resume = load_state(options.flags.resume);
-        report.resumed_clients = how.resume->ledger.clients;
-        require_fit(*how.resume, federation, options.flags.resume);
-    }
+    how.names = federation.identities;
+    take_up(app, options, how);
     take_tuning(federation, options);
     report.tuned = options.baseline.tuned;
     warn_of_caps(federation, options, session);
@@ -208,13 +236,15 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     }
     MethodResult done = compute(federation, options, std::move(how));
     report.result = std::move(done.simulation);
+    tell_order(report, session);
+    warn_of_known_data(report.result, session);
     report.tuning = done.tuning;
     report.trace = std::move(done.trace);
     report.stopped = done.stopped;
     report.privacy = done.privacy;
     const Json json = simulation_json(report);
     if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
-    if (folder) folder->finish(*report.result.features, federation.feature_labels, features_metadata(json));
+    if (folder) folder->finish(*report.result.features, report.result.schema.modes, features_metadata(json));
     session.print(json, simulation_text(report));
 }
 
@@ -244,6 +274,7 @@ Action setup(CLI::App& app) {
     add_method_options(app, options);
     add_job_flags(app, options->flags);
     add_network_options(app, options);
+    add_schema_flags(app, options->flags);
     add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
                "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
                "the federation is run again until they settle (relative change 1e-5, or 200 times); needs --rank");

@@ -99,6 +99,16 @@ Json trace_json(const std::vector<TracePoint>& trace) {
     return json;
 }
 
+/// Those whose data was put in the job's order.
+std::vector<std::string> reordered_clients(const SimulationReport& report) {
+    std::vector<std::string> names;
+    const auto& moved = report.result.reordered;
+    for (std::size_t k = 0; k < moved.size(); ++k) {
+        if (!moved[k].empty()) names.push_back(report.federation.name(static_cast<Index>(k)));
+    }
+    return names;
+}
+
 }  // namespace
 
 Json simulation_json(const SimulationReport& report) {
@@ -149,7 +159,9 @@ Json simulation_json(const SimulationReport& report) {
         json["trace"] = trace_json(report.trace);
     }
     json["clients"] = result.personal_ranks.size();
-    if (report.resumed_clients > 0) json["resumed_clients"] = report.resumed_clients;
+    if (result.resumed_clients > 0) json["resumed_clients"] = result.resumed_clients;
+    if (!result.replaced.empty()) json["replaced"] = result.replaced;
+    if (const auto names = reordered_clients(report); !names.empty()) json["reordered"] = names;
     if (report.dry_run) json["dry_run"] = true;
     json["seed"] = report.seed;
     json["version"] = version();
@@ -163,8 +175,8 @@ std::string simulation_text(const SimulationReport& report) {
     std::string text = client_table(report) + "\n";
     std::vector<std::pair<std::string, std::string>> rows{
         {"clients", fmt::format("{} from {}{}", count_text(report.federation.clients()), report.federation.description,
-                                report.resumed_clients > 0
-                                    ? fmt::format(", and {} merged before", count_text(report.resumed_clients))
+                                result.resumed_clients > 0
+                                    ? fmt::format(", and {} merged before", count_text(result.resumed_clients))
                                     : "")},
         {"method", what_ran(report)},
         {"ranks", ranks_text(result.ranks)}};
@@ -176,9 +188,19 @@ std::string simulation_text(const SimulationReport& report) {
                                result.missing ? "; known entries only" : ""));
         if (result.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*result.rse_heldout)));
     }
+    if (!result.replaced.empty()) {
+        rows.emplace_back("replaced", fmt::format("{}", fmt::join(result.replaced, ", ")));
+    }
+    if (const auto names = reordered_clients(report); !names.empty()) {
+        rows.emplace_back("put in order", fmt::format("{}", fmt::join(names, ", ")));
+    }
     if (result.rel_error_bound) {
         rows.emplace_back("certified", fmt::format("relative error at most {}{}", number_text(*result.rel_error_bound),
-                                                   report.resumed_clients > 0 ? " over everybody merged" : ""));
+                                                   result.resumed_clients > 0 ? " over everybody merged" : ""));
+        if (result.job.eps && *result.rel_error_bound > *result.job.eps * (1 + 1e-9)) {
+            rows.emplace_back("", fmt::format("more than --eps {}: what was merged before was cut with a larger one",
+                                              number_text(*result.job.eps)));
+        }
     }
     rows.emplace_back("rounds",
                       count_text(result.rounds) + (report.stopped == "converged" ? ", then no progress" : ""));

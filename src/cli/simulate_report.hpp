@@ -16,9 +16,8 @@ struct SimulationReport {
     SimulationResult result;
     std::string method;
     bool dry_run = false;
-    Index resumed_clients = 0;  ///< merged before, without their data here
-    std::string output;         ///< folder written; empty: none
-    std::string state;          ///< file of the merge; empty: none
+    std::string output;  ///< folder written; empty: none
+    std::string state;   ///< file of the merge; empty: none
     std::uint64_t seed = 0;
     Loss loss = Loss::square;
     std::optional<Tuning> tuning = {};  ///< of a CP method, as the four below

@@ -16,6 +16,7 @@
     VERB(simulate)                  \
     VERB(tune)                      \
     VERB(project)                   \
+    VERB(schema)                    \
     VERB(classify)                  \
     VERB(reproduce)                 \
     VERB(provision)                 \

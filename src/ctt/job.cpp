@@ -119,30 +119,31 @@ Job resolve_job(const JobOptions& options) {
     job.consensus.engine = options.consensus.value_or(average ? ConsensusEngine::plain : ConsensusEngine::automatic);
     job.consensus.weights = options.weights.value_or("paper");
     job.consensus.iterations = options.iterations;
+    job.unnamed = options.unnamed;
     return job;
 }
 
 Index rank_cap(const Hello& hello) { return std::min(hello.rows, hello.features.size()); }
 
-Start start_job(const Job& job, const std::vector<Hello>& hellos) {
+Start start_job(const Job& job, const std::vector<Hello>& hellos, const std::optional<Schema>& given) {
     if (hellos.empty()) refuse("clients", "none", "at least one client", "Name at least one tensor file.");
+    std::vector<SchemaParty> parties;
+    parties.reserve(hellos.size());
+    for (std::size_t k = 0; k < hellos.size(); ++k) {
+        parties.push_back({"client " + std::to_string(k + 1), hellos[k].schema()});
+    }
+    SchemaAgreement agreement = given ? agree(parties, job.unnamed, *given) : agree(parties, job.unnamed);
+    for (auto& misfit : agreement.misfits) {
+        if (misfit) throw InputError(std::move(*misfit));
+    }
     Start start;
+    start.labels = std::move(agreement.schema.modes);
     const Shape& first = hellos.front().features;
     bool rank_too_large = false;
     std::string caps;
     for (std::size_t k = 0; k < hellos.size(); ++k) {
         const Hello& hello = hellos[k];
-        const std::string who = "client " + std::to_string(k + 1);
-        if (hello.features.order() != first.order()) {
-            throw InputError({who, std::to_string(hello.features.order() + 1) + " modes",
-                              std::to_string(first.order() + 1) + " as client 1 has", ""});
-        }
-        for (Index n = 0; n < first.order(); ++n) {
-            if (hello.features[n] == first[n]) continue;
-            throw InputError({who, "mode " + std::to_string(n + 2) + " has size " + std::to_string(hello.features[n]),
-                              std::to_string(first[n]) + " as client 1 has",
-                              "Feature modes must be the same everywhere; only the first may differ."});
-        }
+        const std::string& who = parties[k].name;
         if (hello.rows < 1 || first.size() < 1) {
             throw InputError({who, "an empty tensor", "at least one patient and one feature", ""});
         }

@@ -81,7 +81,7 @@ double job_norm2(const TensorView<const double>& x, const std::string& who) {
 PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,
                               Index client) {
     const std::string who = "client " + std::to_string(client + 1);
-    PreparedClient result{std::move(x), nullptr, 1};
+    PreparedClient result{feature_schema(*x, who), std::move(x), nullptr, 1};
     if (std::isnan(scaled_norm(result.training->view().unfold(1)).squares)) {
         require_finite(result.training->view(), who);
     }
@@ -94,6 +94,18 @@ PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Pre
     job_norm2(result.training->view(), who);
     if (result.heldout && result.heldout->size() > 0) job_norm2(result.heldout->view(), who + ", held-out patients");
     return result;
+}
+
+std::string follow_schema(PreparedClient& client, const Schema& job, Unnamed unnamed, const std::string& who) {
+    const Alignment alignment = align(job, client.schema, unnamed, who, "the job");
+    if (alignment.empty()) return {};
+    const auto moved = [&](std::shared_ptr<const Tensor<double>>& x) {
+        if (x) x = std::make_shared<const Tensor<double>>(reordered(x->view(), alignment));
+    };
+    moved(client.training);
+    moved(client.heldout);
+    client.schema = job;
+    return describe(alignment, job);
 }
 
 HeldOutError heldout_error(const PreparedClient& client, const Features& features) {

@@ -33,10 +33,29 @@ double most_squares(const Hello& hello) {
     return rounding * hello.norm2 + std::numeric_limits<double>::min();
 }
 
+MergeState contribution_of(const Upload& upload) {
+    return {upload.block->clone(), {1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0}};
+}
+
 }  // namespace
 
 StarClient::StarClient(const Job& job, TensorView<const double> x)
-    : job_(job), x_(std::move(x)), hello_{feature_shape(x_.shape()), x_.shape()[0], job_norm2(x_, "client")} {}
+    : job_(job), x_(std::move(x)), hello_{feature_shape(x_.shape()), x_.shape()[0], job_norm2(x_, "client")} {
+    data_.schema = hello_.schema();
+}
+
+StarClient::StarClient(const Job& job, PreparedClient data) : StarClient(job, data.training->view()) {
+    data_ = std::move(data);
+    hello_.labels = data_.schema.modes;
+}
+
+void StarClient::follow(const Start& start) {
+    schema_ = {hello_.features, start.labels};
+    std::string moved = follow_schema(data_, schema_, job_.unnamed, "client");
+    if (moved.empty()) return;
+    reordered_ = std::move(moved);
+    x_ = data_.training->view();
+}
 
 std::optional<FromClient> StarClient::receive(const ToClient& message) {
     if (const auto* start = std::get_if<Start>(&message)) return on_start(*start);
@@ -54,6 +73,7 @@ std::optional<FromClient> StarClient::receive(const ToClient& message) {
 }
 
 std::optional<FromClient> StarClient::on_start(const Start& start) {
+    follow(start);
     if (job_.aggregate == Aggregate::subspace) return std::nullopt;
     if (job_.aggregate == Aggregate::stack) {
         return compress_client(x_, client_limits(job_, hello_, start));
@@ -90,18 +110,13 @@ StarCoordinator::StarCoordinator(const Job& job, Index clients)
     if (clients < 1) throw InputError({"clients", std::to_string(clients), "at least one", ""});
 }
 
-void StarCoordinator::resume(MergeState state) {
+void StarCoordinator::require_schema(Schema schema) { given_ = std::move(schema); }
+
+void StarCoordinator::resume(std::vector<MergeState> earlier) {
     if (job_.aggregate != Aggregate::stack || start_) {
         throw InputError({"--resume", "a job that cannot take up a saved merge", "--aggregate stack", ""});
     }
-    resumed_ = std::move(state);
-}
-
-MergeState StarCoordinator::state() {
-    if (!merger_) {
-        throw InputError({"--save-state", "a job without a merge", "--aggregate stack", ""});
-    }
-    return merger_->state();
+    earlier_ = std::move(earlier);
 }
 
 void StarCoordinator::receive(Index client, FromClient message) {
@@ -157,6 +172,7 @@ void StarCoordinator::take_in_order() {
         const FeatureBlock& block = it->second.block.get();
         personal_ranks_[static_cast<std::size_t>(taken_)] = block.rows();
         if (job_.aggregate == Aggregate::stack) {
+            if (keeping_) kept_.push_back(contribution_of(it->second));
             merger_->add(std::move(it->second));
         } else {
             Matrix<double> rows(block.rows(), block.features().size());
@@ -202,19 +218,20 @@ std::optional<ToClient> StarCoordinator::next() {
     if (!start_sent_) {
         std::vector<Hello> hellos;
         for (const auto& hello : hellos_) hellos.push_back(*hello);
-        start_ = start_job(job_, hellos);
+        start_ = start_job(job_, hellos, given_);
         const Shape& features = hellos.front().features;
+        schema_ = {features, start_->labels};
         Start everybody = *start_;
-        if (resumed_) {
-            everybody.clients += resumed_->ledger.clients;
-            everybody.rows += resumed_->ledger.rows;
-            everybody.norm2 += resumed_->ledger.norm2;
-            // Clients share the error among themselves: those merged before have had theirs.
-            start_->clients = everybody.clients;
+        for (const MergeState& state : earlier_) {
+            everybody.clients += state.ledger.clients;
+            everybody.rows += state.ledger.rows;
+            everybody.norm2 += state.ledger.norm2;
         }
+        // Clients share the error among themselves: those merged before have had theirs.
+        start_->clients = everybody.clients;
         if (job_.aggregate == Aggregate::stack) {
             merger_.emplace(job_, features, everybody);
-            if (resumed_) merger_->add(std::move(*std::exchange(resumed_, std::nullopt)));
+            for (MergeState& state : std::exchange(earlier_, {})) merger_->add(std::move(state));
         }
         if (job_.aggregate == Aggregate::subspace) {
             subspace_.emplace(job_, features);

@@ -102,7 +102,11 @@ void check_client(const Dataset& client, const Shape& first, Index k) {
 
 Json mode_labels(const Labels& labels) {
     Json modes = Json::array();
-    for (const ModeLabels& mode : labels) modes.push_back({{"name", mode.name}, {"entries", mode.entries}});
+    for (const ModeLabels& mode : labels) {
+        Json one{{"name", mode.name}, {"entries", mode.entries}};
+        if (!mode.units.empty()) one["units"] = mode.units;
+        modes.push_back(std::move(one));
+    }
     return modes;
 }
 

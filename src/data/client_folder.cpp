@@ -11,6 +11,7 @@
 #include "couplet/io/mapped_file.hpp"
 #include "couplet/io/tensor_file.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/tensor/schema.hpp"
 
 namespace couplet {
 namespace {
@@ -41,16 +42,26 @@ fs::path beside(const fs::path& folder, const Json& name) {
                       "a name without a folder", remedy});
 }
 
-Tensor<double> read_client(const fs::path& file, const std::vector<Tensor<double>>& before) {
+Tensor<double> read_client(const fs::path& file) {
     Tensor<double> x = open_tensor(file).take<double>();
-    if (!before.empty()) {
-        const Shape& first = before.front().shape();
-        if (!std::ranges::equal(x.shape().sizes().subspan(1), first.sizes().subspan(1))) {
-            throw InputError({file.string(), x.shape().to_string(),
-                              "the feature sizes of the first client, " + first.to_string(), ""});
-        }
+    if (x.shape().order() < 2) {
+        throw InputError({file.string(), "a tensor of order " + std::to_string(x.shape().order()),
+                          "at least two modes: people and a feature", ""});
     }
     return x;
+}
+
+/// Puts all clients in the order that most of them have; their labels decide what belongs together.
+Schema align_clients(std::vector<Tensor<double>>& parts, const std::vector<std::string>& names) {
+    std::vector<SchemaParty> parties;
+    for (std::size_t k = 0; k < parts.size(); ++k) parties.push_back({names[k], feature_schema(parts[k], names[k])});
+    SchemaAgreement agreement = agree(parties, Unnamed::refuse);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        if (agreement.misfits[k]) throw InputError(std::move(*agreement.misfits[k]));
+        const Alignment how = align(agreement.schema, parties[k].schema, Unnamed::refuse, names[k], "the folder");
+        if (!how.empty()) parts[k] = reordered(parts[k].view(), how);
+    }
+    return std::move(agreement.schema);
 }
 
 /// The classes of one client; none when its entry in the manifest names no file.
@@ -107,12 +118,20 @@ Dataset read_clients(const fs::path& folder) {
     const Json manifest = read_manifest(folder);
     Dataset all;
     std::vector<Tensor<double>> parts;
+    std::vector<std::string> names;
     for (const Json& entry : manifest["clients"]) {
-        parts.push_back(read_client(beside(folder, entry.is_object() ? entry.value("file", Json()) : Json()), parts));
+        const fs::path file = beside(folder, entry.is_object() ? entry.value("file", Json()) : Json());
+        parts.push_back(read_client(file));
+        names.push_back(file.string());
         const auto labels = client_labels(folder, entry, parts.back().shape()[0]);
         all.labels.insert(all.labels.end(), labels.begin(), labels.end());
     }
+    Schema schema = align_clients(parts, names);
     all.tensor = stack(parts);
+    if (schema.named()) {
+        schema.modes.insert(schema.modes.begin(), ModeLabels{});
+        all.tensor.set_labels(std::move(schema.modes));
+    }
     all.available = all.tensor.shape()[0];
     if (static_cast<Index>(all.labels.size()) != all.available) all.labels.clear();
     if (manifest.contains("source") && manifest["source"].is_string()) all.source = manifest["source"];

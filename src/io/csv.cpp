@@ -24,6 +24,17 @@ bool is_header(std::span<const std::string_view> row) {
     return named;
 }
 
+/// "systolic [mmHg]" is a label and its unit.
+std::pair<std::string_view, std::string_view> split_unit(std::string_view cell) {
+    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+    const std::size_t open = cell.rfind('[');
+    if (open == std::string_view::npos || open == 0 || !cell.ends_with(']')) return {cell, {}};
+    std::string_view label = cell.substr(0, open);
+    while (!label.empty() && label.back() == ' ') label.remove_suffix(1);
+    if (label.empty()) return {cell, {}};
+    return {label, cell.substr(open + 1, cell.size() - open - 2)};
+}
+
 Labels column_labels(std::span<const std::string_view> row, const std::string& where) {
     ModeLabels columns;
     for (const std::string_view cell : row) {
@@ -31,8 +42,12 @@ Labels column_labels(std::span<const std::string_view> row, const std::string& w
             throw InputError({where, "a header that is not UTF-8: " + shown(cell), "UTF-8 text",
                               "Convert it, for example with iconv -f latin1 -t utf8."});
         }
-        columns.entries.emplace_back(cell);
+        const auto [label, unit] = split_unit(cell);
+        columns.entries.emplace_back(label);
+        columns.units.emplace_back(unit);
     }
+    const auto unknown = [](const std::string& unit) { return unit.empty(); };
+    if (std::all_of(columns.units.begin(), columns.units.end(), unknown)) columns.units.clear();
     return {ModeLabels{}, std::move(columns)};
 }
 

@@ -9,6 +9,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
+#include "npz_labels.hpp"
 
 namespace couplet {
 namespace {
@@ -63,33 +64,12 @@ nlohmann::json parse_metadata(const std::string& text, const std::string& where)
     }
 }
 
-Labels read_labels(const NpzReader& archive, const std::vector<Index>& numbers, const std::string& where) {
-    Labels labels(numbers.size());
-    bool any = false;
-    if (archive.contains("mode_names")) {
-        const std::vector<std::string> names = archive.texts("mode_names");
-        if (names.size() != numbers.size()) {
-            throw InputError({where, fmt::format("{} names in mode_names", names.size()),
-                              fmt::format("{}, one per core", numbers.size()), "Write the model again."});
-        }
-        for (std::size_t i = 0; i < names.size(); ++i) labels[i].name = names[i];
-        any = true;
-    }
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const std::string array = fmt::format("labels_{}", numbers[i]);
-        if (!archive.contains(array)) continue;
-        labels[i].entries = archive.texts(array);
-        any = true;
-    }
-    return any ? labels : Labels{};
-}
-
 template <Real T>
 Model<T> read_model(const NpzReader& archive, const std::vector<Index>& numbers, const std::string& where) {
     Model<T> model;
     model.first_mode = numbers.front();
     for (const Index n : numbers) model.cores.push_back(archive.tensor<T>(core_name(n)));
-    model.labels = read_labels(archive, numbers, where);
+    model.labels = read_npz_labels(archive, numbers.front(), static_cast<Index>(numbers.size()), where);
     if (archive.contains("meta_json")) {
         std::string text;
         for (const std::string& part : archive.texts("meta_json")) text += part;
@@ -173,16 +153,7 @@ void save_model(const std::filesystem::path& path, const Model<T>& model, bool o
     for (std::size_t i = 0; i < model.cores.size(); ++i) {
         archive.add(core_name(model.first_mode + static_cast<Index>(i)), model.cores[i].view());
     }
-    if (!model.labels.empty()) {
-        std::vector<std::string> names;
-        for (const ModeLabels& mode : model.labels) names.push_back(mode.name);
-        archive.add_texts("mode_names", names);
-        for (std::size_t i = 0; i < model.labels.size(); ++i) {
-            if (model.labels[i].entries.empty()) continue;
-            archive.add_texts(fmt::format("labels_{}", model.first_mode + static_cast<Index>(i)),
-                              model.labels[i].entries);
-        }
-    }
+    add_npz_labels(archive, model.labels, model.first_mode);
     if (!model.metadata.empty()) archive.add_text("meta_json", model.metadata.dump());
     archive.commit();
 }

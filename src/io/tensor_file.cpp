@@ -9,11 +9,14 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/csv.hpp"
 #include "couplet/io/fortran.hpp"
+#include "couplet/io/npz.hpp"
+#include "couplet/io/schema_file.hpp"
+#include "npz_labels.hpp"
 
 namespace couplet {
 namespace {
 
-enum class Format { npy, csv, tns };
+enum class Format { npy, npz, csv, tns };
 
 Format format_of(const std::string& name) {
     std::string lower = name;
@@ -23,10 +26,9 @@ Format format_of(const std::string& name) {
     if (ends(".npy")) return Format::npy;
     if (ends(".csv") || ends(".csv.gz")) return Format::csv;
     if (ends(".tns") || ends(".tns.gz")) return Format::tns;
-    const char* remedy = ends(".npz") ? "A .npz file is a model: couplet reconstruct turns it into a tensor."
-                                      : "Save the tensor with numpy.save('x.npy', x).";
-    throw InputError(
-        {name, "a name that does not say what the file is", "a tensor in .npy, .csv, .csv.gz or .tns", remedy});
+    if (ends(".npz")) return Format::npz;
+    throw InputError({name, "a name that does not say what the file is",
+                      "a tensor in .npy, .npz, .csv, .csv.gz or .tns", "Save the tensor with numpy.save('x.npy', x)."});
 }
 
 template <Real T>
@@ -42,12 +44,42 @@ Tensor<T> copy_elements(const std::byte* data, const NpyHeader& header) {
     return tensor;
 }
 
+Labels make_labels(const NpzReader& archive, const Shape& shape, const std::string& where) {
+    Labels labels = read_npz_labels(archive, 1, shape.order(), where);
+    try {
+        check_labels(labels, shape);
+    } catch (const InputError& error) {
+        throw InputError({where, error.parts().found, error.parts().expected, "Write the file again."});
+    }
+    return labels;
+}
+
 template <Real To, Real From>
 Tensor<To> converted(TensorView<const From> source) {
     Tensor<To> result(source.shape());
     std::transform(source.data(), source.data() + source.size(), result.data(),
                    [](From x) { return static_cast<To>(x); });
     return result;
+}
+
+/// The one array of the archive that is the tensor: the one called tensor, or the only one that does not name modes.
+std::string tensor_array(const NpzReader& archive, const std::string& where) {
+    std::vector<std::string> found;
+    for (const std::string& name : archive.names()) {
+        if (name == "tensor") return name;
+        if (name.starts_with("core_")) {
+            throw InputError({where, "a model, with cores", "a tensor",
+                              "couplet reconstruct turns a complete model into a tensor."});
+        }
+        const bool about =
+            name == "mode_names" || name == "meta_json" || name.starts_with("labels_") || name.starts_with("units_");
+        if (!about) found.push_back(name);
+    }
+    if (found.size() != 1) {
+        throw InputError({where, fmt::format("{} arrays that could be the tensor", found.size()),
+                          "one, or one called tensor", "numpy.savez('x.npz', tensor=x) writes it."});
+    }
+    return found.front();
 }
 
 }  // namespace
@@ -120,25 +152,43 @@ void TensorFile::decode_text(std::span<const std::byte> bytes, const TensorFileO
     }
 }
 
+void TensorFile::decode_npz(const NpzReader& archive) {
+    const std::string array = tensor_array(archive, name_);
+    const auto labelled = [&](auto tensor) {
+        tensor.set_labels(make_labels(archive, tensor.shape(), name_));
+        hold(std::move(tensor));
+    };
+    if (require_tensor_header(archive.header(array), name_ + ": " + array) == DType::f4) {
+        labelled(archive.tensor<float>(array));
+    } else {
+        labelled(archive.tensor<double>(array));
+    }
+}
+
 TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOptions& options) {
     MappedFile file(path);
     TensorFile tensor;
     tensor.name_ = path.string();
     const Format format = format_of(tensor.name_);
     file.expect_stream();
-    if (format != Format::npy) {
+    if (format == Format::npz) {
+        tensor.decode_npz(NpzReader(path));
+    } else if (format != Format::npy) {
         tensor.decode_text(file.bytes(), options);
     } else if (const std::byte* elements = tensor.decode_npy(file.bytes())) {
         tensor.data_ = elements;
         tensor.storage_ = std::move(file);
     }
+    if (tensor.labels_.empty()) tensor.labels_ = labels_beside(path, tensor.shape_);
     return tensor;
 }
 
 TensorFile decode_tensor(std::span<const std::byte> bytes, const std::string& name, const TensorFileOptions& options) {
     TensorFile tensor;
     tensor.name_ = name;
-    if (format_of(name) != Format::npy) {
+    if (format_of(name) == Format::npz) {
+        tensor.decode_npz(NpzReader(bytes, name));
+    } else if (format_of(name) != Format::npy) {
         tensor.decode_text(bytes, options);
     } else if (const std::byte* elements = tensor.decode_npy(bytes)) {
         const NpyHeader in_place{.descr = {}, .fortran_order = false, .shape = tensor.shape_};

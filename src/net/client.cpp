@@ -38,13 +38,13 @@ class Work {
     Work(const wire::Message& welcome, std::shared_ptr<const Tensor<double>> x)
         : job_(welcome.route.job), spec_(std::get<wire::Welcome>(welcome.body).spec) {
         const Stopwatch watch(seconds_);
-        data_ = prepare_client(std::move(x), spec_.preparation, spec_.job.seed,
-                               std::get<wire::Welcome>(welcome.body).place);
-        star_.emplace(spec_.job, data_.training->view());
+        star_.emplace(spec_.job, prepare_client(std::move(x), spec_.preparation, spec_.job.seed,
+                                                std::get<wire::Welcome>(welcome.body).place));
         hello_ = star_->hello();
     }
 
     const wire::JobId& job() const { return job_; }
+    const std::string& reordered() const { return star_->reordered(); }
     wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
 
     /// The answer to a question, from before if it was asked before; null when none is wanted.
@@ -54,6 +54,7 @@ class Work {
         if (notice != nullptr && notice->received) {
             // Only the printed method needs here what it computed at the start.
             if (!known && spec_.job.aggregate == Aggregate::average) compute(*notice);
+            star_->follow(notice->start);
             return nullptr;
         }
         if (known) return &*answer_;
@@ -85,8 +86,10 @@ class Work {
         result_.features = message.features.clone();
         star_->receive(ToClient(std::move(message)));
         const PersonalFit& fit = star_->result();
-        const HeldOutError heldout = heldout_error(data_, result_.features);
-        result_.personal = scaled_back(fit.personal, data_.scale);
+        const HeldOutError heldout = heldout_error(star_->data(), result_.features);
+        result_.personal = scaled_back(fit.personal, star_->data().scale);
+        result_.schema = star_->schema();
+        result_.reordered = star_->reordered();
         result_.personal_rank = answer_ && std::holds_alternative<Upload>(answer_->body)
                                     ? std::get<Upload>(answer_->body).block->rows()
                                     : fit.personal.cols();
@@ -136,7 +139,6 @@ class Work {
     wire::JobId job_;
     wire::JobSpec spec_;
     double seconds_ = 0;
-    PreparedClient data_;
     std::optional<StarClient> star_;
     Hello hello_;
     std::optional<wire::Message> answer_;
@@ -157,6 +159,7 @@ struct Client::Parts {
     Connection* open = nullptr;  ///< what stop() cancels
     std::optional<Work> work = {};
     bool reported = false;
+    bool told_order = false;
     Clock::time_point begun = Clock::now();
 
     /// Makes a connection known to stop() while it lives.
@@ -233,6 +236,10 @@ struct Client::Parts {
             crash_point("question-received");
             const wire::Message* answer = work->answer(message);
             crash_point("answer-computed");
+            if (const std::string& moved = work->reordered();
+                !std::exchange(told_order, !moved.empty()) && told_order) {
+                log.info("reordered", fmt::format("this client's data: {}", moved));
+            }
             if (answer == nullptr) continue;
             send(connection, *answer);
             crash_point("answer-sent");

@@ -74,12 +74,20 @@ void extend_roster(JobFile& job, const Kit& kit) {
     job.roster = kit.roster;
 }
 
+std::string resumed_name(std::size_t i) { return fmt::format("resumed-{}.msg", i); }
+
 JobFile new_job(const Kit& kit, const CoordinatorOptions& options) {
     JobFile job;
     job.id = wire::parse_job_id(random_hex());
     job.spec = options.spec;
     job.roster = kit.roster;
-    if (options.resume) job.resumed_clients = options.resume->ledger.clients;
+    job.schema = options.schema;
+    if (options.resume) {
+        job.schema = options.resume->schema;
+        for (const Contribution& contribution : options.resume->contributions) {
+            job.resumed.push_back(contribution.client);
+        }
+    }
     return job;
 }
 
@@ -89,7 +97,8 @@ std::optional<JobFile> unfinished_job(const Kit& kit, const CoordinatorOptions& 
     if (!fs::exists(file)) return std::nullopt;
     JobFile job = parse_job_file(read_text(file, largest_job_file), file.string());
     extend_roster(job, kit);
-    const std::string other = difference(job.spec, options.spec);
+    std::string other = difference(job.spec, options.spec);
+    if (options.schema && job.schema != options.schema) other += (other.empty() ? "" : ", ") + std::string("--schema");
     const bool lacking = !job.unreported().empty();
     const bool meant = job.phase != Phase::closed || (options.late_merge && (lacking || !job.absent().empty()));
     if (meant && !other.empty()) {
@@ -123,9 +132,10 @@ JobFile open_job(const Kit& kit, const CoordinatorOptions& options) {
     JobFile job = new_job(kit, options);
     agree(job);
     put_aside(kit);
-    if (options.resume) {
-        save_message(kit.file("job") / "resume.msg",
-                     {{}, MergeState{FeatureBlock(block_train(options.resume->block)), options.resume->ledger}});
+    if (!options.resume) return job;
+    for (std::size_t i = 0; i < options.resume->contributions.size(); ++i) {
+        Contribution copy = options.resume->contributions[i].clone();
+        save_message(kit.file("job") / resumed_name(i), {{}, std::move(copy.state)});
     }
     return job;
 }
@@ -146,7 +156,6 @@ struct Coordinator::Parts {
         std::vector<Index> personal_ranks;
         Traffic traffic;
         Index rounds = 0;
-        std::optional<MergeState> state;
     };
 
     Room::Deadline deadline() const {
@@ -159,9 +168,9 @@ struct Coordinator::Parts {
 
     void require_enough(const std::vector<Index>& there, const char* what) const {
         if (static_cast<Index>(there.size()) >= least()) return;
-        throw TooFew{fmt::format("{} of {} clients {} before the deadline{}{}; at least {} must", there.size(),
+        throw TooFew{fmt::format("{} of {} clients {} before the deadline{}{}; at least {} must{}", there.size(),
                                  room.roster().size(), what, there.empty() ? "" : ": ", names(room.roster(), there),
-                                 least())};
+                                 least(), room.refusal_text())};
     }
 
     /// Fixes who takes part, before anybody is told.
@@ -235,9 +244,10 @@ struct Coordinator::Parts {
     }
 
     /// The state machine from the hellos to the features. Throws Lost.
-    Outcome merge(const std::vector<Index>& members, std::optional<MergeState> resume) {
+    Outcome merge(const std::vector<Index>& members, std::vector<MergeState> earlier) {
         StarCoordinator star(job(), static_cast<Index>(members.size()));
-        if (resume) star.resume(std::move(*resume));
+        star.require_schema(room.schema());
+        if (stacks()) star.resume(std::move(earlier));
         for (std::size_t i = 0; i < members.size(); ++i) {
             star.receive(static_cast<Index>(i), room.hello(members[i]));
         }
@@ -251,7 +261,6 @@ struct Coordinator::Parts {
                 const auto clients = static_cast<double>(members.size());
                 outcome.traffic.numbers_down += clients * static_cast<double>(features->features.train.parameters());
                 outcome.traffic.bytes_down += clients * static_cast<double>(serialised_bytes(*features));
-                if (stacks()) outcome.state = star.state();
                 outcome.features = std::move(*features);
                 outcome.personal_ranks = star.personal_ranks();
                 outcome.rounds = star.rounds();
@@ -261,28 +270,47 @@ struct Coordinator::Parts {
         }
     }
 
-    std::optional<MergeState> load_resume() const {
-        if (!fs::exists(room.file("resume.msg"))) return std::nullopt;
-        return std::get<MergeState>(load_message(room.file("resume.msg"), "saved merge").body);
+    /// Everything that was merged, by client and in the order of merging, as the job file has it.
+    std::vector<Contribution> contributions(const JobFile& file) const {
+        std::vector<Contribution> result;
+        if (!stacks()) return result;
+        for (const std::size_t i : file.still_resumed()) {
+            wire::Message message = load_message(room.file(resumed_name(i)), "saved merge");
+            result.push_back({file.resumed[i], std::move(std::get<MergeState>(message.body))});
+        }
+        const auto add = [&](std::uint32_t attempt, Index place) {
+            result.push_back({file.roster[static_cast<std::size_t>(place)], room.contribution(attempt, place)});
+        };
+        if (file.result != 0) {
+            for (const Index place : file.members) add(file.result, place);
+        }
+        for (std::size_t i = 0; i < file.late.size(); ++i) add(file.late_results[i], file.late[i]);
+        return result;
+    }
+    /// The same without what clients of these places contributed: they send again.
+    std::vector<MergeState> earlier(const std::vector<Index>& places) const {
+        const JobFile file = room.job();
+        std::vector<MergeState> result;
+        for (Contribution& contribution : contributions(file)) {
+            const bool again = std::any_of(places.begin(), places.end(), [&](Index place) {
+                return file.roster[static_cast<std::size_t>(place)] == contribution.client;
+            });
+            if (!again) result.push_back(std::move(contribution.state));
+        }
+        return result;
+    }
+    SavedMerge saved() const {
+        return {job(), room.spec().preparation.scale_clients, room.schema(), contributions(room.job())};
     }
 
     static std::string features_name(std::uint32_t attempt) { return fmt::format("features-{}.msg", attempt); }
-    static std::string state_name(std::uint32_t attempt) { return fmt::format("state-{}.msg", attempt); }
 
     /// Makes an outcome durable. job.json, written last, decides: what lies there for another attempt is as if not
     /// there.
     void keep(Outcome& outcome, std::uint32_t attempt, const std::function<void(JobFile&)>& change) {
         save_message(room.file(features_name(attempt)), {{}, clone(outcome.features)});
-        if (outcome.state) {
-            // As a state file has it, so that a later merge gives the bits of simulate --resume.
-            MergeState state{FeatureBlock(block_train(outcome.state->block)), outcome.state->ledger};
-            save_message(room.file(state_name(attempt)), {{}, std::move(state)});
-        }
         crash_point("outcome-saved");
-        room.update([&](JobFile& file) {
-            change(file);
-            if (outcome.state) file.state = attempt;
-        });
+        room.update(change);
         crash_point("outcome-kept");
     }
 
@@ -291,7 +319,7 @@ struct Coordinator::Parts {
     }
 
     void hand_over(const FeaturesMessage& features) {
-        if (options.on_features) options.on_features(features, wire::to_hex(room.job().id));
+        if (options.on_features) options.on_features(features, room.schema(), wire::to_hex(room.job().id));
         crash_point("features-written");
     }
 
@@ -307,7 +335,7 @@ struct Coordinator::Parts {
             const std::uint32_t attempt = room.job().attempt;
             room.begin(attempt, members);
             try {
-                Outcome outcome = merge(members, load_resume());
+                Outcome outcome = merge(members, earlier(members));
                 keep(outcome, attempt, [&](JobFile& file) {
                     file.phase = Phase::delivering;
                     file.result = attempt;
@@ -326,21 +354,38 @@ struct Coordinator::Parts {
         }
     }
 
+    /// What was contributed stays: a merge can then be made again with one client more, or another upload of one.
     void remove_replies() {
-        std::error_code ignored;
-        for (const auto& entry : fs::directory_iterator(room.file(""), ignored)) {
-            if (entry.path().filename().string().starts_with("reply-")) fs::remove(entry.path(), ignored);
+        const JobFile file = room.job();
+        std::set<std::pair<std::uint32_t, Index>> keep;
+        if (stacks()) {
+            for (const Index place : file.members) keep.emplace(file.result, place);
+            for (std::size_t i = 0; i < file.late.size(); ++i) keep.emplace(file.late_results[i], file.late[i]);
         }
+        room.remove_replies(keep);
     }
 
     FeaturesMessage load_features(std::uint32_t attempt) const {
         return std::get<FeaturesMessage>(load_message(room.file(features_name(attempt)), "features").body);
     }
 
+    /// What the members' attempt began from.
+    std::vector<MergeState> resumed_before(const std::vector<Index>& members) const {
+        JobFile file = room.job();
+        file.members = members;
+        file.late.clear();
+        file.late_results.clear();
+        file.result = 0;
+        std::vector<MergeState> result;
+        for (Contribution& contribution : contributions(file)) result.push_back(std::move(contribution.state));
+        return result;
+    }
+
     /// A start that asks for nothing: a client that comes back only computes what it needs itself.
     void publish_start(const std::vector<Index>& members) {
         StarCoordinator star(job(), static_cast<Index>(members.size()));
-        if (auto resume = load_resume()) star.resume(std::move(*resume));
+        star.require_schema(room.schema());
+        if (stacks()) star.resume(resumed_before(members));
         for (std::size_t i = 0; i < members.size(); ++i) {
             star.receive(static_cast<Index>(i), room.hello(members[i]));
         }
@@ -359,7 +404,7 @@ struct Coordinator::Parts {
             const Index place = file.late[i];
             if (file.reports.contains(place)) continue;
             room.begin_late(file.late_results[i], place);
-            room.publish(wire::StartNotice{start_job(job(), {room.hello(place)}), true}, false);
+            room.publish(wire::StartNotice{start_job(job(), {room.hello(place)}, room.schema()), true}, false);
             room.publish(load_features(file.late_results[i]), false);
         }
     }
@@ -367,7 +412,7 @@ struct Coordinator::Parts {
     /// Closes the job when all members have reported, or at the deadline.
     void deliver() {
         hand_over(load_features(room.job().newest()));
-        if (options.on_state && room.job().state != 0) options.on_state(load_state());
+        if (options.on_state && stacks()) options.on_state(saved());
         offer();
         if (room.job().phase == Phase::closed) return;
         if (!room.await_reports(room.job().members, deadline())) {
@@ -379,17 +424,13 @@ struct Coordinator::Parts {
         crash_point("closed");
     }
 
-    MergeState load_state() const {
-        return std::get<MergeState>(load_message(room.file(state_name(room.job().state)), "saved merge").body);
-    }
-
     /// One merge for one client that was not there; nobody else is needed.
     void merge_late(Index place) {
         const std::uint32_t attempt = room.job().attempt + 1;
         room.update([&](JobFile& file) { file.attempt = attempt; });
         room.begin_late(attempt, place);
         log.info("late", fmt::format("{} is merged late", room.who(place)));
-        Outcome outcome = merge({place}, load_state());
+        Outcome outcome = merge({place}, earlier({place}));
         keep(outcome, attempt, [&](JobFile& file) {
             file.late.push_back(place);
             file.late_results.push_back(attempt);
@@ -402,7 +443,7 @@ struct Coordinator::Parts {
         });
         remove_replies();
         hand_over(outcome.features);
-        if (options.on_state) options.on_state(load_state());
+        if (options.on_state) options.on_state(saved());
         room.publish(clone(outcome.features), false);
     }
 
@@ -431,7 +472,12 @@ struct Coordinator::Parts {
         r.ranks = features.features.train.ranks();
         r.personal_ranks = file.personal_ranks;
         r.rounds = file.rounds;
-        r.resumed_clients = file.resumed_clients;
+        r.schema = room.schema();
+        const auto still = file.still_resumed();
+        r.resumed_clients = static_cast<Index>(still.size());
+        for (std::size_t i = 0; i < file.resumed.size(); ++i) {
+            if (std::find(still.begin(), still.end(), i) == still.end()) r.replaced.push_back(file.resumed[i]);
+        }
         add_reports(file, r);
         const double clients = static_cast<double>(file.members.size() + file.late.size());
         r.numbers_up_per_client = file.traffic.numbers_up / clients;

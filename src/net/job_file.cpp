@@ -9,6 +9,7 @@
 #include <set>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/schema_file.hpp"
 
 namespace couplet::net {
 namespace {
@@ -35,6 +36,7 @@ Json spec_json(const wire::JobSpec& spec) {
     json["seed"] = job.seed;
     json["scale_clients"] = spec.preparation.scale_clients;
     json["heldout"] = spec.preparation.heldout;
+    json["unnamed"] = to_string(job.unnamed);
     return json;
 }
 
@@ -53,6 +55,7 @@ wire::JobSpec parse_spec(const Json& json) {
     job.seed = json.at("seed");
     spec.preparation.scale_clients = json.at("scale_clients");
     spec.preparation.heldout = json.at("heldout");
+    job.unnamed = parse_unnamed(json.at("unnamed").get<std::string>());
     return spec;
 }
 
@@ -100,7 +103,6 @@ JobFile from_json(const Json& json) {
     }
     job.personal_ranks = json.at("personal_ranks").get<std::vector<Index>>();
     job.result = json.at("result");
-    job.state = json.at("state");
     require_places(job.members, job.roster.size());
     require_places(job.late, job.roster.size());
     for (const auto& report : json.at("reports")) {
@@ -109,7 +111,8 @@ JobFile from_json(const Json& json) {
         job.reports[place] = parse_report(report);
     }
     job.rounds = json.at("rounds");
-    job.resumed_clients = json.at("resumed_clients");
+    if (json.contains("schema")) job.schema = parse_schema(json.at("schema"), "schema");
+    job.resumed = json.at("resumed").get<std::vector<std::string>>();
     const Json& traffic = json.at("traffic");
     job.traffic = {traffic.at("numbers_up"), traffic.at("numbers_down"), traffic.at("bytes_up"),
                    traffic.at("bytes_down")};
@@ -139,29 +142,41 @@ std::vector<Index> JobFile::absent() const {
     return places;
 }
 
+std::vector<std::size_t> JobFile::still_resumed() const {
+    std::set<std::string> again;
+    for (const auto* group : {&members, &late}) {
+        for (const Index place : *group) again.insert(roster[static_cast<std::size_t>(place)]);
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < resumed.size(); ++i) {
+        if (!again.contains(resumed[i])) places.push_back(i);
+    }
+    return places;
+}
+
 std::string job_file_text(const JobFile& job) {
     Json reports = Json::array();
     for (const auto& [place, report] : job.reports) reports.push_back(report_json(place, report));
     const Traffic& t = job.traffic;
-    const Json json{{"job", wire::to_hex(job.id)},
-                    {"spec", spec_json(job.spec)},
-                    {"roster", job.roster},
-                    {"phase", to_string(job.phase)},
-                    {"attempt", job.attempt},
-                    {"members", job.members},
-                    {"late", job.late},
-                    {"late_results", job.late_results},
-                    {"personal_ranks", job.personal_ranks},
-                    {"result", job.result},
-                    {"state", job.state},
-                    {"reports", reports},
-                    {"rounds", job.rounds},
-                    {"resumed_clients", job.resumed_clients},
-                    {"traffic",
-                     {{"numbers_up", t.numbers_up},
-                      {"numbers_down", t.numbers_down},
-                      {"bytes_up", t.bytes_up},
-                      {"bytes_down", t.bytes_down}}}};
+    Json json{{"job", wire::to_hex(job.id)},
+              {"spec", spec_json(job.spec)},
+              {"roster", job.roster},
+              {"phase", to_string(job.phase)},
+              {"attempt", job.attempt},
+              {"members", job.members},
+              {"late", job.late},
+              {"late_results", job.late_results},
+              {"personal_ranks", job.personal_ranks},
+              {"result", job.result},
+              {"reports", reports},
+              {"rounds", job.rounds},
+              {"resumed", job.resumed},
+              {"traffic",
+               {{"numbers_up", t.numbers_up},
+                {"numbers_down", t.numbers_down},
+                {"bytes_up", t.bytes_up},
+                {"bytes_down", t.bytes_down}}}};
+    if (job.schema) json["schema"] = schema_json(*job.schema);
     return json.dump(1) + "\n";
 }
 

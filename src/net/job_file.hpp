@@ -38,11 +38,11 @@ struct JobFile {
     std::vector<Index> late;                  ///< merged into the result afterwards, in that order
     std::vector<std::uint32_t> late_results;  ///< the attempts whose features are theirs
     std::uint32_t result = 0;                 ///< the attempt whose features are the members'
-    std::uint32_t state = 0;                  ///< the attempt whose merge takes one more client; 0: none
     std::vector<Index> personal_ranks;        ///< of the uploads, of members and then of those merged late
     std::map<Index, wire::Report> reports;
     Index rounds = 0;
-    Index resumed_clients = 0;  ///< merged before this job
+    std::optional<Schema> schema;      ///< of the job where it was given; nothing: the members agree on one
+    std::vector<std::string> resumed;  ///< who was merged before this job, in that order
     Traffic traffic;
 
     /// The attempt whose features have everybody in them.
@@ -51,6 +51,8 @@ struct JobFile {
     std::vector<Index> unreported() const;
     /// Those on the roster who are not in the result.
     std::vector<Index> absent() const;
+    /// Those merged before this job who did not come again in it, as places in `resumed`.
+    std::vector<std::size_t> still_resumed() const;
 };
 
 /// Throws InputError, naming `where`, for text that is no such file.

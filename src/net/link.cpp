@@ -92,6 +92,9 @@ wire::Greeting Link::receive_greeting(FrameStream& stream) const {
         throw InputError({"peer " + name_, "another job: " + unlike(greeting->job, settings_.job),
                           unlike(settings_.job, greeting->job), "Start all peers with the same flags, seed and kits."});
     }
+    if (auto parts = misfit(settings_.schema, greeting->schema, settings_.unnamed, "peer " + name_, "this peer")) {
+        throw InputError(std::move(*parts));
+    }
     if (greeting->incarnation == own_) {
         throw InputError({"peer " + name_, "this very process", "another one", "Check the addresses in kit.toml."});
     }
@@ -148,9 +151,10 @@ class Link::Greeting {
 std::uint64_t Link::greet(FrameStream& stream, bool opened_here, const std::function<void()>& cancel) {
     const auto say = [&] {
         std::unique_lock lock(mutex_);
-        const wire::Message greeting = message(ledger_.greeting(settings_.job, settings_.version));
+        wire::Greeting greeting = ledger_.greeting(settings_.job, settings_.version);
         lock.unlock();
-        send_message(stream, greeting);
+        greeting.schema = settings_.schema;
+        send_message(stream, message(std::move(greeting)));
     };
     if (opened_here) {
         try {

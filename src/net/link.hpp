@@ -19,6 +19,8 @@ struct LinkSettings {
     wire::JobId id = {};  ///< of the job, in the route of every message
     std::chrono::milliseconds beat{1000};
     wire::Limits limits = {};
+    Schema schema = {};  ///< of this peer's data; whoever has data of another kind is refused
+    Unnamed unnamed = Unnamed::refuse;
 };
 
 /// What a link tells its owner, from its own threads.

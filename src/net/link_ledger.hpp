@@ -18,7 +18,7 @@ class LinkLedger {
 
     /// What to say first on a connection.
     wire::Greeting greeting(const std::string& job, const std::string& version) const {
-        return {own_, job, version, process_, received_};
+        return {own_, job, version, process_, received_, {}};
     }
     /// A new connection. True when another process is at the other end: what was posted for the one before is dropped.
     /// Throws InputError, and changes nothing, for one that claims what was never sent.

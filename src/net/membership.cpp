@@ -49,6 +49,7 @@ Membership::Membership(MembershipOptions options, Time now)
     own_.version = 1;
     own_.features = options_.features;
     own_.rows = options_.rows;
+    own_.schema = options_.schema;
     own_.hears.assign(at(nodes_), 0);
     published_ = own_;
     last_heard_.assign(at(nodes_), now);

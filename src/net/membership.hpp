@@ -16,6 +16,7 @@ struct MembershipOptions {
     wire::Incarnation incarnation = 0;
     Shape features = {};
     Index rows = 0;
+    SchemaPrint schema = {};
     std::chrono::milliseconds link_deadline{5000};  ///< a neighbour silent for so long is lost
     std::chrono::milliseconds gather{15'000};       ///< how long the first epoch waits for everybody
     std::chrono::milliseconds deadline{60'000};     ///< of the job

@@ -58,8 +58,14 @@ using Event = std::variant<Connected, Arrived, Turned, Finished, Failed>;
 
 std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "none"; }
 
+std::string given_text(const std::optional<Schema>& schema) {
+    if (!schema) return "agreed";
+    const SchemaPrint print = fingerprint(*schema);
+    return fmt::format("{:016x}{:016x}{:016x}", print.order, print.names, print.units);
+}
+
 /// Everything that must be the same at every peer, as text that a person can compare.
-std::string job_text(const wire::JobSpec& spec, const Kit& kit) {
+std::string job_text(const wire::JobSpec& spec, const std::optional<Schema>& schema, const Kit& kit) {
     const Job& job = spec.job;
     wire::Digest digest;
     std::string network = kit.identity.federation;
@@ -70,13 +76,14 @@ std::string job_text(const wire::JobSpec& spec, const Kit& kit) {
     const wire::Hash hash = digest.finish();
     return fmt::format(
         "aggregate {}, rank {}, eps {}, eps1 {}, eps2 {}, refit {}, sketch {}, passes {}, oversampling {}, seed {}, "
-        "consensus {}, weights {}, iterations {}, target {}, scale-clients {}, heldout {}, network {:02x}{:02x}{:02x}",
+        "consensus {}, weights {}, iterations {}, target {}, scale-clients {}, heldout {}, unnamed {}, schema {}, "
+        "network {:02x}{:02x}{:02x}",
         to_string(job.aggregate), job.rank ? std::to_string(*job.rank) : "none", optional_text(job.eps), job.eps1,
         job.eps2, job.refit, static_cast<int>(job.sketch), job.passes, job.oversampling, job.seed,
         to_string(job.consensus.engine), job.consensus.weights,
         job.consensus.iterations ? std::to_string(*job.consensus.iterations) : "auto", job.consensus.target,
-        spec.preparation.scale_clients, spec.preparation.heldout, static_cast<unsigned>(hash[0]),
-        static_cast<unsigned>(hash[1]), static_cast<unsigned>(hash[2]));
+        spec.preparation.scale_clients, spec.preparation.heldout, to_string(job.unnamed), given_text(schema),
+        static_cast<unsigned>(hash[0]), static_cast<unsigned>(hash[1]), static_cast<unsigned>(hash[2]));
 }
 
 wire::JobId id_of(const std::string& text) {
@@ -116,6 +123,8 @@ struct PeerNode::Parts {
     Index self;
     wire::Incarnation process = random_process();
     std::string job = {};
+    Schema own_schema = {};
+    Schema epoch_schema = {};  ///< in whose order the members compute
     LinkSettings settings = {};
     Clock::time_point begun = Clock::now();
     std::atomic<bool> stopping = false;
@@ -153,20 +162,26 @@ struct PeerNode::Parts {
     // ---- the job
 
     void prepare() {
-        job = job_text(options.spec, kit);
+        job = job_text(options.spec, options.schema, kit);
         const Shape shape = x->shape();
-        const Shape features(std::vector<Index>(shape.sizes().begin() + 1, shape.sizes().end()));
+        own_schema = feature_schema(*x, "data");
+        const Unnamed unnamed = options.spec.job.unnamed;
+        if (options.schema) align(*options.schema, own_schema, unnamed, "data", "--schema");
+        const Shape& features = own_schema.features;
         settings = {.job = job,
                     .version = version(),
                     .id = id_of(job),
                     .beat = std::max(milliseconds(20), options.link_deadline / 5),
                     .limits = {.max_payload_bytes =
-                                   std::min(kit.limits.max_message_mib << 20, largest_payload_bytes(features))}};
+                                   std::min(kit.limits.max_message_mib << 20, largest_payload_bytes(features))},
+                    .schema = own_schema,
+                    .unnamed = unnamed};
         membership.emplace(MembershipOptions{.graph = graph,
                                              .self = self,
                                              .incarnation = process,
                                              .features = features,
                                              .rows = shape[0],
+                                             .schema = fingerprint(own_schema),
                                              .link_deadline = options.link_deadline,
                                              .gather = options.gather,
                                              .deadline = options.deadline},
@@ -232,12 +247,16 @@ struct PeerNode::Parts {
     /// they know of the epoch: this peer stays until they do.
     bool members_fit() {
         std::vector<Hello> hellos;
+        std::vector<SchemaPrint> prints;
         for (const Index k : members) {
             const wire::PeerRecord& record = membership->member(k);
             hellos.push_back({record.features, record.rows, 0});
+            prints.push_back(record.schema);
         }
         try {
             start_job(options.spec.job, hellos);
+            epoch_schema = options.schema ? *options.schema
+                                          : peer_schema(own_schema, prints, names(members), options.spec.job.unnamed);
             return true;
         } catch (const InputError& error) {
             misfit = RunError({"job", error.what(), "data that fits together",
@@ -263,7 +282,7 @@ struct PeerNode::Parts {
         crash_point("peer-epoch");
         if (!members_fit()) return;
         const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
-        work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place));
+        work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place), epoch_schema);
         for (Arrived& arrived : std::exchange(early, {})) take(std::move(arrived));
     }
 
@@ -325,6 +344,9 @@ struct PeerNode::Parts {
     }
     void on(Finished& finished) {
         if (finished.epoch != epoch) return;
+        if (!finished.output.reordered.empty()) {
+            log.info("reordered", fmt::format("this peer's data: {}", finished.output.reordered));
+        }
         output = std::move(finished.output);
         crash_point("peer-finished");
         membership->finished(epoch, output->report, now());
@@ -414,6 +436,8 @@ struct PeerNode::Parts {
         for (const wire::Incarnation member : membership->epoch().members) text += fmt::format(" {}", member);
         r.job = wire::to_hex(id_of(fmt::format("{} {}", text, epoch)));
         r.features = output->features.clone();
+        r.schema = output->schema;
+        r.reordered = output->reordered;
         r.personal = Matrix<double>::copy(output->personal.view());
         r.rel_error_bound = output->rel_error_bound;
         r.rounds = output->rounds;

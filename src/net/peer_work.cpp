@@ -21,11 +21,12 @@ namespace couplet::net {
 class PeerWork::Run {
   public:
     Run(const wire::JobSpec& spec, std::shared_ptr<const Tensor<double>> x, const Hooks& hooks, std::uint64_t epoch,
-        const Graph& graph, Index place)
-        : spec_(spec), hooks_(hooks), epoch_(epoch) {
+        const Graph& graph, Index place, const Schema& schema)
+        : spec_(spec), hooks_(hooks), epoch_(epoch), schema_(schema) {
         const Stopwatch watch(seconds_);
         crash_point("peer-computing");
         data_ = prepare_client(std::move(x), spec.preparation, spec.job.seed, place);
+        reordered_ = follow_schema(data_, schema, spec.job.unnamed, "this peer");
         plan_ = make_consensus_plan(graph, spec.job.consensus);
         peer_.emplace(spec.job, plan_, place, data_.training->view());
     }
@@ -73,14 +74,22 @@ class PeerWork::Run {
         report_.seconds = seconds_;
         report_.links = static_cast<Index>(links_.size());
         const Shape features = peer_->features().train.shape();
-        return {peer_->features().clone(), scaled_back(fit.personal, data_.scale),   report_,
-                peer_->rel_error_bound(),  count_rounds(spec_.job, plan_, features), plan_.lambda2,
-                plan_.iterations};
+        return {peer_->features().clone(),
+                scaled_back(fit.personal, data_.scale),
+                report_,
+                peer_->rel_error_bound(),
+                count_rounds(spec_.job, plan_, features),
+                plan_.lambda2,
+                plan_.iterations,
+                schema_,
+                reordered_};
     }
 
     const wire::JobSpec& spec_;
     const Hooks& hooks_;
     std::uint64_t epoch_;
+    Schema schema_;
+    std::string reordered_;
     double seconds_ = 0;
     PreparedClient data_;
     ConsensusPlan plan_;
@@ -106,10 +115,10 @@ class PeerWork::Loop {
     Loop(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks)
         : spec_(std::move(spec)), x_(std::move(x)), hooks_(guarded(std::move(hooks))) {}
 
-    void begin(std::uint64_t epoch, Graph graph, Index place) {
-        add(epoch, [this, epoch, graph = std::move(graph), place] {
+    void begin(std::uint64_t epoch, Graph graph, Index place, Schema schema) {
+        add(epoch, [this, epoch, graph = std::move(graph), place, schema = std::move(schema)] {
             run_.reset();
-            run_ = std::make_unique<Run>(spec_, x_, hooks_, epoch, graph, place);
+            run_ = std::make_unique<Run>(spec_, x_, hooks_, epoch, graph, place, schema);
             run_->start();
         });
     }
@@ -229,7 +238,9 @@ PeerWork::~PeerWork() {
     }
 }
 
-void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place) { loop_->begin(epoch, std::move(graph), place); }
+void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place, Schema schema) {
+    loop_->begin(epoch, std::move(graph), place, std::move(schema));
+}
 
 bool PeerWork::receive(std::uint64_t epoch, Index from, PeerMessage message) {
     return loop_->receive(epoch, from, std::move(message));

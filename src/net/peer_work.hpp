@@ -20,6 +20,8 @@ struct PeerOutput {
     Index rounds = 0;
     double lambda2 = 0;
     Index iterations = 0;
+    Schema schema = {};          ///< of the features
+    std::string reordered = {};  ///< what was put in its order, in words
 };
 
 /// No honest peer sends a message with a larger payload: it has at most twice as many numbers as the square of the
@@ -45,7 +47,8 @@ class PeerWork {
     PeerWork& operator=(const PeerWork&) = delete;
 
     /// Forgets the epoch before. `graph` is that of the members, `place` this peer's among them.
-    void begin(std::uint64_t epoch, Graph graph, Index place);
+    /// The data is put in the order of `schema`.
+    void begin(std::uint64_t epoch, Graph graph, Index place, Schema schema);
     /// `from` is a place among the members. Returns false, and forgets the message, when more of that neighbour's
     /// messages wait than an honest one sends before it hears from this peer.
     [[nodiscard]] bool receive(std::uint64_t epoch, Index from, PeerMessage message);

@@ -125,9 +125,55 @@ wire::Message Room::welcome(Ticket ticket) const {
     return message(nullptr, wire::Welcome{job_.spec, ticket.place, static_cast<Index>(job_.roster.size())});
 }
 
+SchemaParty Room::party(Index place, const Hello& hello) const { return {who(place), hello.schema()}; }
+
+SchemaAgreement Room::agreement(const std::vector<Index>& places) const {
+    std::vector<SchemaParty> parties;
+    for (const Index place : places) parties.push_back(party(place, *hellos_[static_cast<std::size_t>(place)]));
+    const Unnamed unnamed = job_.spec.job.unnamed;
+    return job_.schema ? agree(parties, unnamed, *job_.schema) : agree(parties, unnamed);
+}
+
+Schema Room::schema_now() const {
+    if (job_.schema) return *job_.schema;
+    return agreement(job_.members).schema;
+}
+
+Schema Room::schema() const {
+    const std::lock_guard lock(mutex_);
+    return schema_now();
+}
+
+/// While clients come, only what most of the roster have for certain can speak against one of them.
+void Room::require_fitting_schema(Index place, const Hello& hello) const {
+    const Unnamed unnamed = job_.spec.job.unnamed;
+    std::optional<Schema> schema = job_.schema;
+    if (!schema && job_.phase != Phase::joining) schema = schema_now();
+    if (!schema) {
+        std::vector<Index> others;
+        for (std::size_t k = 0; k < hellos_.size(); ++k) {
+            if (hellos_[k] && static_cast<Index>(k) != place) others.push_back(static_cast<Index>(k));
+        }
+        if (2 * others.size() <= job_.roster.size()) return;
+        try {
+            SchemaAgreement found = agreement(others);
+            if (2 * found.votes <= static_cast<Index>(job_.roster.size())) return;
+            schema = std::move(found.schema);
+        } catch (const InputError&) {
+            return;  // undecided so far
+        }
+    }
+    if (auto parts = misfit(*schema, hello.schema(), unnamed, who(place), "the job")) throw InputError(*parts);
+}
+
 void Room::require_fitting_hello(Index place, const Hello& hello) const {
     const auto& before = hellos_[static_cast<std::size_t>(place)];
-    if (before && (before->features != hello.features || before->rows != hello.rows || before->norm2 != hello.norm2)) {
+    const auto same = [&] {
+        return before->features == hello.features && before->rows == hello.rows && before->norm2 == hello.norm2 &&
+               before->labels == hello.labels;
+    };
+    // Until the members are fixed nobody builds on what a client has said, and it may come with other data.
+    if (before && job_.phase != Phase::joining && !same()) {
         throw InputError({who(place), fmt::format("{} patients with norm {}", hello.rows, hello.norm2),
                           fmt::format("{} with norm {} as when it joined this job", before->rows, before->norm2),
                           "Give it the same data, or begin a new job."});
@@ -137,12 +183,7 @@ void Room::require_fitting_hello(Index place, const Hello& hello) const {
                           fmt::format("at most {} with norm {}", most_patients, largest_norm2),
                           "Scale the data, or use --scale-clients norm."});
     }
-    for (std::size_t k = 0; k < hellos_.size(); ++k) {
-        if (!hellos_[k] || hellos_[k]->features == hello.features) continue;
-        throw InputError({who(place), "feature modes " + hello.features.to_string(),
-                          fmt::format("{} as client {} has", hellos_[k]->features.to_string(), job_.roster[k]),
-                          "Feature modes must be the same everywhere; only the first may differ."});
-    }
+    require_fitting_schema(place, hello);
     const Job& job = job_.spec.job;
     if (job.aggregate == Aggregate::average && job.rank && *job.rank > rank_cap(hello)) {
         throw InputError({who(place), fmt::format("data of rank at most {}", rank_cap(hello)),
@@ -159,7 +200,7 @@ void Room::greet(Ticket ticket, const wire::Message& greeting) {
     const Hello& hello = std::get<Hello>(greeting.body);
     require_fitting_hello(ticket.place, hello);
     auto& mine = hellos_[static_cast<std::size_t>(ticket.place)];
-    if (!mine) {
+    if (!mine || job_.phase == Phase::joining) {
         save_message(file(hello_name(ticket.place)), greeting);
         crash_point("hello-spooled");
         mine = hello;
@@ -356,11 +397,78 @@ std::vector<Index> Room::gather(Deadline deadline) {
         }
         return result;
     };
-    if (wait(
-            lock, [&] { return places([&](std::size_t k) { return !hellos_[k]; }); }, deadline)) {
-        return places([](std::size_t) { return true; });
+    for (;;) {
+        const bool all = wait(
+            lock, [&] { return places([&](std::size_t k) { return !hellos_[k]; }); }, deadline);
+        const auto there = places([&](std::size_t k) { return hellos_[k] && (all || seats_[k].connected); });
+        const auto fitting = settle(there);
+        if (!all || fitting.size() == there.size()) return fitting;
     }
-    return places([&](std::size_t k) { return hellos_[k] && seats_[k].connected; });
+}
+
+std::vector<Index> Room::settle(const std::vector<Index>& places) {
+    if (places.empty()) return {};
+    std::vector<Index> fitting;
+    try {
+        const SchemaAgreement found = agreement(places);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            if (found.misfits[i]) {
+                turn_away(places[i], *found.misfits[i]);
+            } else {
+                fitting.push_back(places[i]);
+            }
+        }
+    } catch (const InputError& error) {
+        for (const Index place : places) turn_away(place, error.parts());
+        throw;
+    }
+    return fitting;
+}
+
+/// Forgets what a client has said, on disk too: it may come again with other data.
+void Room::turn_away(Index place, const ErrorParts& why) {
+    const auto at = static_cast<std::size_t>(place);
+    std::error_code ignored;
+    fs::remove(file(hello_name(place)), ignored);
+    hellos_[at].reset();
+    seats_[at].rejected = fmt::format("{}; expected {}. {}", why.found, why.expected, why.remedy);
+    seats_[at].last_refusal = seats_[at].rejected;
+    log_.warn("refused", fmt::format("refused: {}: {}", why.where, seats_[at].rejected), {{"client", job_.roster[at]}});
+    changed_.notify_all();
+}
+
+std::string Room::refusal_text() const {
+    const std::lock_guard lock(mutex_);
+    std::string text;
+    for (std::size_t k = 0; k < seats_.size(); ++k) {
+        if (hellos_[k] || seats_[k].last_refusal.empty()) continue;
+        text += fmt::format("; {} was refused: {}", who(static_cast<Index>(k)), seats_[k].last_refusal);
+    }
+    return text;
+}
+
+MergeState Room::contribution(std::uint32_t attempt, Index place) const {
+    wire::Route route;
+    route.attempt = attempt;
+    route.step = 1;
+    wire::Message message = load_message(reply_file(route, place), who(place));
+    auto& upload = std::get<Upload>(message.body);
+    const Ledger ledger{1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0};
+    return {std::move(upload.block).take(), ledger};
+}
+
+void Room::remove_replies(const std::set<std::pair<std::uint32_t, Index>>& keep) {
+    const std::lock_guard lock(mutex_);
+    std::error_code ignored;
+    std::erase_if(replies_, [&](const Reply& reply) {
+        const auto [attempt, step, place] = reply;
+        if (step == 1 && keep.contains({attempt, place})) return false;
+        wire::Route route;
+        route.attempt = attempt;
+        route.step = step;
+        fs::remove(reply_file(route, place), ignored);
+        return true;
+    });
 }
 
 void Room::begin(std::uint32_t attempt, std::vector<Index> members) {

@@ -81,8 +81,18 @@ class Room {
     /// Changes the job and writes it; what `change` does is durable when this returns.
     void update(const std::function<void(JobFile&)>& change);
 
-    /// Waits until everybody on the roster has said hello, or the deadline. Returns who is there.
+    /// Waits until everybody on the roster has said hello and their schemas fit together, or the deadline. Returns who
+    /// is there and fits; the others are turned away, and may come again with other data. Throws InputError when the
+    /// clients do not agree on a schema: then nobody's greeting is kept.
     std::vector<Index> gather(Deadline deadline);
+    /// That of the job: given, or what its members agree on.
+    Schema schema() const;
+    /// What a member has contributed in that attempt (stack), as long as remove_replies() spares it.
+    MergeState contribution(std::uint32_t attempt, Index place) const;
+    /// Forgets answers; `keep` spares those of these attempts and places to the first question.
+    void remove_replies(const std::set<std::pair<std::uint32_t, Index>>& keep);
+    /// Why those who are not there were refused, in words; empty: nobody was.
+    std::string refusal_text() const;
     const Hello& hello(Index place) const { return *hellos_[static_cast<std::size_t>(place)]; }
     /// Fixes who takes part from here on; nobody's question is left over.
     void begin(std::uint32_t attempt, std::vector<Index> members);
@@ -147,6 +157,13 @@ class Room {
     Next next_now(Ticket ticket, const wire::Route& cursor);
     wire::Message message(const Round* round, wire::Body body) const;
     void require_fitting_hello(Index place, const Hello& hello) const;
+    void require_fitting_schema(Index place, const Hello& hello) const;
+    SchemaParty party(Index place, const Hello& hello) const;
+    SchemaAgreement agreement(const std::vector<Index>& places) const;
+    /// Those of these places who fit; the others are turned away.
+    std::vector<Index> settle(const std::vector<Index>& places);
+    void turn_away(Index place, const ErrorParts& why);
+    Schema schema_now() const;
     void require_fitting_upload(Index place, const wire::Head& head) const;
     /// Waits until `missing` is empty; false at the deadline. Says for whom while it lasts.
     bool wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,

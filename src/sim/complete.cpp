@@ -233,7 +233,11 @@ class Completion {
 
 SimulationResult simulate_missing(const ClientSource& source, CompletionOptions options) {
     check(options);
-    return Completion(source, options).execute();
+    AlignedSource aligned = align_source(source, options.simulation.job.unnamed, options.simulation.schema);
+    SimulationResult result = Completion(aligned.source, options).execute();
+    result.schema = std::move(aligned.schema);
+    result.reordered = std::move(aligned.reordered);
+    return result;
 }
 
 }  // namespace couplet

@@ -33,6 +33,23 @@ double measured_error(const std::vector<std::optional<Peer>>& peers) {
     return consensus_error(initial.view(), states.view());
 }
 
+/// As peers do it, who see no labels but their neighbours': the clients fit together, and take part in one order.
+void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vector<PreparedClient>& data) {
+    const auto& given = run.options_.schema;
+    start_job(run.job_, hellos, given);
+    std::vector<SchemaPrint> prints;
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < hellos.size(); ++k) {
+        prints.push_back(fingerprint(hellos[k].schema()));
+        names.push_back("client " + std::to_string(k + 1));
+    }
+    for (std::size_t k = 0; k < data.size(); ++k) {
+        const Schema schema = given ? *given : peer_schema(hellos[k].schema(), prints, names, run.job_.unnamed);
+        run.result_.reordered[k] = follow_schema(data[k], schema, run.job_.unnamed, names[k]);
+        if (schema.named() && !run.result_.schema.named()) run.result_.schema = schema;
+    }
+}
+
 }  // namespace
 
 void run_peers(SimulationRun& run) {
@@ -48,10 +65,10 @@ void run_peers(SimulationRun& run) {
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
             data[at] = run.prepare(k);
-            hellos[at] = StarClient(job, data[at].training->view()).hello();
+            hellos[at] = StarClient(job, data[at]).hello();
         },
         [](Index) {});
-    start_job(job, hellos);  // checks that the clients fit together
+    align_peers(run, hellos, data);
     std::vector<std::vector<PeerMessage>> first(static_cast<std::size_t>(nodes));
     std::deque<Delivery> queue;
     Traffic traffic;

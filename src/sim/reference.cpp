@@ -27,6 +27,7 @@ Job reference_job(const ClientSource& source, const SimulationOptions& options) 
     asked.eps = options.job.eps;
     asked.eps2 = options.job.eps2;
     asked.seed = options.job.seed;
+    asked.unnamed = options.job.unnamed;
     return resolve_job(asked);
 }
 
@@ -59,10 +60,10 @@ std::vector<PreparedClient> gather_clients(SimulationRun& run) {
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
             clients[at] = run.prepare(k);
-            hellos[at] = StarClient(run.job_, clients[at].training->view()).hello();
+            hellos[at] = StarClient(run.job_, clients[at]).hello();
         },
         [](Index) {});
-    start_job(run.job_, hellos);
+    run.align_clients(hellos, [&](Index k) -> PreparedClient& { return clients[static_cast<std::size_t>(k)]; });
     return clients;
 }
 

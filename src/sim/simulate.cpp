@@ -19,6 +19,25 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 SimulationRun::SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job)
     : source_(source), options_(options), job_(job), client_seconds_(static_cast<std::size_t>(source.clients()), 0.0) {
     result_.job = job;
+    if (options.resume) first_number_ += static_cast<Index>(options.resume->contributions.size());
+    result_.reordered.resize(static_cast<std::size_t>(source.clients()));
+}
+
+std::string SimulationRun::name(Index k) const {
+    if (!options_.names.empty()) return options_.names[static_cast<std::size_t>(k)];
+    // Whoever has no name is nobody who was merged before.
+    return "client " + std::to_string(first_number_ + k);
+}
+
+Start SimulationRun::align_clients(const std::vector<Hello>& hellos,
+                                   const std::function<PreparedClient&(Index)>& client) {
+    Start start = start_job(job_, hellos, options_.schema);
+    result_.schema = {hellos.front().features, start.labels};
+    for (Index k = 0; k < clients(); ++k) {
+        result_.reordered[static_cast<std::size_t>(k)] =
+            follow_schema(client(k), result_.schema, job_.unnamed, "client " + std::to_string(k + 1));
+    }
+    return start;
 }
 
 PreparedClient SimulationRun::prepare(Index k) const {

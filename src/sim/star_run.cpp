@@ -10,7 +10,6 @@ namespace {
 
 /// One client while a phase needs it; lazily generated clients are made again for every phase.
 struct Seat {
-    PreparedClient data;
     std::optional<StarClient> client;
 };
 
@@ -20,7 +19,7 @@ class StarRun {
         : run_(run), coordinator_(run.job_, run.clients()), seats_(static_cast<std::size_t>(run.clients())) {}
 
     void execute() {
-        if (run_.options_.resume) coordinator_.resume(std::move(*std::exchange(run_.options_.resume, std::nullopt)));
+        begin();
         std::vector<std::optional<FromClient>> replies(seats_.size());
         const auto deliver = [&](Index k) {
             auto& reply = replies[static_cast<std::size_t>(k)];
@@ -37,7 +36,11 @@ class StarRun {
             });
         while (!coordinator_.finished()) {
             std::optional<ToClient> message = ask_coordinator();
-            if (std::holds_alternative<Start>(*message)) start_ = std::get<Start>(*message);
+            if (const auto* start = std::get_if<Start>(&*message)) {
+                start_ = *start;
+                started_ = true;
+                run_.result_.schema = coordinator_.schema();
+            }
             if (auto* features = std::get_if<FeaturesMessage>(&*message)) {
                 conclude(std::move(*features));
                 return;
@@ -53,12 +56,39 @@ class StarRun {
     }
 
   private:
+    /// What was merged before, without those who come again.
+    void begin() {
+        auto& options = run_.options_;
+        if (options.save_state) coordinator_.keep_uploads();
+        if (options.schema) coordinator_.require_schema(*options.schema);
+        if (!options.resume) return;
+        SavedMerge& earlier = *options.resume;
+        std::vector<std::string> names;
+        for (Index k = 0; k < run_.clients(); ++k) names.push_back(run_.name(k));
+        run_.result_.replaced = earlier.take_out(names);
+        run_.result_.resumed_clients = earlier.ledger().clients;
+        coordinator_.require_schema(earlier.schema);
+        coordinator_.resume(earlier.states());
+    }
+    /// Everything that was merged, for more clients to join later.
+    SavedMerge saved() {
+        SavedMerge merge;
+        if (run_.options_.resume) merge = run_.options_.resume->clone();
+        merge.job = run_.job_;
+        merge.scale_clients = run_.options_.scale_clients;
+        merge.schema = coordinator_.schema();
+        for (std::size_t k = 0; k < coordinator_.uploads().size(); ++k) {
+            const MergeState& upload = coordinator_.uploads()[k];
+            merge.contributions.push_back({run_.name(static_cast<Index>(k)), {upload.block.clone(), upload.ledger}});
+        }
+        return merge;
+    }
+
     Seat& seat(Index k) {
         Seat& s = seats_[static_cast<std::size_t>(k)];
-        if (!s.client) {
-            s.data = run_.prepare(k);
-            s.client.emplace(run_.job_, s.data.training->view());
-        }
+        if (s.client) return s;
+        s.client.emplace(run_.job_, run_.prepare(k));
+        if (started_) s.client->follow(start_);
         return s;
     }
     void leave(Index k) {
@@ -89,7 +119,7 @@ class StarRun {
         auto& result = run_.result_;
         if (run_.options_.save_state) {
             const Stopwatch watch(result.seconds.server);
-            result.state = coordinator_.state();
+            result.state = saved();
         }
         traffic_.message_down(static_cast<double>(message.features.train.parameters()), serialised_bytes(message),
                               run_.clients());
@@ -112,8 +142,9 @@ class StarRun {
                 s.client->receive(features);
             },
             [&](Index k) {
-                Seat& s = seat(k);
-                run_.book(k, s.data, s.client->result(), message.features);
+                const StarClient& client = *seat(k).client;
+                run_.result_.reordered[static_cast<std::size_t>(k)] = client.reordered();
+                run_.book(k, client.data(), client.result(), message.features);
                 leave(k);
             });
     }
@@ -122,6 +153,7 @@ class StarRun {
     StarCoordinator coordinator_;
     std::vector<Seat> seats_;
     Start start_;
+    bool started_ = false;
     Traffic traffic_;
 };
 

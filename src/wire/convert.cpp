@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "arrival_gate.hpp"
-#include "arrived_cores.hpp"
 #include "checks.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/arrived_cores.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/wire/receiver.hpp"
 #include "federation.pb.h"
@@ -48,6 +48,7 @@ v1::Welcome to_proto(const Welcome& welcome) {
     p.set_heldout(welcome.spec.preparation.heldout);
     p.set_place(static_cast<std::uint64_t>(welcome.place));
     p.set_clients(static_cast<std::uint64_t>(welcome.clients));
+    p.set_unnamed_allowed(job.unnamed == Unnamed::allow);
     return p;
 }
 
@@ -56,6 +57,7 @@ v1::Hello to_proto(const Hello& hello) {
     put(p.mutable_modes(), hello.features.sizes());
     p.set_rows(static_cast<std::uint64_t>(hello.rows));
     p.set_norm2(hello.norm2);
+    put_labels(p.mutable_names(), hello.labels);
     return p;
 }
 
@@ -65,6 +67,7 @@ v1::Start to_proto(const StartNotice& notice) {
     p.set_rows(static_cast<std::uint64_t>(notice.start.rows));
     p.set_norm2(notice.start.norm2);
     p.set_received(notice.received);
+    put_labels(p.mutable_names(), notice.start.labels);
     return p;
 }
 
@@ -130,8 +133,7 @@ v1::Refusal to_proto(const Refusal& refusal) {
 
 v1::State to_proto(const MergeState& state) {
     v1::State p;
-    put(p.mutable_modes(), state.block.features().sizes());
-    put(p.mutable_ranks(), state.block.train().ranks());
+    put_block(p, state.block);
     put_ledger(p, state.ledger);
     return p;
 }
@@ -172,13 +174,7 @@ Promise promise(const v1::Features& p, const std::string& who) {
     return result;
 }
 
-Promise promise(const v1::State& p, const std::string& who) {
-    Promise result{Kind::state, 0, modes_of(p.modes(), who), {}, 0};
-    result.ranks = ranks_of(p.ranks(), result.modes, who);
-    result.rows = result.ranks.front();
-    result.numbers = train_numbers(result.modes, result.ranks);
-    return result;
-}
+Promise promise(const v1::State& p, const std::string& who) { return promise_block(Kind::state, "a state", p, who); }
 
 Promise promise(const v1::SumRequest& p, const std::string& who) {
     return {Kind::sum_request, checked_product(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"))};
@@ -299,19 +295,27 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     welcome.spec.preparation = {p.scale_clients(), part(p.heldout(), who, "held-out part")};
     welcome.place = to_index(p.place(), who, "place");
     welcome.clients = to_index(p.clients(), who, "clients");
+    job.unnamed = p.unnamed_allowed() ? Unnamed::allow : Unnamed::refuse;
     return welcome;
 }
 
 Hello from_proto(const v1::Hello& p, const std::string& who) {
     Hello hello{modes_of(p.modes(), who), to_index(p.rows(), who, "patients"), squares(p.norm2(), who, "squared norm")};
     if (hello.rows < 1) refuse(who, "no patients", "at least one");
+    hello.labels = labels_of(p.names(), hello.features, who);
     checked_product(hello.rows, hello.features.size());
     return hello;
 }
 
 StartNotice from_proto(const v1::Start& p, const std::string& who) {
+    // Whether they fit the features is seen where those are known.
+    std::vector<Index> sizes;
+    for (const auto& mode : p.names()) {
+        sizes.push_back(std::max<Index>(1, std::max(mode.labels_size(), mode.units_size())));
+    }
     return {{to_index(p.clients(), who, "clients"), to_index(p.rows(), who, "patients"),
-             squares(p.norm2(), who, "squared norm")},
+             squares(p.norm2(), who, "squared norm"),
+             sizes.empty() ? Labels{} : labels_of(p.names(), Shape(std::move(sizes)), who)},
             p.received()};
 }
 
@@ -366,8 +370,7 @@ Bye from_proto(const v1::Bye& p, const std::string& who) {
 }
 
 MergeState from_proto(const v1::State& p, const Promise& promised, PayloadReader& payload, const std::string& who) {
-    // As from a state file: nothing is claimed of the cores.
-    return {FeatureBlock(TensorTrain<double>(payload.cores(promised.modes, promised.ranks))), ledger_of(p, who)};
+    return {read_block(promised, payload, left_orthonormal), ledger_of(p, who)};
 }
 
 Body body_of(const v1::Head& head, const Promise& promised, std::span<const std::byte> bytes, const std::string& who) {

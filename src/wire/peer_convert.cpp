@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "arrival_gate.hpp"
-#include "arrived_cores.hpp"
 #include "checks.hpp"
+#include "couplet/ctt/arrived_cores.hpp"
 #include "shared_fields.hpp"
 
 namespace couplet::wire {
@@ -45,6 +45,10 @@ v1::PeerRecord to_proto(const PeerRecord& record) {
     if (record.committed.number > 0) *p.mutable_committed() = to_proto(record.committed);
     p.set_stage(static_cast<std::uint32_t>(record.stage));
     if (record.report) *p.mutable_report() = to_proto(*record.report);
+    p.set_labels(record.schema.labels);
+    p.set_order(record.schema.order);
+    p.set_names(record.schema.names);
+    p.set_units(record.schema.units);
     return p;
 }
 
@@ -92,6 +96,7 @@ PeerRecord record_of(const v1::PeerRecord& p, const std::string& who) {
     }
     record.stage = static_cast<Stage>(p.stage());
     if (p.has_report()) record.report = report_of(p.report(), who);
+    record.schema = {p.labels(), p.order(), p.names(), p.units()};
     const bool sensible = record.peer < most_peers && record.incarnation != 0 && record.rows >= 1 &&
                           (record.stage == Stage::working || record.report.has_value());
     if (!sensible) refuse(who, "a record that cannot be", "a place, a process, patients, and a report once finished");
@@ -107,6 +112,8 @@ v1::Greeting to_proto(const Greeting& greeting) {
     p.set_version(greeting.version);
     p.set_answers(greeting.answers);
     p.set_received(greeting.received);
+    put(p.mutable_modes(), greeting.schema.features.sizes());
+    put_labels(p.mutable_names(), greeting.schema.modes);
     return p;
 }
 
@@ -169,7 +176,12 @@ Promise promise_of(const v1::PeerMerge& p, const std::string& who) {
 
 Greeting peer_body(const v1::Greeting& p, const std::string& who) {
     if (p.incarnation() == 0) refuse(who, "a greeting of no process", "a number that is not 0");
-    return {p.incarnation(), text(p.job(), who), text(p.version(), who), p.answers(), p.received()};
+    Schema schema;
+    if (!p.modes().empty()) {
+        schema.features = modes_of(p.modes(), who);
+        schema.modes = labels_of(p.names(), schema.features, who);
+    }
+    return {p.incarnation(), text(p.job(), who), text(p.version(), who), p.answers(), p.received(), std::move(schema)};
 }
 
 Beat peer_body(const v1::Beat& p) { return {p.received()}; }

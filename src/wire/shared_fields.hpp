@@ -6,6 +6,7 @@
 #include "checks.hpp"
 #include "couplet/ctt/blocks.hpp"
 #include "couplet/ctt/merger.hpp"
+#include "couplet/tensor/schema.hpp"
 #include "payload_reader.hpp"
 
 /// Fields that several messages have in common, under the same names.
@@ -16,6 +17,31 @@ void put_block(Proto& p, const FeatureBlock& block) {
     put(p.mutable_modes(), block.features().sizes());
     if (!block.is_dense()) put(p.mutable_ranks(), block.train().ranks());
     p.set_block_rows(static_cast<std::uint64_t>(block.rows()));
+}
+
+template <class Modes>
+void put_labels(Modes* modes, const Labels& labels) {
+    for (const ModeLabels& mode : labels) {
+        auto* p = modes->Add();
+        p->set_name(mode.name);
+        for (const std::string& label : mode.entries) p->add_labels(label);
+        for (const std::string& unit : mode.units) p->add_units(unit);
+    }
+}
+
+/// Labels that fit the features.
+template <class Modes>
+Labels labels_of(const Modes& modes, const Shape& features, const std::string& who) {
+    Labels labels;
+    if (modes.size() > most_modes) refuse(who, std::to_string(modes.size()) + " modes with names", "fewer");
+    for (const auto& p : modes) {
+        ModeLabels mode;
+        mode.name = text(p.name(), who);
+        for (const auto& label : p.labels()) mode.entries.push_back(text(label, who));
+        for (const auto& unit : p.units()) mode.units.push_back(text(unit, who));
+        labels.push_back(std::move(mode));
+    }
+    return make_schema(features, std::move(labels), who).modes;
 }
 
 /// `what` is the message in words. No ranks: dense rows follow.

@@ -37,8 +37,7 @@ TEST_F(FederationTest, SplitDealsRowsWithTheirLabels) {
     const auto federation = cli::open_federation({.files = {path("l.csv")}, .split = 2}, session_);
     EXPECT_EQ(federation.rows, (std::vector<Index>{2, 1}));
     EXPECT_EQ(federation.name(0), "client 1");
-    ASSERT_EQ(federation.feature_labels.size(), 1U);
-    EXPECT_EQ(federation.feature_labels[0].entries, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(federation.source->client(1)->labels().at(1).entries, (std::vector<std::string>{"x", "y"}));
     EXPECT_EQ(federation.personal_labels.size(), 2U);
 }
 

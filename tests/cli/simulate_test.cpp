@@ -226,14 +226,17 @@ TEST_F(SimulateTest, OneMoreClientJoinsASavedMerge) {
     // The features cover those who were merged before.
     const Outcome before = couplet({"project", "r/features.npz", "a.npy", "--json"});
     EXPECT_NEAR(before.json()["rse"].get<double>(), all["rse_per_client"][0].get<double>(), 1e-3);
-    EXPECT_EQ(fitted({"--resume", "t.npz", "a.npy", "--rank", "4"})["resumed_clients"], 3);
-    // The same file may be continued in place.
+    // A client that comes again replaces itself, and the same file may be continued in place.
+    const Json again = fitted({"--resume", "t.npz", "./a.npy", "--rank", "4"});
+    EXPECT_EQ(again["resumed_clients"], 2);
+    EXPECT_EQ(again["replaced"], Json::array({"a.npy"}));
     fitted({"--resume", "t.npz", "a.npy", "--rank", "4", "--save-state", "t.npz", "--force"});
 
-    refused({"--resume", "r/features.npz", "a.npy", "--rank", "4"}, "a file written by simulate --save-state");
+    refused({"--resume", "r/features.npz", "a.npy", "--rank", "4"}, "a file written by --save-state");
     refused({"--resume", "a.npy", "b.npy", "--rank", "4"}, "a.npy");
     save("other.npy", smooth<double>({5, 3, 4}));
-    refused({"--resume", "s.npz", "other.npy", "--rank", "4"}, "s.npz: a merge over features 5 x 4; expected 3 x 4");
+    refused({"--resume", "s.npz", "other.npy", "--rank", "4"},
+            "other.npy (client 1): mode 2 has size 3; expected 5 as the job has");
     refused({"a.npy", "--rank", "4", "--aggregate", "subspace", "--save-state", "u.npz"}, "--save-state");
 }
 

@@ -157,7 +157,7 @@ TEST_F(ModelFile, NamesBadLabelsAndMetadata) {
     EXPECT_EQ(refusal_of(core + "labels_1=np.array(['a', 'b', 'c'])"),
               "3 labels in mode 1; expected 2 for shape 2. Write the model again.");
     EXPECT_EQ(refusal_of(core + "mode_names=np.array(['a', 'b'])"),
-              "2 names in mode_names; expected 1, one per core. Write the model again.");
+              "2 names in mode_names; expected 1, one per mode. Write the file again.");
     EXPECT_EQ(refusal_of(core + "meta_json=np.array('[1]')"), "metadata that is no JSON object; expected an object");
     EXPECT_TRUE(refusal_of(core + "meta_json=np.array('{')", ": meta_json").starts_with("text that is not JSON: "));
     EXPECT_EQ(refusal_of(core + "meta_json=np.array('{\"a\":' + '[' * 10**5)", ": meta_json"),

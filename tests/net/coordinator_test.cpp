@@ -14,16 +14,16 @@ class CoordinatorTest : public NetTest {
         CoordinatorResult result;
         std::vector<ClientResult> clients;
         std::optional<FeaturesMessage> features;
-        std::optional<MergeState> state;
+        std::optional<SavedMerge> state;
     };
     /// A whole job with these clients in this process, over real sockets and mutual TLS.
     static Run run(const TestFederation& federation, CoordinatorOptions options,
                    const std::vector<std::size_t>& members) {
         Run out;
-        options.on_features = [&](const FeaturesMessage& message, const std::string&) {
+        options.on_features = [&](const FeaturesMessage& message, const Schema&, const std::string&) {
             out.features.emplace(FeaturesMessage{message.features.clone(), message.rel_error_bound});
         };
-        options.on_state = [&](const MergeState& state) { out.state = MergeState{state.block.clone(), state.ledger}; };
+        options.on_state = [&](const SavedMerge& merge) { out.state = merge.clone(); };
         Log log({}, {});
         Coordinator coordinator(federation.coordinator(), std::move(options), log);
         std::vector<std::future<ClientResult>> visits;
@@ -132,15 +132,13 @@ TEST_F(CoordinatorTest, ALatecomerIsOneMergeAndNobodyElseIsNeeded) {
     options = job_options({.rank = 3});
     options.late_merge = true;
     const Run late = run(federation, std::move(options), {3});
-    const auto expected =
-        simulated(federation, {3}, {.rank = 3},
-                  MergeState{FeatureBlock(block_train(first.result.state->block)), first.result.state->ledger});
+    const auto expected = simulated(federation, {3}, {.rank = 3}, first.result.state->clone());
     EXPECT_TRUE(same_bits(late.features->features, *expected.result.features));
     EXPECT_TRUE(same_numbers(late.clients[0].personal, expected.personal[0]));
     EXPECT_EQ(late.result.late, (std::vector<std::string>{"d"}));
     EXPECT_TRUE(late.result.missing.empty());
     ASSERT_TRUE(late.state);
-    EXPECT_EQ(late.state->ledger.clients, 4);
+    EXPECT_EQ(late.state->ledger().clients, 4);
     // One more, provisioned afterwards.
     provision_client(federation.kits, "e", 30);
     federation.names.push_back("e");
@@ -149,7 +147,7 @@ TEST_F(CoordinatorTest, ALatecomerIsOneMergeAndNobodyElseIsNeeded) {
     options.late_merge = true;
     const Run more = run(federation, std::move(options), {4});
     EXPECT_EQ(more.result.late, (std::vector<std::string>{"d", "e"}));
-    EXPECT_EQ(more.state->ledger.clients, 5);
+    EXPECT_EQ(more.state->ledger().clients, 5);
 }
 
 TEST_F(CoordinatorTest, AStragglerOfARunningJobIsRefusedOrMergedAsAsked) {
@@ -160,7 +158,7 @@ TEST_F(CoordinatorTest, AStragglerOfARunningJobIsRefusedOrMergedAsAsked) {
         options.deadline = 1000ms;
         options.late_merge = merge;
         std::future<std::string> straggler;
-        options.on_features = [&](const FeaturesMessage&, const std::string&) {
+        options.on_features = [&](const FeaturesMessage&, const Schema&, const std::string&) {
             if (straggler.valid()) return;
             straggler = std::async(std::launch::async, [&] { return complaint([&] { attend(federation, 2); }); });
             std::this_thread::sleep_for(300ms);
@@ -277,7 +275,7 @@ TEST_F(CoordinatorTest, ALatecomerThatMissedTheDeliveryGetsItLater) {
     EXPECT_TRUE(same_bits(again.features->features, late.features->features)) << "the newest";
     EXPECT_TRUE(same_bits(again.clients[0].features, late.features->features));
     EXPECT_TRUE(again.result.rse);
-    EXPECT_EQ(again.state->ledger.clients, 3);
+    EXPECT_EQ(again.state->ledger().clients, 3);
 }
 
 /// The roster may have 10,000 names: the last word and the job's file hold them all.

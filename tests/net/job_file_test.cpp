@@ -17,10 +17,10 @@ JobFile some_job() {
     job.late_results = {3};
     job.personal_ranks = {5, 4, 5};
     job.result = 2;
-    job.state = 3;
     job.reports[2] = {5, 0.1, 1.0 / 3, 0.2, 0.4, 1.5};
     job.rounds = 2;
-    job.resumed_clients = 1;
+    job.resumed = {"z", "c"};
+    job.schema = Schema{Shape{2}, {{"lab", {"age", "bmi"}, {"years", ""}}}};
     job.traffic = {100, 200, 1e15, 3};
     return job;
 }
@@ -33,6 +33,9 @@ TEST(JobFileTest, IsReadBackBitForBit) {
     EXPECT_EQ(back.reports.at(2).norm2, 1.0 / 3);
     EXPECT_EQ(back.spec.job.seed, 1ULL << 63);
     EXPECT_EQ(difference(back.spec, job.spec), "");
+    EXPECT_EQ(back.schema, job.schema);
+    EXPECT_EQ(back.resumed, job.resumed);
+    EXPECT_EQ(back.still_resumed(), (std::vector<std::size_t>{0}));  // c came again
 }
 
 TEST(JobFileTest, EveryFieldIsReadBack) {

@@ -123,9 +123,11 @@ struct Expected {
     std::vector<Matrix<double>> personal;
 };
 inline Expected simulated(const TestFederation& federation, const std::vector<std::size_t>& members,
-                          const JobOptions& job, std::optional<MergeState> resume = {}) {
+                          const JobOptions& job, std::optional<SavedMerge> resume = {}) {
     Expected expected;
-    SimulationOptions options{.job = job, .save_state = false, .resume = std::move(resume)};
+    SimulationOptions options{.job = job};
+    options.resume = std::move(resume);
+    for (const std::size_t k : members) options.names.push_back(federation.names[k]);
     options.save_state = resolve_job(job).aggregate == Aggregate::stack;
     options.on_personal = [&](Index, const Matrix<double>& core) {
         expected.personal.push_back(Matrix<double>::copy(core.view()));

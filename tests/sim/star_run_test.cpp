@@ -157,7 +157,7 @@ TEST(StarRunTest, SavedStateTakesOneMoreClient) {
         first.pop_back();
         auto saved = simulate(MemorySource(std::move(first)), {.job = job, .save_state = true});
         ASSERT_TRUE(saved.state);
-        EXPECT_EQ(saved.state->ledger.clients, 5);
+        EXPECT_EQ(saved.state->ledger().clients, 5);
         std::vector<Tensor<double>> last;
         last.push_back(Tensor<double>::copy(clients.back().view()));
         SimulationOptions options{.job = job};
@@ -176,6 +176,85 @@ TEST(StarRunTest, SavedStateTakesOneMoreClient) {
         }
         if (job.rank) {
             EXPECT_NEAR(error2 / norm2, whole.rse, 0.02 * whole.rse);
+        }
+    }
+}
+
+/// A hospital that sends anew every night: what it sent before is taken out, so nothing piles up.
+TEST(StarRunTest, FourteenNightsOfAClientThatReplacesItself) {
+    for (const JobOptions& job : {JobOptions{.eps = 0.15}, JobOptions{.rank = 4}}) {
+        Clients latest = population(5, {9, 5, 6}, 4, 0.7, 0.1, 2);
+        const std::vector<std::string> names{"a", "b", "c", "d", "e"};
+        SimulationOptions first{.job = job};
+        first.names = names;
+        first.save_state = true;
+        std::optional<SavedMerge> saved = std::move(simulate(MemorySource(copies(latest)), std::move(first)).state);
+        for (std::uint64_t night = 1; night <= 14; ++night) {
+            const std::size_t k = night % 3 == 0 ? 1 : 0;  // a, a, b, ...
+            latest[k] = population_client({9 + static_cast<Index>(night % 4), 5, 6}, 4, 0.7, 0.1, 2, 100 + night);
+            for (double& x : latest[k].elements()) x *= night % 5 == 0 ? 30 : 1;
+            Clients tonight;
+            tonight.push_back(Tensor<double>::copy(latest[k].view()));
+            SimulationOptions how{.job = job};
+            how.names = {names[k]};
+            how.save_state = true;
+            how.resume = std::move(saved);
+            auto result = simulate(MemorySource(std::move(tonight)), std::move(how));
+            ASSERT_EQ(result.replaced, std::vector<std::string>{names[k]});
+            EXPECT_EQ(result.resumed_clients, 4);
+            saved = std::move(result.state);
+            ASSERT_EQ(saved->contributions.size(), 5U);
+            EXPECT_EQ(saved->contributions.back().client, names[k]);
+            double error2 = 0, norm2 = 0;
+            for (const auto& x : latest) {
+                const auto fit = refit(x.view(), *result.features);
+                error2 += fit.error2;
+                norm2 += fit.norm2;
+            }
+            EXPECT_NEAR(saved->ledger().norm2, norm2, 1e-9 * norm2);
+            EXPECT_LE(std::sqrt(error2 / norm2), *result.rel_error_bound) << night;
+            // As if the latest uploads had come all at once.
+            const Ledger all = saved->ledger();
+            Merger merger(resolve_job(job), Shape{5, 6}, {all.clients, all.rows, all.norm2});
+            for (MergeState& state : saved->states()) merger.add(std::move(state));
+            EXPECT_EQ(merger.finish().rel_error_bound, *result.rel_error_bound) << night;
+        }
+    }
+}
+
+Tensor<double> labelled(const Tensor<double>& x, std::vector<std::string> labels) {
+    auto copy = Tensor<double>::copy(x.view());
+    copy.set_labels({{}, {"", std::move(labels), {}}, {}});
+    return copy;
+}
+
+TEST(StarRunTest, ClientsInAnotherOrderGiveTheSameFeatures) {
+    const auto clients = population(3, {12, 5, 6}, 4, 0.7, 0.1, 2);
+    const std::vector<std::string> labels{"a", "b", "c", "d", "e"};
+    const std::vector<std::string> other{"e", "c", "a", "d", "b"};
+    const Alignment back{{4, 2, 0, 3, 1}, {}};  // other[back[i]] is what x has at i
+    for (const JobOptions& job : {JobOptions{.rank = 3}, JobOptions{.aggregate = Aggregate::subspace, .rank = 3},
+                                  JobOptions{.aggregate = Aggregate::average, .rank = 3}, JobOptions{.eps = 0.2}}) {
+        Clients straight, permuted;
+        for (const auto& x : clients) straight.push_back(labelled(x, labels));
+        permuted.push_back(labelled(clients[0], labels));
+        permuted.push_back(labelled(reordered(clients[1].view(), back), other));
+        permuted.push_back(labelled(clients[2], labels));
+        SimulationOptions how{.job = job};
+        if (job.aggregate != Aggregate::average) how.heldout = 0.25;
+        const auto a =
+            simulate(MemorySource(std::move(straight)), SimulationOptions{.job = how.job, .heldout = how.heldout});
+        const auto b =
+            simulate(MemorySource(std::move(permuted)), SimulationOptions{.job = how.job, .heldout = how.heldout});
+        EXPECT_NEAR(a.rse, b.rse, 1e-10);
+        if (a.rse_heldout) {
+            EXPECT_NEAR(*a.rse_heldout, *b.rse_heldout, 1e-10);
+        }
+        EXPECT_EQ(b.schema.modes.at(0).entries, labels);
+        EXPECT_TRUE(b.reordered[0].empty());
+        EXPECT_NE(b.reordered[1].find("mode 2"), std::string::npos);
+        if (a.features->orthonormal) {
+            EXPECT_LT(row_space_distance(*a.features, *b.features), 1e-7);
         }
     }
 }

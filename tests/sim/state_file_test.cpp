@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/model.hpp"
+#include "couplet/io/npz.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "federations.hpp"
 
@@ -13,6 +15,7 @@ namespace {
 
 using namespace support;
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 class StateFileTest : public ::testing::Test {
   protected:
@@ -24,31 +27,66 @@ class StateFileTest : public ::testing::Test {
     }
     void TearDown() override { fs::remove_all(folder_); }
     fs::path path(const char* name) const { return folder_ / name; }
-    static MergeState sample(const JobOptions& job) {
-        auto result =
-            simulate(MemorySource(population(5, {9, 5, 6}, 4, 0.7, 0.1, 2)), {.job = job, .save_state = true});
+    static SavedMerge sample(const JobOptions& job) {
+        auto clients = population(5, {9, 5, 6}, 4, 0.7, 0.1, 2);
+        for (auto& x : clients) {
+            x.set_labels({{}, {"lab", {"a", "b", "c", "d", "e"}, {"kg", "", "", "", "s"}}, {"time", {}, {}}});
+        }
+        auto result = simulate(MemorySource(std::move(clients)), {.job = job, .save_state = true});
         return std::move(*result.state);
     }
+    /// The file again with other metadata.
+    void rewrite(const Json& metadata) const {
+        const NpzReader good(path("good.npz"));
+        std::vector<Tensor<double>> arrays;
+        std::vector<std::string> names;
+        for (const auto& name : good.names()) {
+            if (name == "meta_json") continue;
+            arrays.push_back(good.tensor<double>(name));
+            names.push_back(name);
+        }
+        NpzWriter bad(path("bad.npz"), true);
+        for (std::size_t i = 0; i < names.size(); ++i) bad.add(names[i], arrays[i].view());
+        bad.add_text("meta_json", metadata.dump());
+        bad.commit();
+    }
+    Json metadata() const { return Json::parse(NpzReader(path("good.npz")).texts("meta_json").at(0)); }
 
     fs::path folder_;
 };
 
-TEST_F(StateFileTest, RoundTripKeepsRowsAndLedger) {
-    for (const JobOptions& job : {JobOptions{.eps = 0.2}, JobOptions{.rank = 3}}) {
-        const auto state = sample(job);
-        save_state(path("s.npz"), state, true);
+TEST_F(StateFileTest, RoundTripKeepsTheWholeJobToTheBit) {
+    for (const JobOptions& job :
+         {JobOptions{.eps = 0.2}, JobOptions{.rank = 3, .eps1 = 0.02, .unnamed = Unnamed::allow},
+          JobOptions{.eps = 1e-6}}) {
+        const auto merge = sample(job);
+        save_state(path("s.npz"), merge, true);
         const auto loaded = load_state(path("s.npz"));
-        EXPECT_EQ(loaded.ledger.clients, state.ledger.clients);
-        EXPECT_EQ(loaded.ledger.rows, state.ledger.rows);
-        EXPECT_EQ(loaded.ledger.norm2, state.ledger.norm2);
-        EXPECT_EQ(loaded.ledger.svd_tail2, state.ledger.svd_tail2);
-        EXPECT_EQ(loaded.ledger.tt_tail2, state.ledger.tt_tail2);
-        EXPECT_EQ(loaded.ledger.used2, state.ledger.used2);
-        ASSERT_EQ(loaded.block.rows(), state.block.rows());
-        Matrix<double> a(state.block.rows(), 30), b(state.block.rows(), 30);
-        state.block.expand(a.view());
-        loaded.block.expand(b.view());
-        EXPECT_LT(naive_distance(a.view(), b.view()), 1e-12 * naive_norm(a.view()));
+        EXPECT_EQ(loaded.job.rank, merge.job.rank);
+        EXPECT_EQ(loaded.job.eps, merge.job.eps);
+        if (!job.eps) {
+            EXPECT_EQ(loaded.job.eps1, merge.job.eps1);
+            EXPECT_EQ(loaded.job.eps2, merge.job.eps2);
+        }
+        EXPECT_EQ(loaded.job.unnamed, merge.job.unnamed);
+        EXPECT_EQ(loaded.scale_clients, merge.scale_clients);
+        EXPECT_EQ(loaded.schema, merge.schema);
+        ASSERT_EQ(loaded.contributions.size(), 5U);
+        for (std::size_t k = 0; k < 5; ++k) {
+            const auto& a = merge.contributions[k];
+            const auto& b = loaded.contributions[k];
+            EXPECT_EQ(a.client, b.client);
+            EXPECT_EQ(a.state.ledger.rows, b.state.ledger.rows);
+            EXPECT_EQ(a.state.ledger.norm2, b.state.ledger.norm2);
+            EXPECT_EQ(a.state.ledger.svd_tail2, b.state.ledger.svd_tail2);
+            EXPECT_EQ(a.state.ledger.tt_tail2, b.state.ledger.tt_tail2);
+            ASSERT_EQ(a.state.block.is_dense(), b.state.block.is_dense());
+            if (a.state.block.is_dense()) {
+                EXPECT_TRUE(same_bits<double>(a.state.block.dense().view(), b.state.block.dense().view()));
+            } else {
+                EXPECT_TRUE(same_bits(a.state.block.train(), b.state.block.train()));
+            }
+        }
     }
     EXPECT_THROW(save_state(path("s.npz"), sample({.rank = 3}), false), InputError);
 }
@@ -60,60 +98,78 @@ TEST_F(StateFileTest, ResumingFromTheFileIsResumingFromMemory) {
         clients.push_back(population_client({9, 5, 6}, 4, 0.7, 0.1, 2, 77));
         return MemorySource(std::move(clients));
     };
-    SimulationOptions memory{.job = {.eps = 0.2}};
+    SimulationOptions memory{.job = {.eps = 0.2, .unnamed = Unnamed::allow}};
     memory.resume = sample({.eps = 0.2});
-    SimulationOptions file{.job = {.eps = 0.2}};
+    SimulationOptions file{.job = {.eps = 0.2, .unnamed = Unnamed::allow}};
     file.resume = load_state(path("s.npz"));
     const auto a = simulate(more(), std::move(memory));
     const auto b = simulate(more(), std::move(file));
-    EXPECT_NEAR(a.rse, b.rse, 1e-10);
-    EXPECT_NEAR(*a.rel_error_bound, *b.rel_error_bound, 1e-10);
+    EXPECT_EQ(a.rse, b.rse);
+    EXPECT_EQ(*a.rel_error_bound, *b.rel_error_bound);
+    EXPECT_TRUE(same_bits(*a.features, *b.features));
     EXPECT_LE(*b.rel_error_bound, 0.2 * (1 + 1e-9));
-    // Another federation's state is refused.
+    // Another federation's state is refused, and one with names for clients without.
     SimulationOptions other{.job = {.eps = 0.2}};
     other.resume = load_state(path("s.npz"));
     EXPECT_THROW(simulate(MemorySource(population(2, {9, 6, 5}, 4)), std::move(other)), InputError);
+    SimulationOptions unnamed{.job = {.eps = 0.2}};
+    unnamed.resume = load_state(path("s.npz"));
+    EXPECT_NE(message_of([&] { simulate(more(), std::move(unnamed)); }).find("'a', 'b'"), std::string::npos);
 }
 
 TEST_F(StateFileTest, RefusesWhatIsNoState) {
     EXPECT_THROW(load_state(path("missing.npz")), Error);
     std::ofstream(path("text.npz")) << "not a zip";
     EXPECT_THROW(load_state(path("text.npz")), InputError);
-    auto model = to_model(random_train<double>({5, 6}, {3, 2, 1}), 2);
-    save_model(path("features.npz"), model, false);
+    save_model(path("features.npz"), to_model(random_train<double>({5, 6}, {3, 2, 1}), 2), false);
     EXPECT_NE(message_of([&] { load_state(path("features.npz")); }).find("--save-state"), std::string::npos);
-    const nlohmann::json good = {{"clients", 5},     {"rows", 45},      {"norm2", 10.0},
-                                 {"svd_tail2", 0.1}, {"tt_tail2", 0.1}, {"used2", 0.0}};
-    model.metadata["kind"] = "couplet merge state";
-    model.metadata["ledger"] = good;
-    save_model(path("good.npz"), model, false);
-    EXPECT_EQ(load_state(path("good.npz")).ledger.clients, 5);
-    for (const char* key : {"clients", "rows", "norm2", "svd_tail2", "tt_tail2", "used2"}) {
-        for (const nlohmann::json& bad : {nlohmann::json(-1), nlohmann::json("1"), nlohmann::json(nullptr)}) {
-            model.metadata["ledger"] = good;
-            model.metadata["ledger"][key] = bad;
-            save_model(path("bad.npz"), model, true);
-            EXPECT_NE(message_of([&] { load_state(path("bad.npz")); }).find(key), std::string::npos) << bad.dump();
+    save_state(path("good.npz"), sample({.eps = 0.2}), false);
+    const Json good = metadata();
+    rewrite(good);
+    EXPECT_EQ(load_state(path("bad.npz")).contributions.size(), 5U);
+    const auto refused = [&](const Json& bad, const std::string& word) {
+        rewrite(bad);
+        EXPECT_NE(message_of([&] { load_state(path("bad.npz")); }).find(word), std::string::npos)
+            << word << ": " << message_of([&] { load_state(path("bad.npz")); });
+    };
+    for (const char* key : {"rows", "norm2", "svd_tail2", "tt_tail2"}) {
+        for (const Json& value : {Json(-1), Json("1"), Json(nullptr)}) {
+            Json bad = good;
+            bad["clients"][1][key] = value;
+            refused(bad, key);
         }
-        model.metadata["ledger"].erase(key);
-        save_model(path("bad.npz"), model, true);
-        EXPECT_THROW(load_state(path("bad.npz")), InputError);
+        Json bad = good;
+        bad["clients"][1].erase(key);
+        refused(bad, key);
     }
-    // Counts are whole numbers of a size that exists, and a merge holds somebody.
-    for (const char* key : {"clients", "rows"}) {
-        for (const double bad : {0.0, 0.5, 1e300}) {
-            model.metadata["ledger"] = good;
-            model.metadata["ledger"][key] = bad;
-            save_model(path("bad.npz"), model, true);
-            EXPECT_THROW(load_state(path("bad.npz")), InputError) << key << " " << bad;
-        }
+    for (const double value : {0.0, 0.5, 1e300}) {
+        Json bad = good;
+        bad["clients"][0]["rows"] = value;
+        refused(bad, "rows");
     }
-    model.metadata["ledger"] = 7;
-    save_model(path("bad.npz"), model, true);
-    EXPECT_THROW(load_state(path("bad.npz")), InputError);
-    model.metadata["kind"] = 3;
-    save_model(path("bad.npz"), model, true);
-    EXPECT_THROW(load_state(path("bad.npz")), InputError);
+    for (const char* key : {"job", "schema", "clients", "kind"}) {
+        Json bad = good;
+        bad.erase(key);
+        refused(bad, "bad.npz");
+        bad[key] = 7;
+        refused(bad, "bad.npz");
+    }
+    Json bad = good;
+    bad["clients"][1]["name"] = bad["clients"][0]["name"];
+    refused(bad, "twice");
+    bad = good;
+    bad["job"]["eps"] = 1.5;
+    refused(bad, "eps");
+    bad = good;
+    bad["job"].erase("scale_clients");
+    refused(bad, "no job");
+    bad = good;
+    bad["schema"]["modes"][0]["labels"] = {"a"};
+    refused(bad, "labels");
+    bad = good;
+    bad["clients"].push_back(bad["clients"][0]);
+    bad["clients"][5]["name"] = "f";
+    refused(bad, "no array upload_6");
 }
 
 }  // namespace

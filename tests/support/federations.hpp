@@ -127,10 +127,11 @@ struct StarOutcome {
 /// Runs a star to its end. With a script, replies arrive in random order and half of them twice, and those of the wave
 /// before once more.
 inline StarOutcome drive_star(const Job& job, const Clients& data, Random* script = nullptr,
-                              std::optional<MergeState> resume = {}) {
+                              std::vector<MergeState> resume = {}, bool keep = false) {
     StarOutcome out;
     out.coordinator.emplace(job, static_cast<Index>(data.size()));
-    if (resume) out.coordinator->resume(std::move(*resume));
+    if (!resume.empty()) out.coordinator->resume(std::move(resume));
+    if (keep) out.coordinator->keep_uploads();
     for (const auto& x : data) out.clients.emplace_back(job, x.view());
     out.upload_numbers.assign(data.size(), 0);
     std::vector<std::size_t> order(data.size());

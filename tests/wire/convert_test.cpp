@@ -90,12 +90,39 @@ TEST(ConvertTest, NumbersComeBackBitForBit) {
     for (Index i = 0; i < basis.size(); ++i) ASSERT_EQ(request_back.basis.data()[i], basis.data()[i]);
 }
 
+TEST(ConvertTest, NamesOfFeaturesComeBack) {
+    const Labels labels{{"lab", {"age", "bmi", "a", "b", "c"}, {"years", "", "", "", ""}}, {"", {}, {}}};
+    const Hello hello = round_trip(Hello{{5, 4}, 9, 2.5, labels});
+    EXPECT_EQ(hello.labels, labels);
+    EXPECT_TRUE(round_trip(Hello{{5, 4}, 9, 2.5}).labels.empty());
+    const StartNotice start = round_trip(StartNotice{{3, 27, 7.5, labels}, true});
+    EXPECT_EQ(start.start.labels, labels);
+    EXPECT_TRUE(start.received);
+    Welcome welcome;
+    welcome.spec.job = resolve_job({.rank = 3, .unnamed = Unnamed::allow});
+    welcome.clients = 2;
+    EXPECT_EQ(round_trip(welcome).spec.job.unnamed, Unnamed::allow);
+    welcome.spec.job.unnamed = Unnamed::refuse;
+    EXPECT_EQ(round_trip(welcome).spec.job.unnamed, Unnamed::refuse);
+    Greeting greeting{7, "job", "1", 0, 0, {Shape{5, 4}, labels}};
+    EXPECT_EQ(round_trip(greeting).schema, greeting.schema);
+    const auto wrong = [&](auto change) { return refused({route, Hello{{5, 4}, 9, 2.5, labels}}, change); };
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->add_labels("d"); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(1)->add_units("d"); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->set_labels(0, "a\x1b[2J"); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->set_name(std::string(5000, 'x')); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->add_names(); }), "");
+}
+
 TEST(ConvertTest, ASavedMergeComesBack) {
     const MergeState state{FeatureBlock(block_train(some_upload().block.get())), {2, 18, 4, 0.5, 0.25, 0.125}};
     const MergeState same = round_trip(MergeState{state.block.clone(), state.ledger});
     EXPECT_TRUE(same_bits(same.block.train(), state.block.train()));
     EXPECT_EQ(same.ledger.clients, 2);
     EXPECT_EQ(same.ledger.used2, 0.125);
+    const MergeState rows{FeatureBlock(random_matrix<double>(2, 60, 3), {5, 4, 3}), {1, 9, 2, 0, 0, 0}};
+    const MergeState dense = round_trip(MergeState{rows.block.clone(), rows.ledger});
+    EXPECT_TRUE(same_bits<double>(dense.block.dense().view(), rows.block.dense().view()));
 }
 
 /// The merge trusts left-orthonormal cores: those that are not are made so, whatever the sender says.

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "arrived_cores.hpp"
 #include "convert.hpp"
+#include "couplet/ctt/arrived_cores.hpp"
 #include "federation.pb.h"
 #include "wire_test_support.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "couplet/consensus/plan.hpp"
-#include "couplet/tensor/shape.hpp"
+#include "couplet/tensor/schema.hpp"
 
 namespace couplet {
 
@@ -45,6 +45,7 @@ struct JobOptions {
     std::optional<std::string> weights = {};
     std::optional<ConsensusEngine> consensus = {};
     std::optional<Index> iterations = {};  ///< nothing: as many as the consensus target needs
+    Unnamed unnamed = Unnamed::refuse;
 };
 
 /// A job with nothing left open.
@@ -62,6 +63,7 @@ struct Job {
     std::uint64_t seed = 0;
     std::string graph = "complete";
     ConsensusOptions consensus;
+    Unnamed unnamed = Unnamed::refuse;  ///< clients without labels among clients with some
 };
 
 /// Fills in the defaults: average eps1 = 0.1, eps2 = 0.05 and plain consensus (the paper's); otherwise eps1 = eps2 =
@@ -73,6 +75,9 @@ struct Hello {
     Shape features;  ///< I2 x ... x IN
     Index rows = 0;  ///< I1 of this client
     double norm2 = 0;
+    Labels labels = {};  ///< of the feature modes, in the order of its data; empty: none
+
+    Schema schema() const { return {features, labels}; }
 };
 
 /// What every client is told once all have said hello.
@@ -80,11 +85,14 @@ struct Start {
     Index clients = 0;  ///< those of a resumed merge included
     Index rows = 0;     ///< of the clients of this job
     double norm2 = 0;   ///< of the clients of this job
+    /// Of the feature modes, in the order in which the job computes: whoever has another puts its own data in this one.
+    Labels labels = {};
 };
 
-/// Totals of all clients. Throws InputError when there are none, when feature shapes differ (naming client and mode),
-/// or when the average's common rank exceeds what a client can give (naming every client's cap).
-Start start_job(const Job& job, const std::vector<Hello>& hellos);
+/// Totals of all clients, and the schema they agree on (see agree()) unless it is given. Throws InputError when there
+/// are none, when a client's schema does not fit (naming client, mode and labels), or when the average's common rank
+/// exceeds what a client can give (naming every client's cap).
+Start start_job(const Job& job, const std::vector<Hello>& hellos, const std::optional<Schema>& given = {});
 
 /// The rank a client can give: min(rows, I2 ... IN).
 Index rank_cap(const Hello& hello);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "couplet/ctt/blocks.hpp"
+#include "couplet/tensor/schema.hpp"
 
 namespace couplet {
 
@@ -23,6 +24,7 @@ double job_norm2(const TensorView<const double>& x, const std::string& who);
 
 /// One client as the job sees it: training rows, scaled if asked for.
 struct PreparedClient {
+    Schema schema;  ///< of the features
     std::shared_ptr<const Tensor<double>> training;
     std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for; divided by the same scale
     double scale = 1;                               ///< both are the original divided by this
@@ -30,9 +32,13 @@ struct PreparedClient {
 
 /// `client` is its place among the clients, from 0. Throws InputError that names it for NaN or infinity, for a norm
 /// that job_norm2 refuses (of the training rows unless they are scaled, and of those held out), and when it is to be
-/// scaled for a norm below 2.2e-308 or beyond 1.8e308.
+/// scaled for a norm below 2.2e-308 or beyond 1.8e308; and for labels that do not fit.
 PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,
                               Index client);
+
+/// Puts the data of a client in the job's order. Returns what was done, in words; empty: nothing. Throws InputError
+/// that blames `who` where its schema does not fit.
+std::string follow_schema(PreparedClient& client, const Schema& job, Unnamed unnamed, const std::string& who);
 
 /// Squared error and norm of the held-out patients on frozen features, in the units of the job; zeros without any.
 struct HeldOutError {

@@ -7,6 +7,7 @@
 
 #include "couplet/ctt/client.hpp"
 #include "couplet/ctt/merger.hpp"
+#include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/refit.hpp"
 #include "couplet/ctt/subspace.hpp"
 
@@ -36,8 +37,11 @@ using FromClient = std::variant<Hello, Upload, SumReply>;
 /// A client of the star. Owns no socket, thread or clock: hand it what arrives, send what it returns.
 class StarClient {
   public:
-    /// Reads the tensor once, for its norm; the tensor must outlive the client.
+    /// Reads the tensor once, for its norm; the tensor must outlive the client. Its features have no names.
     StarClient(const Job& job, TensorView<const double> x);
+    /// With the names of the features, which the greeting tells. When the start of the job names another order, the
+    /// data is put in that one.
+    StarClient(const Job& job, PreparedClient data);
 
     const Hello& hello() const noexcept { return hello_; }
     /// The answer to a message, if it asks for one. Throws InputError for a message that cannot come now.
@@ -45,14 +49,25 @@ class StarClient {
     bool finished() const noexcept { return result_.has_value(); }
     /// Personal core and error; throws RunError unless finished.
     const PersonalFit& result() const;
+    /// Of the job, once it has started.
+    const Schema& schema() const noexcept { return schema_; }
+    /// The data as the job sees it now.
+    const PreparedClient& data() const noexcept { return data_; }
+    /// What was put in another order, in words; empty: nothing.
+    const std::string& reordered() const noexcept { return reordered_; }
+    /// Takes the job's order from a start that this client's earlier self has answered.
+    void follow(const Start& start);
 
   private:
     std::optional<FromClient> on_start(const Start& start);
     void on_features(const FeaturesMessage& message);
 
     Job job_;
+    PreparedClient data_;  ///< without tensors where only a view was given
     TensorView<const double> x_;
     Hello hello_;
+    Schema schema_;
+    std::string reordered_;
     std::optional<AverageStep> average_;
     std::optional<PersonalFit> result_;
 };
@@ -63,6 +78,9 @@ class StarCoordinator {
   public:
     StarCoordinator(const Job& job, Index clients);
 
+    /// The job's schema, where it is not for the clients to agree on one. Call before next().
+    void require_schema(Schema schema);
+
     /// Throws InputError for an unknown client or a message that does not fit the job.
     void receive(Index client, FromClient message);
     /// The next message for all clients, once everything it needs is here.
@@ -72,10 +90,14 @@ class StarCoordinator {
     Index rounds() const noexcept { return rounds_; }
     /// Numbers in the sum that the last request asks for; 0 when there was none.
     Index sum_length() const noexcept { return subspace_ && request_sent_ ? subspace_->sum_length() : 0; }
-    /// Starts from a saved merge (stack only); call before the first upload.
-    void resume(MergeState state);
-    /// The merge so far, for --save-state (stack only).
-    MergeState state();
+    /// What was merged before, each client's by itself (stack only); call before next().
+    void resume(std::vector<MergeState> earlier);
+    /// From here on uploads are kept, for uploads() (stack only).
+    void keep_uploads() noexcept { keeping_ = true; }
+    /// Those of this job, in the order of the clients.
+    const std::vector<MergeState>& uploads() const noexcept { return kept_; }
+    /// The job's schema, once the start is out.
+    const Schema& schema() const noexcept { return schema_; }
     /// Ranks of the uploads, in the order of the clients.
     const std::vector<Index>& personal_ranks() const noexcept { return personal_ranks_; }
 
@@ -91,7 +113,11 @@ class StarCoordinator {
     Index hellos_missing_;
     std::optional<Start> start_;
     bool start_sent_ = false;
-    std::optional<MergeState> resumed_;
+    std::optional<Schema> given_;
+    Schema schema_;
+    std::vector<MergeState> earlier_;
+    bool keeping_ = false;
+    std::vector<MergeState> kept_;
     std::optional<Merger> merger_;
     Matrix<double> average_;  ///< sum of the rows, R1 x P
     std::map<Index, Upload> waiting_uploads_;

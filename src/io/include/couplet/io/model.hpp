@@ -39,8 +39,8 @@ template <Real T>
 void check_model(const Model<T>& model, const std::string& where);
 
 /// Writes the cores as `core_<n>`, the metadata as JSON text in `meta_json`, the names of the modes in
-/// `mode_names` and their labels in `labels_<n>`. Atomic and reproducible (see NpzWriter); throws as
-/// check_model() and NpzWriter do.
+/// `mode_names`, their labels in `labels_<n>` and units in `units_<n>`. Atomic and reproducible (see NpzWriter); throws
+/// as check_model() and NpzWriter do.
 template <Real T>
 void save_model(const std::filesystem::path& path, const Model<T>& model, bool overwrite);
 

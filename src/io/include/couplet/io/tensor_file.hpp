@@ -14,6 +14,8 @@
 
 namespace couplet {
 
+class NpzReader;
+
 struct TensorFileOptions {
     IndexBase index_base = IndexBase::detect;  ///< of .tns files
     /// Limit on what a text file may become in memory, checked before allocating.
@@ -56,6 +58,7 @@ class TensorFile {
     template <Real T>
     void hold(Tensor<T> tensor);
     const std::byte* decode_npy(std::span<const std::byte> bytes);
+    void decode_npz(const NpzReader& archive);
     void decode_text(std::span<const std::byte> bytes, const TensorFileOptions& options);
 
     std::string name_;
@@ -66,8 +69,9 @@ class TensorFile {
     std::variant<MappedFile, Tensor<float>, Tensor<double>> storage_;
 };
 
-/// Opens .npy, .csv, .csv.gz, .tns or .tns.gz, told apart by the name. Throws InputError for every kind of
-/// wrong content.
+/// Opens .npy, .npz, .csv, .csv.gz, .tns or .tns.gz, told apart by the name. A .npz file holds the tensor as its only
+/// array, or as the one called tensor, and may name its modes as models do. Without labels of its own a file has those
+/// of the manifest.json beside it that lists it. Throws InputError for every kind of wrong content.
 TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOptions& options = {});
 
 /// Same, from bytes in memory, which are not needed afterwards; `name` stands for the path.

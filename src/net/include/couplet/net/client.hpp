@@ -21,6 +21,8 @@ struct ClientResult {
     std::string job;
     wire::JobSpec spec;
     Features features;
+    Schema schema;          ///< of the features, in their order
+    std::string reordered;  ///< what of the data was put in that order, in words; empty: nothing
     Matrix<double> personal;
     std::optional<double> rel_error_bound;
     double rse = 0;

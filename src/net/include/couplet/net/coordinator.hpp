@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/ctt/saved_merge.hpp"
 #include "couplet/net/kit.hpp"
 #include "couplet/net/log.hpp"
 #include "couplet/net/status.hpp"
@@ -27,7 +28,9 @@ struct CoordinatorResult {
     std::vector<Index> ranks;
     std::vector<Index> personal_ranks;
     Index rounds = 0;
+    Schema schema;  ///< of the features
     Index resumed_clients = 0;
+    std::vector<std::string> replaced;  ///< of the resumed merge, by clients that came again
     double numbers_up_per_client = 0;
     double numbers_down_per_client = 0;
     double numbers_total = 0;
@@ -46,13 +49,14 @@ struct CoordinatorOptions {
     std::optional<std::chrono::milliseconds> deadline = {};  ///< for every wait; nothing: for ever
     bool late_merge = false;                                 ///< clients that come later are merged (stack only)
     bool insecure = false;                                   ///< no TLS, loopback only
-    std::optional<MergeState> resume = {};
+    std::optional<Schema> schema = {};                       ///< of the job; nothing: the one that most clients bring
+    std::optional<SavedMerge> resume = {};
     /// Before anything is changed in the kit; what it throws leaves the constructor.
     std::function<void(const std::string& job)> on_job = {};
     /// The shared result, before any client gets it; called again with the same features when a restart delivers them.
-    std::function<void(const FeaturesMessage& features, const std::string& job)> on_features = {};
+    std::function<void(const FeaturesMessage& features, const Schema& schema, const std::string& job)> on_features = {};
     /// The merge, for clients that join later (stack).
-    std::function<void(const MergeState& state)> on_state = {};
+    std::function<void(const SavedMerge& merge)> on_state = {};
 };
 
 /// Runs a job for the clients of a kit. Everything that cannot be computed again is in KIT/job before anybody builds on

@@ -19,6 +19,8 @@ struct PeerResult {
     wire::JobSpec spec;
     std::string graph;
     Features features;
+    Schema schema;          ///< of the features, in their order
+    std::string reordered;  ///< what of the data was put in that order, in words; empty: nothing
     Matrix<double> personal;
     std::optional<double> rel_error_bound;
     std::optional<double> rse;  ///< of all members together; nothing when a member's report was lost, as the next
@@ -45,6 +47,7 @@ struct PeerResult {
 
 struct PeerOptions {
     wire::JobSpec spec;
+    std::optional<Schema> schema = {};               ///< of the job; nothing: the peers agree on one
     std::chrono::milliseconds deadline{60'000};      ///< of the whole job
     std::chrono::milliseconds gather{15'000};        ///< how long to wait for everybody before it begins without
     std::chrono::milliseconds link_deadline{5'000};  ///< a neighbour silent for so long is lost

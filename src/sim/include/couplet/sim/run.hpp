@@ -32,6 +32,10 @@ class SimulationRun {
 
     Index clients() const { return source_.clients(); }
     PreparedClient prepare(Index k) const;
+    std::string name(Index k) const;
+    /// For methods without a coordinator of their own: the clients agree on a schema (or fit the one that is given),
+    /// and everybody's data is put in its order.
+    Start align_clients(const std::vector<Hello>& hellos, const std::function<PreparedClient&(Index)>& client);
     /// Runs body(k) for all clients in parallel batches, timing each, then in_order(k) one by one.
     void for_clients(const char* phase, const std::function<void(Index)>& body,
                      const std::function<void(Index)>& in_order);
@@ -50,6 +54,7 @@ class SimulationRun {
     std::vector<double> client_seconds_;
 
   private:
+    Index first_number_ = 1;  ///< of clients without names
     double error2_ = 0;
     double norm2_ = 0;
     double heldout_error2_ = 0;

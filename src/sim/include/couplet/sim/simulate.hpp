@@ -8,6 +8,7 @@
 #include "couplet/ctt/job.hpp"
 #include "couplet/ctt/merger.hpp"
 #include "couplet/ctt/refit.hpp"
+#include "couplet/ctt/saved_merge.hpp"
 #include "couplet/sim/source.hpp"
 #include "couplet/sim/traffic.hpp"
 
@@ -17,9 +18,11 @@ struct SimulationOptions {
     JobOptions job = {};
     /// Every client's tensor to norm 1 for the job; personal cores are scaled back, errors are those of the job.
     bool scale_clients = false;
-    double heldout = 0;       ///< part of each client's patients kept out of the job, 0 <= heldout < 1
-    bool save_state = false;  ///< return the merge before its final cut (stack in a star)
-    std::optional<MergeState> resume = {};
+    double heldout = 0;                   ///< part of each client's patients kept out of the job, 0 <= heldout < 1
+    std::optional<Schema> schema = {};    ///< of the job; nothing: the one that most clients have
+    std::vector<std::string> names = {};  ///< of the clients, for a saved merge; empty: "client 1", ...
+    bool save_state = false;              ///< return the uploads, for more clients to join later (stack in a star)
+    std::optional<SavedMerge> resume = {};
     bool dry_run = false;  ///< stop when it is known what would be sent
     /// Receives each client's personal core (I1 x R1) as it is fitted, in the order of the clients.
     std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
@@ -64,7 +67,11 @@ struct SimulationResult {
     std::optional<ConsensusReport> consensus;
     std::optional<MissingReport> missing;
     std::optional<Features> features;  ///< shared; the first node's for the printed decentralized method
-    std::optional<MergeState> state;
+    std::optional<SavedMerge> state;
+    Schema schema;                       ///< of the features
+    std::vector<std::string> reordered;  ///< by client, in words: what was put in the job's order; empty: nothing
+    std::vector<std::string> replaced;   ///< clients of the resumed merge that came again
+    Index resumed_clients = 0;           ///< merged before, without those
     Job job;
 };
 

@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "couplet/tensor/tensor.hpp"
+#include "couplet/tensor/schema.hpp"
 
 namespace couplet {
 
@@ -24,6 +26,7 @@ class ClientSource {
 class MemorySource : public ClientSource {
   public:
     explicit MemorySource(std::vector<Tensor<double>> tensors);
+    static MemorySource sharing(std::vector<std::shared_ptr<const Tensor<double>>> tensors);
     Index clients() const override { return static_cast<Index>(tensors_.size()); }
     std::shared_ptr<const Tensor<double>> client(Index k) const override {
         return tensors_[static_cast<std::size_t>(k)];
@@ -46,6 +49,17 @@ class LazySource : public ClientSource {
     Index clients_;
     std::function<Tensor<double>(Index)> make_;
 };
+
+/// Clients whose data is in the order of one schema.
+struct AlignedSource {
+    MemorySource source;
+    Schema schema;
+    std::vector<std::string> reordered;  ///< by client, in words: what was put in its order; empty: nothing
+};
+
+/// For methods that compare clients' data with the model entry by entry: agrees on a schema as a job does, unless one
+/// is given. Reads all clients. Throws InputError that names the client that does not fit.
+AlignedSource align_source(const ClientSource& source, Unnamed unnamed, const std::optional<Schema>& given);
 
 /// The rows of one tensor over K clients, as evenly as possible, in order; the first ones get one more. Throws
 /// InputError unless 1 <= K <= rows.

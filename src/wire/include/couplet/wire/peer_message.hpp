@@ -20,6 +20,7 @@ struct Greeting {
     std::string version;         ///< of the software
     Incarnation answers = 0;     ///< the process at the other end that is known here; 0: none
     std::uint64_t received = 0;  ///< numbered messages of that process that have arrived here
+    Schema schema = {};          ///< of its data
 };
 
 /// Often, both ways: I am here, and this has arrived.
@@ -83,6 +84,7 @@ struct PeerRecord {
     Epoch committed = {};
     Stage stage = Stage::working;
     std::optional<PeerReport> report = {};
+    SchemaPrint schema = {};
     friend bool operator==(const PeerRecord&, const PeerRecord&) = default;
 };
 

@@ -14,8 +14,8 @@ namespace couplet::wire {
 struct Limits {
     /// Of one message. Checked against what the head promises, before anything is stored.
     Index max_payload_bytes = Index{2} << 30;
-    /// Heads hold shapes and figures; only a last word names everybody.
-    Index max_head_bytes = Index{64} << 10;
+    /// Heads hold shapes, figures and the labels of the features.
+    Index max_head_bytes = most_chunk_bytes;
 };
 
 /// Checks one message as it arrives, part by part, and stores nothing: the caller keeps the chunks where it likes.

@@ -4,7 +4,7 @@
 
 #include "couplet/tt/tensor_train.hpp"
 
-namespace couplet::wire {
+namespace couplet {
 
 bool is_identity(const Matrix<double>& g);
 
@@ -12,4 +12,4 @@ bool is_identity(const Matrix<double>& g);
 /// that are not so are made so.
 TensorTrain<double> left_orthonormal(std::vector<Tensor<double>> cores);
 
-}  // namespace couplet::wire
+}  // namespace couplet

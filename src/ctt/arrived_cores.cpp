@@ -1,4 +1,4 @@
-#include "arrived_cores.hpp"
+#include "couplet/ctt/arrived_cores.hpp"
 
 #include <cmath>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/tt/rounding.hpp"
 
-namespace couplet::wire {
+namespace couplet {
 namespace {
 
 // Cores made by any QR are orthonormal to this; others are made so again.
@@ -35,4 +35,4 @@ TensorTrain<double> left_orthonormal(std::vector<Tensor<double>> cores) {
     return left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
 }
 
-}  // namespace couplet::wire
+}  // namespace couplet

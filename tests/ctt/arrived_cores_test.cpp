@@ -1,13 +1,17 @@
-#include "arrived_cores.hpp"
+#include "couplet/ctt/arrived_cores.hpp"
 
+#include "couplet/ctt/client.hpp"
 #include "couplet/linalg/products.hpp"
-#include "wire_test_support.hpp"
+#include "federations.hpp"
 
-namespace couplet::wire {
+namespace couplet {
 namespace {
 
+using namespace support;
+
 TEST(ArrivedCoresTest, HonestCoresKeepTheirBits) {
-    const auto train = block_train(some_upload().block.get());
+    const auto train = block_train(
+        compress_client(population_client({9, 5, 4, 3}, 2, 0.7, 1e-4, 1, 1).view(), {0.1, 0.1, 2}).block.get());
     const auto same = left_orthonormal(train.clone().release());
     EXPECT_TRUE(same_bits(same, train));
     EXPECT_EQ(same.orthogonality(0), Orthogonality::left);
@@ -53,4 +57,4 @@ TEST(ArrivedCoresTest, AnIdentityIsRecognised) {
 }
 
 }  // namespace
-}  // namespace couplet::wire
+}  // namespace couplet

@@ -1,0 +1,163 @@
+#include "couplet/tensor/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/schema_file.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+#include "options.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::vector<std::string> files;
+    bool compare = false;
+    std::string output;
+};
+
+/// Names come from files: control characters stay off the terminal.
+std::string plain(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
+std::string labels_text(const ModeLabels& mode) {
+    constexpr std::size_t most = 24;
+    if (mode.entries.empty()) return "no labels";
+    std::string text;
+    for (std::size_t i = 0; i < mode.entries.size() && i < most; ++i) {
+        text += (i > 0 ? ", " : "") + plain(mode.entries[i]);
+        if (!mode.units.empty() && !mode.units[i].empty()) text += " [" + plain(mode.units[i]) + "]";
+    }
+    if (mode.entries.size() > most) text += fmt::format(", ... ({} in all)", mode.entries.size());
+    return text;
+}
+
+std::string schema_text(const Schema& schema) {
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (Index n = 0; n < schema.features.order(); ++n) {
+        const ModeLabels mode = schema.modes.empty() ? ModeLabels{} : schema.modes[static_cast<std::size_t>(n)];
+        const std::string name = mode.name.empty() ? "" : " (" + plain(mode.name) + ")";
+        rows.emplace_back(fmt::format("mode {}{}", n + 2, name),
+                          fmt::format("{}: {}", count_text(schema.features[n]), labels_text(mode)));
+    }
+    return fields(rows);
+}
+
+void show(const Options& options, const Session& session) {
+    const std::string& file = options.files.front();
+    session.claim_output(options.output, options.files);
+    const Schema schema = read_schema(file);
+    if (!options.output.empty()) save_schema(options.output, schema, session.force());
+    Json json = schema_json(schema);
+    json["named"] = schema.named();
+    json["version"] = version();
+    std::string text = schema_text(schema);
+    if (!options.output.empty()) {
+        json["output"] = options.output;
+        text += "\n" + fields({{"written", options.output}});
+    }
+    session.print(json, text);
+}
+
+const char* kind_of(const SchemaDifference& difference) {
+    if (difference.reorders) return "order";
+    return difference.unnamed ? "unnamed" : "different";
+}
+
+const char* verdict_of(const std::vector<SchemaDifference>& differences) {
+    const auto any = [&](auto is) { return std::any_of(differences.begin(), differences.end(), is); };
+    if (any([](const SchemaDifference& d) { return !d.reorders && !d.unnamed; })) return "different";
+    if (any([](const SchemaDifference& d) { return d.unnamed; })) return "unnamed";
+    return differences.empty() ? "same" : "order";
+}
+
+std::string verdict_text(const std::string& verdict) {
+    if (verdict == "same") return "the same";
+    if (verdict == "order") return "the same in another order: a federation puts it right by itself";
+    if (verdict == "unnamed") return "names on one side only: refused unless --unnamed allow";
+    return "different: refused";
+}
+
+/// Exit 1 where a federation would refuse the second beside the first.
+void compare_files(const Options& options, const Session& session) {
+    if (!options.output.empty()) {
+        throw InputError({"--output", "given with --compare", "it with one file", "Leave it out."});
+    }
+    const Schema a = read_schema(options.files[0]);
+    const Schema b = read_schema(options.files[1]);
+    const auto differences = compare(a, b);
+    const std::string verdict = verdict_of(differences);
+    Json json{{"verdict", verdict}, {"differences", Json::array()}, {"version", version()}};
+    std::string text;
+    for (const SchemaDifference& d : differences) {
+        json["differences"].push_back({{"kind", kind_of(d)}, {"found", d.found}, {"expected", d.expected}});
+        text += fmt::format("{}: {}; {} in {}\n", kind_of(d), d.found, d.expected, options.files[0]);
+    }
+    session.print(json, text + fields({{"schemas", verdict_text(verdict)}}));
+    if (verdict == "different" || verdict == "unnamed") {
+        throw RunError({options.files[1], verdict_text(verdict), "the names and units of " + options.files[0], ""});
+    }
+}
+
+void execute(const Options& options, const Session& session) {
+    const std::size_t wanted = options.compare ? 2 : 1;
+    if (options.files.size() != wanted) {
+        throw InputError({"FILE", fmt::format("{} files", options.files.size()),
+                          options.compare ? "two files to compare" : "one file",
+                          "couplet schema FILE, or couplet schema --compare A B"});
+    }
+    if (options.compare) return compare_files(options, session);
+    show(options, session);
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("FILE", options->files,
+                   "A tensor (.npy with a manifest.json beside it, .npz, .csv), features, a model or a saved merge "
+                   "(.npz), a manifest.json or a schema (.json)")
+        ->type_name("FILE")
+        ->required();
+    app.add_flag("--compare", options->compare, "Say what differs between two files");
+    app.add_option("-o,--output", options->output, "Schema to write (.json)")->type_name("FILE.json");
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+extern const Verb schema_verb{
+    .name = "schema",
+    .group = federation_group,
+    .summary = "names, labels and units of the features in a file",
+    .description =
+        "Clients of a federation must mean the same by the same column. A schema says for every feature mode its name, "
+        "the labels of its indices in order, and their units: from the header of a .csv file (\"systolic [mmHg]\" is a "
+        "label with a unit), from the manifest.json beside a .npy file, or from mode_names, labels_<n> and units_<n> "
+        "in a "
+        ".npz file. Federations compare schemas before anything is computed: the same labels in another order are put "
+        "in "
+        "order, others are refused.\n\n"
+        "--compare shows what differs, and ends with exit 1 where a federation would refuse.",
+    .output =
+        "A line per feature mode.\n"
+        "--json: modes [{name, size, labels, units}], named, version, output; with --compare verdict (same, order, "
+        "unnamed, different), differences [{kind, found, expected}], version.\n"
+        "-o: the same modes as JSON, for --schema of simulate, coordinator and peer.",
+    .examples =
+        "couplet schema a.csv\n"
+        "couplet schema a.csv -o schema.json\n"
+        "couplet schema --compare a.csv b.csv",
+    .setup = setup};
+
+}  // namespace couplet::cli
