@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
@@ -110,6 +111,8 @@ Room::Ticket Room::enter(const std::string& name, const wire::Join& join) {
     seat.last_refusal.clear();
     seat.rejected.clear();
     ++seat.generation;
+    // It greets again, perhaps with other data: what it said before does not count meanwhile.
+    if (job_.phase == Phase::joining) hellos_[static_cast<std::size_t>(place)].reset();
     changed_.notify_all();
     return {place, seat.generation};
 }
@@ -419,8 +422,15 @@ std::vector<Index> Room::settle(const std::vector<Index>& places) {
             }
         }
     } catch (const InputError& error) {
-        for (const Index place : places) turn_away(place, error.parts());
-        throw;
+        // Nobody can tell who is right. Whoever has gone again does not speak against those who are there.
+        std::vector<Index> here;
+        std::copy_if(places.begin(), places.end(), std::back_inserter(here),
+                     [this](Index place) { return seats_[static_cast<std::size_t>(place)].connected; });
+        const bool all_here = here.empty() || here.size() == places.size();
+        for (const Index place : places) {
+            if (all_here || !contains(here, place)) turn_away(place, error.parts());
+        }
+        return all_here ? std::vector<Index>{} : settle(here);
     }
     return fitting;
 }
@@ -431,9 +441,11 @@ void Room::turn_away(Index place, const ErrorParts& why) {
     std::error_code ignored;
     fs::remove(file(hello_name(place)), ignored);
     hellos_[at].reset();
-    seats_[at].rejected = fmt::format("{}; expected {}. {}", why.found, why.expected, why.remedy);
+    seats_[at].rejected = fmt::format("{}{}; expected {}. {}", why.where == who(place) ? "" : why.where + ": ",
+                                      why.found, why.expected, why.remedy);
     seats_[at].last_refusal = seats_[at].rejected;
-    log_.warn("refused", fmt::format("refused: {}: {}", why.where, seats_[at].rejected), {{"client", job_.roster[at]}});
+    log_.warn("refused", fmt::format("refused: {}: {}", who(place), seats_[at].rejected),
+              {{"client", job_.roster[at]}});
     changed_.notify_all();
 }
 

@@ -82,8 +82,8 @@ class Room {
     void update(const std::function<void(JobFile&)>& change);
 
     /// Waits until everybody on the roster has said hello and their schemas fit together, or the deadline. Returns who
-    /// is there and fits; the others are turned away, and may come again with other data. Throws InputError when the
-    /// clients do not agree on a schema: then nobody's greeting is kept.
+    /// is there and fits; the others are turned away, all of them where two schemas are equally frequent, and may come
+    /// again with other data.
     std::vector<Index> gather(Deadline deadline);
     /// That of the job: given, or what its members agree on.
     Schema schema() const;

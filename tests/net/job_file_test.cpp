@@ -49,9 +49,7 @@ TEST(JobFileTest, EveryFieldIsReadBack) {
     EXPECT_EQ(back.late_results, job.late_results);
     EXPECT_EQ(back.personal_ranks, job.personal_ranks);
     EXPECT_EQ(back.result, 2U);
-    EXPECT_EQ(back.state, 3U);
     EXPECT_EQ(back.rounds, 2);
-    EXPECT_EQ(back.resumed_clients, 1);
     EXPECT_EQ(back.traffic.numbers_up, 100);
     EXPECT_EQ(back.traffic.numbers_down, 200);
     EXPECT_EQ(back.traffic.bytes_up, 1e15);

@@ -15,6 +15,7 @@ struct Works {
     std::mutex mutex;
     std::vector<std::optional<PeerOutput>> outputs;
     std::vector<std::string> failures;
+    Shape features;
     Index most_payload;
     bool speaking = false;
     std::promise<void> all_begin;
@@ -23,7 +24,8 @@ struct Works {
 
     Works(const Clients& data, const JobOptions& options) : outputs(data.size()) {
         const auto sizes = data.front().shape().sizes().subspan(1);
-        most_payload = largest_payload_bytes(Shape(std::vector<Index>(sizes.begin(), sizes.end())));
+        features = Shape(std::vector<Index>(sizes.begin(), sizes.end()));
+        most_payload = largest_payload_bytes(features);
         for (std::size_t k = 0; k < data.size(); ++k) {
             const PeerWork::Hooks hooks{[this, k](std::uint64_t epoch, const PeerMessage& message) {
                                             // Messages that come before the epoch begins are for their owner to keep.
@@ -53,7 +55,7 @@ struct Works {
     Works& operator=(const Works&) = delete;
 
     void begin(Index k, std::uint64_t epoch, const Graph& graph) {
-        works[static_cast<std::size_t>(k)]->begin(epoch, graph, k);
+        works[static_cast<std::size_t>(k)]->begin(epoch, graph, k, Schema{features, {}});
     }
     /// From here on messages arrive.
     void let_speak() {
@@ -125,7 +127,7 @@ TEST(PeerWorkTest, ANeighbourThatSendsWithoutWaitingIsRefused) {
                                 [](Index, const std::string&) {}};
     PeerWork work(wire::JobSpec{resolve_job({.network = Network::decentralized, .rank = 3}), {}},
                   std::make_shared<const Tensor<double>>(Tensor<double>::copy(data[0].view())), hooks);
-    work.begin(1, complete_graph(3), 0);
+    work.begin(1, complete_graph(3), 0, feature_schema(data[0], "data"));
     sending.get_future().wait();  // the worker is busy from here on
     const PeerMessage message{0, 0, 0, std::make_shared<const PeerBody>(Start{1, 9, 1.0})};
     Index taken = 0;

@@ -263,11 +263,60 @@ TEST_F(RoomTest, AnAverageTakesTheSameRankFromEverybody) {
 }
 
 TEST_F(RoomTest, FeatureModesAreTheSameEverywhere) {
-    Room r = room(new_job());
+    JobFile job = new_job();
+    job.schema = Schema{Shape{5, 4}, {}};
+    Room r = room(job);
     greet(r, "b");
     const std::string said = complaint([&] { r.greet(join(r, "c"), hello({{5, 3}, 9, 2})); });
-    EXPECT_NE(said.find("client c: feature modes 5x3"), std::string::npos) << said;
+    EXPECT_NE(said.find("client c: mode 3 has size 3; expected 4 as the job has"), std::string::npos) << said;
     EXPECT_EQ(complaint([&] { greet(r, "c"); }), "");
+}
+
+Hello named(std::vector<std::string> labels) { return {{2}, 9, 2, {{"", std::move(labels), {}}}}; }
+
+TEST_F(RoomTest, WhatMostClientsHaveIsTheJobsSchemaWhoeverCameFirst) {
+    Room r = room(new_job());
+    const auto a = join(r, "a");
+    r.greet(a, hello(named({"age", "sbp"})));
+    const auto b = join(r, "b");
+    r.greet(b, hello(named({"age", "systolic"})));
+    // Nothing speaks against either so far, and a restart finds both.
+    EXPECT_TRUE(std::filesystem::exists(path("job") / "hello-0.msg"));
+    const auto c = join(r, "c");
+    r.greet(c, hello(named({"systolic", "age"})));
+    EXPECT_EQ(r.gather(soon()), (std::vector<Index>{1, 2}));
+    const std::string said = complaint([&] { r.next(a, {}, 0ms); });
+    EXPECT_NE(said.find("'sbp'"), std::string::npos) << said;
+    EXPECT_NE(said.find("'systolic' as the job has"), std::string::npos) << said;
+    EXPECT_FALSE(std::filesystem::exists(path("job") / "hello-0.msg")) << "a restart does not find the wrong one";
+    EXPECT_NE(r.refusal_text().find("client a was refused"), std::string::npos) << r.refusal_text();
+    // Two of three are certain now: another wrong file is refused at its greeting, the right one is taken.
+    EXPECT_NE(complaint([&] {
+                  r.greet(join(r, "a"), hello(named({"age", "pulse"})));
+              }).find("'pulse'"),
+              std::string::npos);
+    EXPECT_EQ(complaint([&] { r.greet(join(r, "a"), hello(named({"age", "systolic"}))); }), "");
+    EXPECT_EQ(r.gather(soon()), (std::vector<Index>{0, 1, 2}));
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0, 1, 2}; });
+    EXPECT_EQ(r.schema().modes.at(0).entries, (std::vector<std::string>{"age", "systolic"}));
+}
+
+TEST_F(RoomTest, ATieIsToldToAllAndNobodyIsKept) {
+    JobFile job = new_job();
+    job.roster = {"a", "b"};
+    Room r = room(job);
+    const auto a = join(r, "a");
+    r.greet(a, hello(named({"age", "sbp"})));
+    const auto b = join(r, "b");
+    r.greet(b, hello(named({"age", "systolic"})));
+    EXPECT_TRUE(r.gather(soon()).empty());
+    for (const auto ticket : {a, b}) {
+        const std::string said = complaint([&] { r.next(ticket, {}, 0ms); });
+        EXPECT_NE(said.find("'sbp'"), std::string::npos) << said;
+        EXPECT_NE(said.find("'systolic'"), std::string::npos) << said;
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("job") / "hello-0.msg"));
+    EXPECT_FALSE(std::filesystem::exists(path("job") / "hello-1.msg"));
 }
 
 TEST_F(RoomTest, ARankUpToThatOfTheDataIsTaken) {
@@ -413,6 +462,11 @@ TEST_F(RoomTest, OtherDataThanBeforeIsRefused) {
     Room r = room(new_job());
     greet(r, "a");
     const auto a = join(r, "a");
+    // Until the members are fixed nobody builds on it.
+    EXPECT_NO_THROW(r.greet(a, hello({{5, 4}, 10, 2})));
+    EXPECT_EQ(r.hello(0).rows, 10);
+    r.greet(a, hello());
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0}; });
     EXPECT_NE(complaint([&] {
                   r.greet(a, hello({{5, 4}, 10, 2}));
               }).find("as when it joined this job"),

@@ -335,7 +335,7 @@ def test_a_wrong_file_locks_nobody_out_of_the_star(job, tmp_path, change):
 
 def test_a_tie_in_the_star_is_refused_at_every_end(job, tmp_path):
     files = sites(tmp_path, 2, "csv", "renamed")
-    one = job(files, "star", ["--rank", 3, "--deadline", "30s"]).run()
+    one = job(files, "star", ["--rank", 3, "--deadline", "5s"]).run()
     for name in ["s1", "s2", "coordinator"]:
         code, _, err = one.wait(name)
         assert code != 0 and names_labels(err, "renamed"), f"{name}: {err}"

@@ -90,30 +90,6 @@ TEST(ConvertTest, NumbersComeBackBitForBit) {
     for (Index i = 0; i < basis.size(); ++i) ASSERT_EQ(request_back.basis.data()[i], basis.data()[i]);
 }
 
-TEST(ConvertTest, NamesOfFeaturesComeBack) {
-    const Labels labels{{"lab", {"age", "bmi", "a", "b", "c"}, {"years", "", "", "", ""}}, {"", {}, {}}};
-    const Hello hello = round_trip(Hello{{5, 4}, 9, 2.5, labels});
-    EXPECT_EQ(hello.labels, labels);
-    EXPECT_TRUE(round_trip(Hello{{5, 4}, 9, 2.5}).labels.empty());
-    const StartNotice start = round_trip(StartNotice{{3, 27, 7.5, labels}, true});
-    EXPECT_EQ(start.start.labels, labels);
-    EXPECT_TRUE(start.received);
-    Welcome welcome;
-    welcome.spec.job = resolve_job({.rank = 3, .unnamed = Unnamed::allow});
-    welcome.clients = 2;
-    EXPECT_EQ(round_trip(welcome).spec.job.unnamed, Unnamed::allow);
-    welcome.spec.job.unnamed = Unnamed::refuse;
-    EXPECT_EQ(round_trip(welcome).spec.job.unnamed, Unnamed::refuse);
-    Greeting greeting{7, "job", "1", 0, 0, {Shape{5, 4}, labels}};
-    EXPECT_EQ(round_trip(greeting).schema, greeting.schema);
-    const auto wrong = [&](auto change) { return refused({route, Hello{{5, 4}, 9, 2.5, labels}}, change); };
-    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->add_labels("d"); }), "");
-    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(1)->add_units("d"); }), "");
-    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->set_labels(0, "a\x1b[2J"); }), "");
-    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->set_name(std::string(5000, 'x')); }), "");
-    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->add_names(); }), "");
-}
-
 TEST(ConvertTest, ASavedMergeComesBack) {
     const MergeState state{FeatureBlock(block_train(some_upload().block.get())), {2, 18, 4, 0.5, 0.25, 0.125}};
     const MergeState same = round_trip(MergeState{state.block.clone(), state.ledger});
@@ -229,6 +205,36 @@ TEST(ConvertTest, BodiesThatMakeNoSenseAreRefused) {
     EXPECT_NE(refusal([&] { assemble(parts.head, numbers, "coordinator"); }).find("orthonormal"), std::string::npos);
     numbers.pop_back();
     EXPECT_NE(refusal([&] { assemble(parts.head, numbers, "coordinator"); }).find("payload"), std::string::npos);
+}
+
+TEST(ConvertTest, NamesOfFeaturesComeBack) {
+    const Labels labels{{"lab", {"age", "bmi", "a", "b", "c"}, {"years", "", "", "", ""}}, {"", {}, {}}};
+    const Hello hello = round_trip(Hello{{5, 4}, 9, 2.5, labels});
+    EXPECT_EQ(hello.labels, labels);
+    EXPECT_TRUE(round_trip(Hello{{5, 4}, 9, 2.5}).labels.empty());
+    const StartNotice start = round_trip(StartNotice{{3, 27, 7.5, labels}, true});
+    EXPECT_EQ(start.start.labels, labels);
+    EXPECT_TRUE(start.received);
+    Welcome welcome;
+    welcome.spec.job = resolve_job({.rank = 3, .unnamed = Unnamed::allow});
+    welcome.clients = 2;
+    EXPECT_EQ(round_trip(welcome).spec.job.unnamed, Unnamed::allow);
+    welcome.spec.job.unnamed = Unnamed::refuse;
+    EXPECT_EQ(round_trip(welcome).spec.job.unnamed, Unnamed::refuse);
+    Greeting greeting{7, "job", "1", 0, 0, {Shape{5, 4}, labels}};
+    EXPECT_EQ(round_trip(greeting).schema, greeting.schema);
+    const auto wrong = [&](const std::function<void(v1::Head&)>& change) {
+        v1::Head head;
+        head.ParseFromString(encode({route, Hello{{5, 4}, 9, 2.5, labels}}).head);
+        change(head);
+        return refusal([&] { assemble(head.SerializeAsString(), {}, "client a"); });
+    };
+    EXPECT_EQ(wrong([](auto&) {}), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->add_labels("d"); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(1)->add_units("d"); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->set_labels(0, "a\x1b[2J"); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->mutable_names(0)->set_name(std::string(5000, 'x')); }), "");
+    EXPECT_NE(wrong([](auto& h) { h.mutable_hello()->add_names(); }), "");
 }
 
 }  // namespace
