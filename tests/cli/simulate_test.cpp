@@ -288,7 +288,8 @@ TEST_F(SimulateTest, ClientsThatDoNotFitAreNamed) {
     save("wide.npy", smooth<double>({5, 5, 7}));
     refused({"a.npy", "wide.npy", "--rank", "3"}, "wide.npy (client 2): mode 3 has size 7; expected 4 as a.npy has");
     save("flat.npy", smooth<double>({5, 20}));
-    refused({"a.npy", "b.npy", "flat.npy", "--rank", "3"}, "flat.npy (client 3): 2 modes (20 features); expected 3 (5x4) as the job has");
+    refused({"a.npy", "b.npy", "flat.npy", "--rank", "3"},
+            "flat.npy (client 3): 2 modes (20 features); expected 3 (5x4) as the job has");
     save("line.npy", smooth<double>({5}));
     refused({"line.npy", "--rank", "1"}, "line.npy: a tensor of order 1");
     Tensor<double> nan = smooth<double>({5, 5, 4});
