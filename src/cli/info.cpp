@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/npz.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/linalg/magnitude.hpp"
+#include "couplet/sim/state_file.hpp"
 #include "couplet/tt/arithmetic.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
@@ -42,7 +44,7 @@ Json labels_json(const Labels& labels) {
 }
 
 /// Names come from files: shown() keeps control characters off the terminal.
-void add_label_rows(const Labels& labels, Rows& rows) {
+void add_label_rows(const Labels& labels, Rows& rows, Index first_mode = 1) {
     constexpr std::size_t most_shown = 3;
     for (std::size_t n = 0; n < labels.size(); ++n) {
         const ModeLabels& mode = labels[n];
@@ -52,7 +54,7 @@ void add_label_rows(const Labels& labels, Rows& rows) {
             text += (i > 0 ? ", " : (text.empty() ? "" : ": ")) + shown(mode.entries[i]);
         }
         if (mode.entries.size() > most_shown) text += fmt::format(", ... ({})", mode.entries.size());
-        rows.emplace_back(fmt::format("mode {}", n + 1), text);
+        rows.emplace_back(fmt::format("mode {}", static_cast<Index>(n) + first_mode), text);
     }
 }
 
@@ -152,19 +154,65 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
                                     number_text(compression))},
               {"file", bytes_text(file_bytes(options.input))},
               {"norm", number_text(norm)}};
-    add_label_rows(model.labels, rows);
+    add_label_rows(model.labels, rows, model.first_mode);
     session.print(json, fields(rows) + metadata_text(model.metadata));
+}
+
+void show_merge(const Options& options, const Session& session) {
+    const SavedMerge merge = load_state(options.input);
+    const Ledger all = merge.ledger();
+    Json clients = Json::array();
+    Rows rows{{"kind", "saved merge"},
+              {"features", shape_text(merge.schema.features)},
+              {"clients", count_text(all.clients)},
+              {"patients", count_text(all.rows)}};
+    for (const Contribution& one : merge.contributions) {
+        clients.push_back({{"name", one.client}, {"rows", one.state.ledger.rows}, {"rank", one.state.block.rows()}});
+        rows.emplace_back(shown(one.client), fmt::format("{} patients, rank {}", count_text(one.state.ledger.rows),
+                                                         count_text(one.state.block.rows())));
+    }
+    Json json{{"kind", "merge"}, {"shape", merge.schema.features.sizes()}, {"clients", std::move(clients)}};
+    if (merge.job.rank) json["rank"] = *merge.job.rank;
+    if (merge.job.eps) {
+        json["eps"] = *merge.job.eps;
+        rows.emplace_back("eps", number_text(*merge.job.eps));
+    } else {
+        rows.emplace_back("rank", merge.job.rank ? count_text(*merge.job.rank) : "free");
+    }
+    json["scale_clients"] = merge.scale_clients;
+    json["bytes"] = file_bytes(options.input);
+    json["labels"] = labels_json(merge.schema.modes);
+    json["version"] = version();
+    add_label_rows(merge.schema.modes, rows, 2);
+    session.print(json, fields(rows));
+}
+
+enum class Archive { model, merge, tensor };
+
+/// What a .npz file is, by its arrays.
+Archive archive_kind(const std::string& path) {
+    const NpzReader archive(path);
+    const auto names = archive.names();
+    const auto any = [&](const char* front) {
+        return std::any_of(names.begin(), names.end(),
+                           [&](const std::string& name) { return name.starts_with(front); });
+    };
+    if (any("core_")) return Archive::model;
+    return any("upload_1_") ? Archive::merge : Archive::tensor;
 }
 
 void execute(const Options& options, const Session& session) {
     if (!options.input.ends_with(".npz")) return show_tensor(options, session);
+    const Archive kind = archive_kind(options.input);
+    if (kind == Archive::merge) return show_merge(options, session);
+    if (kind == Archive::tensor) return show_tensor(options, session);
     const AnyModel any = read_model(options.input);
     std::visit([&](const auto& model) { show_model(model, options, session); }, any);
 }
 
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    add_input(app, "FILE", options->input, "Tensor (.npy, .csv, .csv.gz, .tns) or model (.npz)");
+    add_input(app, "FILE", options->input, "Tensor (.npy, .npz, .csv, .csv.gz, .tns), model or saved merge (.npz)");
     return [options](Session& session) { execute(*options, session); };
 }
 
@@ -176,10 +224,12 @@ extern const Verb info_verb{
     .summary = "what a tensor or model file holds",
     .description =
         "Shows type, shape, size and norm; for a tensor also the range of its values and how many are zero or "
-        "not finite, for a model its ranks, labels and metadata.",
+        "not finite, for a model its ranks, labels and metadata, for a saved merge the clients in it.",
     .output =
         "--json, both: kind (tensor, model, features, personal), dtype, order, shape, numbers, bytes, norm, labels, "
-        "version. Tensors: fortran_order, min, max, mean, nonzeros, nan, inf. Models: ranks, compression, metadata.",
+        "version. Tensors: fortran_order, min, max, mean, nonzeros, nan, inf. Models: ranks, compression, metadata. "
+        "Saved "
+        "merges (kind merge): shape, clients [{name, rows, rank}], rank, eps, scale_clients, bytes, labels, version.",
     .examples =
         "couplet info X.npy\n"
         "couplet info M.npz --json",

@@ -73,5 +73,22 @@ TEST_F(InfoTest, ControlCharactersOfAFileStayOffTheTerminal) {
     for (const char c : run.out) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << run.out;
 }
 
+TEST_F(InfoTest, ASavedMergeNamesItsClientsAndFeatures) {
+    put("a.csv", "age [years],bmi\n50,22\n61,25\n40,30\n");
+    put("b.csv", "bmi,age [years]\n22,51\n25,60\n");
+    ASSERT_EQ(couplet({"simulate", "a.csv", "b.csv", "--rank", "1", "--save-state", "s.npz", "-o", "r"}).status, 0);
+    const Outcome run = couplet({"info", "s.npz", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["kind"], "merge");
+    EXPECT_EQ(run.json()["clients"][1]["name"], "b.csv");
+    EXPECT_EQ(run.json()["clients"][1]["rows"], 2);
+    EXPECT_EQ(run.json()["labels"][0]["entries"], Json::array({"age", "bmi"}));
+    EXPECT_EQ(run.json()["labels"][0]["units"], Json::array({"years", ""}));
+    EXPECT_NE(couplet({"info", "s.npz"}).out.find("mode 2"), std::string::npos);
+    EXPECT_NE(couplet({"info", "r/features.npz"}).out.find("mode 2"), std::string::npos) << "core_2 is of mode 2";
+    python("np.savez('t.npz', tensor=np.ones((3, 2)), labels_2=np.array(['u', 'v']))");
+    EXPECT_EQ(couplet({"info", "t.npz", "--json"}).json()["kind"], "tensor");
+}
+
 }  // namespace
 }  // namespace couplet::testing
