@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <sstream>
+
 #include "io_test_support.hpp"
 
 namespace couplet {
@@ -41,6 +44,58 @@ TEST_F(MappedFileTest, ReleasedPagesComeBack) {
         file.release(first, count);
         EXPECT_EQ(text_of(file), content);
     }
+}
+
+/// What the kernel says of the mapping that holds `data`: a line of /proc/self/smaps, without its name.
+std::string about_mapping(const void* data, const std::string& field) {
+    std::ifstream smaps("/proc/self/smaps");
+    const auto wanted = reinterpret_cast<std::uintptr_t>(data);
+    bool inside = false;
+    for (std::string line; std::getline(smaps, line);) {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        char dash = 0;
+        std::istringstream range(line);
+        if (range >> std::hex >> begin >> dash >> end && dash == '-') inside = begin <= wanted && wanted < end;
+        if (inside && line.starts_with(field + ":")) return line.substr(field.size() + 1);
+    }
+    return "";
+}
+Index resident_pages(const MappedFile& file) {
+    return std::stol(about_mapping(file.bytes().data(), "Rss")) * 1024 / ::sysconf(_SC_PAGESIZE);
+}
+
+TEST_F(MappedFileTest, WholePagesOfWhatIsReleasedAreGivenBack) {
+    const Index page = ::sysconf(_SC_PAGESIZE);
+    const MappedFile file(put("x", std::string(static_cast<std::size_t>(8 * page + 17), 'a')));
+    if (about_mapping(file.bytes().data(), "Rss").empty()) GTEST_SKIP() << "no /proc/self/smaps";
+    const auto kept_after = [&](Index first, Index count) {
+        EXPECT_EQ(text_of(file).size(), file.bytes().size());  // touches every page
+        EXPECT_EQ(resident_pages(file), 9);
+        file.release(first, count);
+        return resident_pages(file);
+    };
+    EXPECT_EQ(kept_after(0, page), 8);
+    EXPECT_EQ(kept_after(1, page), 9) << "no whole page";
+    EXPECT_EQ(kept_after(1, 2 * page), 8) << "one whole page";
+    EXPECT_EQ(kept_after(page, 3 * page), 6);
+    EXPECT_EQ(kept_after(page - 1, 3 * page + 1), 6);
+    EXPECT_EQ(kept_after(8 * page, 17), 8) << "the rest of the file is a whole page";
+    EXPECT_EQ(kept_after(8 * page, 16), 9) << "not all of the rest";
+    EXPECT_EQ(kept_after(0, 100 * page), 0);
+    EXPECT_EQ(kept_after(0, 0), 9);
+    EXPECT_EQ(kept_after(-1, 2 * page), 9);
+    EXPECT_EQ(kept_after(9 * page, page), 9);
+}
+
+TEST_F(MappedFileTest, TellsTheKernelThatItReadsFromFrontToBack) {
+    const MappedFile file(put("x", "some bytes"));
+    const std::string before = about_mapping(file.bytes().data(), "VmFlags");
+    if (before.empty()) GTEST_SKIP() << "no /proc/self/smaps";
+    EXPECT_EQ(before.find(" sr"), std::string::npos);
+    file.expect_stream();
+    EXPECT_NE(about_mapping(file.bytes().data(), "VmFlags").find(" sr"), std::string::npos);
+    MappedFile().expect_stream();
 }
 
 TEST_F(MappedFileTest, RefusesWhatIsNoFile) {

@@ -64,6 +64,27 @@ TEST_F(NpzReaderTest, RefusesTheWrongType) {
               "no array 'missing'; expected one of 'empty', 'n', 'wide'");
 }
 
+/// The last character that is one and the first that is none.
+TEST_F(NpzReaderTest, TextIsUnicode) {
+    python(
+        "def save(name, points):\n"
+        "    np.savez(name, t=np.frombuffer(np.array(points, dtype='<u4').tobytes(), dtype='<U1'))\n"
+        "save('good.npz', [0x61, 0xD7FF, 0xE000, 0x10FFFF])\n"
+        "for i, bad in enumerate([0xD800, 0xDFFF, 0x110000]): save(f'bad{i}.npz', [0x61, bad])\n"
+        "np.savez('bytes.npz', t=np.array([b'\\xff']), u=np.frombuffer(b'a\\xff', dtype=np.uint8))\n");
+    EXPECT_EQ(NpzReader(path("good.npz")).texts("t"),
+              (std::vector<std::string>{"a", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF"}));
+    const std::string damaged = " The file is truncated or damaged: write or copy it again.";
+    for (const char* name : {"bad0.npz", "bad1.npz", "bad2.npz"}) {
+        EXPECT_EQ(refusal(path(name) + ": t", [&] { NpzReader(path(name)).texts("t"); }),
+                  "text with an invalid character; expected Unicode text." + damaged);
+    }
+    for (const char* array : {"t", "u"}) {
+        EXPECT_EQ(refusal(path("bytes.npz") + ": " + array, [&] { NpzReader(path("bytes.npz")).texts(array); }),
+                  "bytes that are not UTF-8; expected UTF-8 text." + damaged);
+    }
+}
+
 TEST_F(NpzReaderTest, RefusesForeignFiles) {
     const auto message = [&](std::string_view bytes) {
         put("x.npz", bytes);

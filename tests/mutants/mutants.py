@@ -4,9 +4,11 @@ The table is build/mutants/table.md, the same as JSON beside it. Seeded: the sam
 """
 import argparse
 import datetime
+import fcntl
 import json
 import pathlib
 import random
+import signal
 import sys
 import time
 
@@ -108,6 +110,7 @@ def main() -> int:
     parser.add_argument("--module", action="append", help="only this module, with its share of the count; may be repeated")
     parser.add_argument("--limit", type=float, default=0, help="stop after this many minutes (default: no limit)")
     parser.add_argument("--again", action="store_true", help="only the faults that survived in the last table")
+    parser.add_argument("--near", action="store_true", help="ask only the module's own tests: quicker, and harsher")
     parser.add_argument("--list", action="store_true", help="print the faults that would be planted and stop")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "mutants")
@@ -123,9 +126,15 @@ def main() -> int:
         return 0
 
     options.output.mkdir(parents=True, exist_ok=True)
+    alone = (options.output / "lock").open("w")
+    try:
+        fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Unusable(f"{options.output}: another run is at work there; wait for it or give --output") from None
     table = options.output / "table.json"
     last = json.loads(table.read_text())["faults"] if table.exists() else []
     ground = Ground(ROOT, options.build.resolve(), options.output.resolve() / "work")
+    ground.near = options.near
 
     def judge(fault: faults.Fault) -> dict:
         why = known.get((fault.file, fault.was, fault.becomes))
@@ -158,8 +167,16 @@ def main() -> int:
     return 0
 
 
+def interrupt(*_) -> None:
+    raise KeyboardInterrupt  # so that the programs under test end with this one
+
+
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     try:
         sys.exit(main())
     except Unusable as reason:
         sys.exit(f"mutants: {reason}")
+    except KeyboardInterrupt:
+        sys.exit("mutants: interrupted; the table holds what was judged so far")

@@ -91,6 +91,7 @@ class Ground:
         self.linker = [f"-fuse-ld={linker}"] if linker else []
         self.baseline: dict[str, dict[str, float]] = {}
         self.unsteady: set[str] = set()
+        self.near = False
 
     # Building
 
@@ -188,11 +189,12 @@ class Ground:
         half.rename(report)
 
     def stages(self, file: str) -> list[tuple[str, str]]:
-        """(module, filter): the mirrored file's own tests, the other tests of the module, those of the next layer."""
+        """(module, filter): the mirrored file's own tests, the other tests of the module, those of the next layer unless
+        only the module itself is asked."""
         module, stem = pathlib.PurePath(file).parts[1], pathlib.PurePath(file).stem
         own = pattern(suites_of(self.tree / "tests" / module / f"{stem}_test.cpp"))
         stages = [(module, own), (module, f"*-{own}")] if own else [(module, "*")]
-        return stages + [(other, "*") for other in self.above[module]]
+        return stages + [(other, "*") for other in self.above[module] if not self.near]
 
     def without_unsteady(self, module: str, select: str) -> str:
         names = [name.split(" ")[1] for name in self.unsteady if name.startswith(f"{module}_tests ")]

@@ -130,6 +130,30 @@ std::string refused_head(F change) {
     return refusal([&] { parse_head(head.SerializeAsString(), "client a"); });
 }
 
+/// A coordinator decides by the head alone whether it wants the numbers.
+TEST(ConvertTest, AHeadTellsWhatFollows) {
+    const Head upload = parse_head(encode({route, some_upload()}, least_chunk_bytes).head, "client a");
+    EXPECT_EQ(upload.route, route);
+    EXPECT_EQ(upload.kind, Kind::upload);
+    EXPECT_EQ(upload.chunk_bytes, least_chunk_bytes);
+    EXPECT_EQ(upload.modes, (Shape{5, 4, 3}));
+    EXPECT_EQ(upload.ranks, some_upload().block->train().ranks());
+    EXPECT_EQ(upload.rows, some_upload().block->rows());
+    EXPECT_EQ(upload.payload_bytes, 8 * some_upload().block->numbers());
+    const Head features = parse_head(encode({route, some_features()}).head, "client a");
+    EXPECT_EQ(features.rows, 3);
+    EXPECT_EQ(features.ranks, (std::vector<Index>{3, 4, 2, 1}));
+    const MergeState state{FeatureBlock(block_train(some_upload().block.get())), {2, 18, 4, 0.5, 0.25, 0.125}};
+    const Head saved = parse_head(encode({route, MergeState{state.block.clone(), state.ledger}}).head, "client a");
+    EXPECT_EQ(saved.rows, state.block.rows());
+    EXPECT_EQ(saved.modes, state.block.features());
+    const Head sum =
+        parse_head(encode({route, SumReply{3, sketch_sum(random_tensor<double>({4, 3}).view(), {})}}).head, "a");
+    EXPECT_EQ(sum.kind, Kind::sum_reply);
+    EXPECT_EQ(sum.pass, 3);
+    EXPECT_EQ(sum.payload_bytes, 8 * 6);
+}
+
 TEST(ConvertTest, HeadsThatPromiseTheImpossibleAreRefused) {
     const auto upload = [](v1::Head& head) { return head.mutable_upload(); };
     EXPECT_EQ(refused_head([](v1::Head&) {}), "");

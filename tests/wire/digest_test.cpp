@@ -23,6 +23,23 @@ TEST(DigestTest, IsTheSameForTheSameParts) {
     EXPECT_EQ(moved.finish(), hash_of({"head", "chunk"}));
 }
 
+/// Parties of another version compute the same: a change here is another protocol.
+TEST(DigestTest, IsPartOfTheProtocol) {
+    const auto hex = [](const Hash& hash) {
+        std::string text;
+        for (const std::byte byte : hash) {
+            constexpr std::string_view digits = "0123456789abcdef";
+            text += digits[std::to_integer<std::size_t>(byte) >> 4];
+            text += digits[std::to_integer<std::size_t>(byte) & 15];
+        }
+        return text;
+    };
+    EXPECT_EQ(hex(hash_of({})), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        << "SHA-256 of nothing";
+    EXPECT_EQ(hex(hash_of({"head", "chunk", "chunk"})),
+              "f8d0e7c6958f036f10d9c0d4714af79e0cbc37b70333239af5877f3f9d79e0ab");
+}
+
 TEST(DigestTest, NoticesEveryChangedBitAndEveryOtherOrder) {
     const std::string chunk(1000, 'x');
     const Hash good = hash_of({"head", chunk, chunk});

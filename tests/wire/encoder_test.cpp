@@ -25,6 +25,33 @@ TEST(EncoderTest, ChunksAreFullExceptTheLast) {
     }
 }
 
+/// Only a chunk that spans two arrays is copied: messages can be as large as the data.
+TEST(EncoderTest, NumbersAreNotCopied) {
+    const Message message{{}, large_features()};
+    const auto& train = std::get<FeaturesMessage>(message.body).features.train;
+    std::vector<std::span<const std::byte>> cores;
+    std::size_t boundaries = 0;
+    Index end = 0;
+    for (Index n = 0; n < train.order(); ++n) {
+        cores.push_back(std::as_bytes(std::span(train.core(n).data(), static_cast<std::size_t>(train.core(n).size()))));
+        end += static_cast<Index>(cores.back().size());
+        if (n + 1 < train.order() && end % least_chunk_bytes != 0) ++boundaries;
+    }
+    const auto within = [](std::span<const std::byte> part, std::span<const std::byte> whole) {
+        return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
+    };
+    Encoder encoder(message, least_chunk_bytes);
+    std::size_t copied = 0;
+    for (auto chunk = encoder.next_chunk(); !chunk.empty(); chunk = encoder.next_chunk()) {
+        if (std::none_of(cores.begin(), cores.end(), [&](const auto& core) { return within(chunk, core); })) ++copied;
+    }
+    EXPECT_EQ(copied, boundaries);
+    EXPECT_EQ(boundaries, 2U);
+    const Message small{{}, SumReply{0, sketch_sum(random_tensor<double>({3, 4}).view(), {})}};
+    EXPECT_EQ(static_cast<const void*>(Encoder(small).next_chunk().data()),
+              static_cast<const void*>(std::get<SumReply>(small.body).sum->data()));
+}
+
 TEST(EncoderTest, AMessageWithoutNumbersHasNoChunks) {
     const Parts parts = encode({{}, Join{"a", "1"}});
     EXPECT_TRUE(parts.chunks.empty());
