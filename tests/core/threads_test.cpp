@@ -1,10 +1,12 @@
 #include "couplet/core/threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -31,6 +33,23 @@ constexpr int counts[] = {1, 2, 3, 8};
 TEST(Threads, CountStartsAtWhatTheProcessMayUse) {
     EXPECT_GE(thread_count(), 1);
     EXPECT_LE(thread_count(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+}
+
+TEST(ThreadsDeathTest, CountStartsAtTheCoresThatTheProcessMayRunOn) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own, where nobody has counted yet
+    EXPECT_EXIT(
+        {
+            cpu_set_t all;
+            cpu_set_t first;
+            CPU_ZERO(&first);
+            sched_getaffinity(0, sizeof all, &all);
+            int core = 0;
+            while (!CPU_ISSET(core, &all)) ++core;
+            CPU_SET(core, &first);
+            sched_setaffinity(0, sizeof first, &first);
+            std::_Exit(thread_count());
+        },
+        ::testing::ExitedWithCode(1), "");
 }
 
 TEST(Threads, CountOutsideItsRangeIsRefusedAndChangesNothing) {
@@ -207,6 +226,22 @@ TEST(ParallelFor, ConcurrentCallersEachGetTheirOwnLoop) {
     }
     for (auto& thread : threads) thread.join();
     for (int c = 0; c < callers; ++c) EXPECT_EQ(sums[static_cast<std::size_t>(c)], rounds * 780 * (c + 1));
+}
+
+/// Helpers of a larger loop are still there: they must not join a smaller one.
+TEST(ParallelFor, HelpersOfALargerLoopStayOutOfASmallerOne) {
+    const WithThreads many(8);
+    parallel_for(64, [](std::int64_t) {});
+    const WithThreads few(2);
+    std::atomic<int> inside{0};
+    std::atomic<int> most{0};
+    parallel_for(8, [&](std::int64_t) {
+        const int now = ++inside;
+        for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time for others to come in
+        --inside;
+    });
+    EXPECT_LE(most, 2);
 }
 
 TEST(ParallelFor, FollowsChangesOfTheThreadCount) {

@@ -267,8 +267,8 @@ def read_list(path: pathlib.Path) -> list[dict[str, str]]:
             entry = {}
             continue
         key, _, text = line.partition(": ")
-        if not re.fullmatch(r"file|was|becomes|why", key.rstrip(":")):
-            raise Unusable(f"{path}: found {line!r}, expected file:, was:, becomes: or why:")
+        if not re.fullmatch(r"file|was|becomes|operator|why", key.rstrip(":")):
+            raise Unusable(f"{path}: found {line!r}, expected file:, was:, becomes:, operator: or why:")
         entry[key.rstrip(":")] = text.strip()
     return entries
 
@@ -277,15 +277,18 @@ def find_listed(root: pathlib.Path, path: pathlib.Path) -> list[tuple[Fault, str
     """The faults of a list, found again in the sources. A line that is gone is an error: the list would rot in silence."""
     found = []
     for entry in read_list(path):
-        missing = {"file", "was", "becomes", "why"} - set(entry)
+        missing = {"file", "was", "why"} - set(entry)
+        if "operator" not in entry:  # all faults of that kind on the line, or the one that is written out
+            missing |= {"becomes"} - set(entry)
         if missing:
             raise Unusable(f"{path}: an entry without {', '.join(sorted(missing))}: {entry}")
         if not (root / entry["file"]).exists():
             raise Unusable(f"{path}: {entry['file']} is gone; take its entries out or name the new file")
         matches = [fault for group in Lines(entry["file"], (root / entry["file"]).read_text()).faults() for fault in group
-                   if fault.was == entry["was"] and fault.becomes == entry["becomes"]]
+                   if fault.was == entry["was"] and fault.becomes == entry.get("becomes", fault.becomes)
+                   and fault.operator == entry.get("operator", fault.operator)]
         if not matches:
-            raise Unusable(f"{path}: {entry['file']} has no line\n  {entry['was']}\nthat could become\n  {entry['becomes']}\n"
+            raise Unusable(f"{path}: {entry['file']} has no line\n  {entry['was']}\nthat could become\n  {entry.get('becomes', entry.get('operator'))}\n"
                            "It has changed: judge the fault again, then change the entry or take it out.")
         found += [(fault, entry["why"]) for fault in matches]
     return found

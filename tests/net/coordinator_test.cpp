@@ -34,12 +34,40 @@ class CoordinatorTest : public NetTest {
         for (auto& visit : visits) out.clients.push_back(visit.get());
         return out;
     }
+    /// What the clients count themselves is what the coordinator and a simulation count, when nothing was sent twice.
+    static void expect_accounts(const Run& run, const SimulationResult& expected) {
+        ClientResult sum;
+        double slowest = 0;
+        for (const ClientResult& client : run.clients) {
+            sum.numbers_up += client.numbers_up;
+            sum.numbers_down += client.numbers_down;
+            sum.bytes_up += client.bytes_up;
+            sum.bytes_down += client.bytes_down;
+            sum.seconds_client += client.seconds_client;
+            slowest = std::max(slowest, client.seconds_client);
+        }
+        const auto clients = static_cast<double>(run.clients.size());
+        EXPECT_EQ(sum.numbers_up, clients * expected.numbers_up_per_client);
+        EXPECT_EQ(sum.numbers_down, clients * expected.numbers_down_per_client);
+        EXPECT_EQ(sum.bytes_up, expected.bytes_up);
+        EXPECT_EQ(sum.bytes_down, expected.bytes_down);
+        EXPECT_EQ(run.result.numbers_down_per_client, expected.numbers_down_per_client);
+        EXPECT_EQ(run.result.seconds_clients_sum, sum.seconds_client);
+        EXPECT_EQ(run.result.seconds_clients_max, slowest);
+        EXPECT_GT(run.result.seconds_server, 0);
+        EXPECT_GT(run.result.seconds_total, run.result.seconds_server);
+    }
     static void expect_same(const Run& run, const Expected& expected) {
         EXPECT_TRUE(same_bits(run.features->features, *expected.result.features));
         for (std::size_t k = 0; k < run.clients.size(); ++k) {
             EXPECT_TRUE(same_bits(run.clients[k].features, *expected.result.features)) << k;
             EXPECT_TRUE(same_numbers(run.clients[k].personal, expected.personal[k])) << k;
             EXPECT_EQ(run.clients[k].rse, expected.result.rse_per_client[k]);
+            EXPECT_EQ(run.clients[k].rel_error_bound, expected.result.rel_error_bound);
+            EXPECT_EQ(run.clients[k].personal_rank, expected.result.personal_ranks[k]);
+            EXPECT_EQ(run.clients[k].rounds, expected.result.rounds);
+            EXPECT_EQ(run.clients[k].job, run.result.job);
+            EXPECT_GE(run.clients[k].seconds_total, run.clients[k].seconds_client);
         }
         EXPECT_EQ(run.result.rse, expected.result.rse);
         EXPECT_EQ(run.result.rse_per_client, expected.result.rse_per_client);
@@ -64,7 +92,9 @@ TEST_F(CoordinatorTest, GivesTheBitsOfASimulation) {
           JobOptions{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random, .seed = 7},
           JobOptions{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::gram}}) {
         const Run done = run(federation, job_options(job), federation.everybody());
-        expect_same(done, simulated(federation, federation.everybody(), job));
+        const Expected expected = simulated(federation, federation.everybody(), job);
+        expect_same(done, expected);
+        expect_accounts(done, expected.result);
         EXPECT_EQ(done.result.members, federation.names);
         EXPECT_EQ(done.clients[1].members, federation.names);
         EXPECT_TRUE(done.result.missing.empty());
@@ -80,6 +110,17 @@ TEST_F(CoordinatorTest, HeldOutAndScaledClientsAreThoseOfASimulation) {
                                    {.job = {.rank = 3}, .scale_clients = true, .heldout = 0.25});
     EXPECT_EQ(done.result.rse, expected.rse);
     EXPECT_EQ(done.result.rse_heldout, expected.rse_heldout);
+    ASSERT_TRUE(expected.rse_heldout);
+    // Of equal norms after scaling, the error of all is not that of any one client.
+    double least = 1;
+    double most = 0;
+    for (const ClientResult& client : done.clients) {
+        ASSERT_TRUE(client.rse_heldout);
+        least = std::min(least, *client.rse_heldout);
+        most = std::max(most, *client.rse_heldout);
+    }
+    EXPECT_LT(least, *expected.rse_heldout);
+    EXPECT_GT(most, *expected.rse_heldout);
     EXPECT_TRUE(same_bits(done.features->features, *expected.features));
 }
 

@@ -35,6 +35,7 @@ TEST_F(PeerNodeTest, GivesWhatASimulationGives) {
         std::vector<std::future<PeerResult>> running;
         for (std::size_t k = 0; k < 5; ++k) running.push_back(peers.start(k, peers.options(job)));
         std::set<std::string> ids;
+        double sent = 0;
         for (std::size_t k = 0; k < 5; ++k) {
             const PeerResult result = running[k].get();
             ids.insert(result.job);
@@ -55,8 +56,46 @@ TEST_F(PeerNodeTest, GivesWhatASimulationGives) {
             EXPECT_EQ(result.numbers_total, expected.numbers_total);
             EXPECT_EQ(result.numbers_per_link, expected.numbers_up_per_client);
             EXPECT_EQ(result.bytes_total, expected.bytes_up);
+            if (expected.consensus) {  // a merge up a tree has none
+                EXPECT_EQ(result.lambda2, expected.consensus->lambda2);
+                EXPECT_EQ(result.iterations, expected.consensus->iterations);
+            }
+            EXPECT_EQ(result.graph, "ring");
+            EXPECT_FALSE(result.rse_heldout);
+            EXPECT_GT(result.messages_sent, 0);
+            EXPECT_GT(result.seconds_max, 0);
+            EXPECT_GE(result.seconds_sum, result.seconds_max);
+            EXPECT_LE(result.seconds_sum, 5 * result.seconds_max);
+            EXPECT_GT(result.seconds_total, result.seconds_max);
+            sent += result.numbers_sent;
         }
+        EXPECT_EQ(sent, expected.numbers_total) << "everybody's own count together";
         EXPECT_EQ(ids.size(), 1U);
+    }
+}
+
+TEST_F(PeerNodeTest, HeldOutAndScaledPeersAreThoseOfASimulation) {
+    const TestPeers peers(path("kits"), population(3, {12, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    const JobOptions job{.network = Network::decentralized, .rank = 3, .graph = "complete"};
+    std::vector<std::future<PeerResult>> running;
+    for (std::size_t k = 0; k < 3; ++k) {
+        PeerOptions how = peers.options(job);
+        how.spec.preparation = {.scale_clients = true, .heldout = 0.25};
+        running.push_back(peers.start(k, std::move(how)));
+    }
+    std::vector<Matrix<double>> personal;
+    Clients copies;
+    for (const auto& x : peers.data) copies.push_back(Tensor<double>::copy(x.view()));
+    SimulationOptions options{.job = job, .scale_clients = true, .heldout = 0.25};
+    options.on_personal = [&](Index, const Matrix<double>& core) {
+        personal.push_back(Matrix<double>::copy(core.view()));
+    };
+    const SimulationResult expected = simulate(MemorySource(std::move(copies)), std::move(options));
+    for (std::size_t k = 0; k < 3; ++k) {
+        const PeerResult result = running[k].get();
+        EXPECT_EQ(result.rse, expected.rse);
+        EXPECT_EQ(result.rse_heldout, expected.rse_heldout);
+        EXPECT_TRUE(same_numbers(result.personal, personal[k])) << "in the units of its data";
     }
 }
 

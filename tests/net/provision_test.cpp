@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "net_test_support.hpp"
 
@@ -50,6 +51,71 @@ TEST_F(ProvisionTest, RefusesWhatCannotBe) {
     make();
     EXPECT_NE(complaint([&] { make(); }).find("--force"), std::string::npos);
     EXPECT_NO_THROW(provision_star(path("kits"), {"localhost:7443", {"a"}, 30}, true));
+}
+
+TEST_F(ProvisionTest, SaysWhatCannotBe) {
+    const auto refused = [&](StarPlan plan) { return complaint([&] { provision_star(path("x"), plan, false); }); };
+    EXPECT_EQ(refused({"localhost:1", {}}), "--clients: nobody; expected at least one name");
+    EXPECT_EQ(refused({"localhost:1", {"a", "b", "a"}}), "--clients: 'a' twice; expected every name once");
+    for (const char* taken : {"ca", "coordinator"}) {
+        EXPECT_EQ(refused({"localhost:1", {taken}}),
+                  std::string("--clients: '") + taken + "'; expected a name that is not used for another folder");
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("x"))) << "nothing is made of a plan that is refused";
+    make();
+    EXPECT_EQ(complaint([&] { make(); }),
+              path("kits").string() +
+                  ": a federation that exists already; expected a new folder. Use --force to replace it: no kit made "
+                  "before will be let in any more.");
+    EXPECT_EQ(complaint([&] { provision_client(path("kits"), "a", 30); }),
+              "--add: 'a'; expected a name that is not on the roster yet. To renew its certificate: couplet provision "
+              "--rotate a");
+    EXPECT_EQ(complaint([&] { provision_client(path("kits"), "ca", 30); }),
+              "--clients: 'ca'; expected a name that is not used for another folder");
+    EXPECT_EQ(
+        complaint([&] { revoke(path("kits"), "coordinator"); }),
+        "--revoke: 'coordinator'; expected a client. Replace the coordinator's certificate with --rotate, or make a "
+        "new federation.");
+    EXPECT_EQ(
+        complaint([&] { rotate(path("kits"), "x", 30); }),
+        "x: no such file " + (path("kits") / "x" / "kit.toml").string() + "; expected a party of this federation");
+    EXPECT_THROW(rotate(path("kits"), "../a", 30), InputError);
+    EXPECT_EQ(
+        complaint([&] { rotate(path("none"), "a", 30); }),
+        path("none").string() +
+            ": no such file ca/ca.key in it; expected the folder that couplet provision made. The authority's key is "
+            "needed; bring it where this runs.");
+    std::ofstream(path("file")) << "x";
+    EXPECT_NE(complaint([&] { provision_star(path("file/kits"), {"localhost:1", {"a"}, 30}, false); }), "");
+}
+
+TEST_F(ProvisionTest, AKitIsForItsDaysAndItsPlace) {
+    make();
+    const std::int64_t now = std::time(nullptr);
+    const auto days = [&](const std::string& name) {
+        return static_cast<double>(read_certificate(read_text(path("kits") / name / "cert.pem"), name).not_after -
+                                   now) /
+               86400;
+    };
+    EXPECT_NEAR(days("a"), 30, 0.01);
+    EXPECT_NEAR(days("coordinator"), 30, 0.01);
+    rotate(path("kits"), "a", 7);
+    EXPECT_NEAR(days("a"), 7, 0.01);
+    provision_client(path("kits"), "c", 5);
+    EXPECT_NEAR(days("c"), 5, 0.01);
+    EXPECT_EQ(load_kit(path("kits/c")).coordinator, "localhost:7443");
+    // The page's port is the next one, where there is one.
+    provision_star(path("last"), {"[::1]:65535", {"a"}, 30}, false);
+    EXPECT_EQ(load_kit(path("last/coordinator")).http_port, 0);
+    EXPECT_EQ(load_kit(path("last/coordinator")).listen, "[::1]:65535");
+    provision_star(path("nearly"), {"127.0.0.9:65534", {"a"}, 30}, false);
+    EXPECT_EQ(load_kit(path("nearly/coordinator")).http_port, 65535);
+    EXPECT_EQ(load_kit(path("nearly/coordinator")).listen, "127.0.0.1:65534");
+    // A federation that is replaced knows nothing of who was revoked in the one before.
+    revoke(path("kits"), "b");
+    provision_star(path("kits"), {"localhost:7443", {"a"}, 30}, true);
+    EXPECT_TRUE(revoked().empty());
+    EXPECT_NE(load_kit(path("kits/a")).identity.federation, load_kit(path("last/a")).identity.federation);
 }
 
 TEST_F(ProvisionTest, RotatesRevokesAndAdds) {

@@ -43,6 +43,67 @@ TEST(StatusTest, IsReadBackFromJson) {
     for (const char* bad : {"", "[]", "{}", "{\"job\":1}"}) EXPECT_THROW(parse_status(bad, "x"), InputError) << bad;
 }
 
+TEST(StatusTest, EveryFieldIsReadBack) {
+    StatusReport status = some_status();
+    status.uptime = 12.5;
+    const StatusReport back = parse_status(status_json(status).dump(), "x");
+    EXPECT_EQ(back.job, "00ff");
+    EXPECT_EQ(back.phase, "joining");
+    EXPECT_EQ(back.aggregate, "stack");
+    EXPECT_EQ(back.attempt, 1);
+    EXPECT_EQ(back.round, 2);
+    EXPECT_EQ(back.waiting, status.waiting);
+    EXPECT_EQ(back.seconds_left, 11.2);
+    EXPECT_EQ(back.refused, 3);
+    EXPECT_EQ(back.uptime, 12.5);
+    EXPECT_EQ(back.version, "0.1.0");
+    ASSERT_EQ(back.clients.size(), 4U);
+    EXPECT_EQ(back.clients[2].name, "hospital-c");
+    EXPECT_EQ(back.clients[2].state, "joined");
+    EXPECT_EQ(back.clients[2].rows, 50);
+    EXPECT_EQ(back.clients[2].bytes_up, 1024);
+    EXPECT_EQ(back.clients[2].bytes_down, 2048.0 * 1024);
+    EXPECT_EQ(back.clients[1].last_refusal, status.clients[1].last_refusal);
+    status.seconds_left.reset();
+    status.clients[2].rows.reset();
+    const StatusReport less = parse_status(status_json(status).dump(), "x");
+    EXPECT_FALSE(less.seconds_left);
+    EXPECT_FALSE(less.clients[2].rows);
+}
+
+TEST(StatusTest, SizesAndTimesAreForPeople) {
+    const auto shown = [](double bytes, double seconds) {
+        StatusReport status = some_status();
+        status.clients.resize(1);
+        status.clients[0].bytes_up = bytes;
+        status.seconds_left = seconds;
+        const std::string page = status_page(status, {});
+        const std::size_t cell = page.find("<td>50</td><td>") + 15;
+        const std::string waiting = waiting_text(status);
+        return page.substr(cell, page.find("</td>", cell) - cell) + waiting.substr(waiting.find(", "));
+    };
+    EXPECT_EQ(shown(0, 0), "0 B, 00:00 left");
+    EXPECT_EQ(shown(1023, 59.1), "1023 B, 01:00 left");
+    EXPECT_EQ(shown(1024, 60.1), "1.0 KiB, 01:01 left");
+    EXPECT_EQ(shown(1024 * 1023, 3600), "1023.0 KiB, 60:00 left");
+    EXPECT_EQ(shown(1024 * 1024, -5), "1.0 MiB, 00:00 left");
+    EXPECT_EQ(shown(1.5 * 1024 * 1024, 1), "1.5 MiB, 00:01 left");
+}
+
+TEST(StatusTest, AllMetricsAreThere) {
+    StatusReport status = some_status();
+    status.uptime = 7;
+    const std::string text = status_metrics(status);
+    for (const char* line :
+         {"couplet_attempt 1\n", "couplet_round 2\n", "couplet_clients 4\n", "couplet_uptime_seconds 7\n",
+          "couplet_client_bytes_total{client=\"d\",direction=\"down\"} 2097152\n",
+          "couplet_phase{phase=\"running\"} 0\n", "# TYPE couplet_client_bytes_total counter\n",
+          "# TYPE couplet_client_rse gauge\n"}) {
+        EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    }
+    EXPECT_EQ(text.find("couplet_client_rse{client=\"b\"}"), std::string::npos) << "who has not reported has no error";
+}
+
 TEST(StatusTest, MetricsAreLinesOfNamesAndNumbers) {
     const std::string text = status_metrics(some_status());
     for (const char* line :

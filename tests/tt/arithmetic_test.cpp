@@ -69,6 +69,10 @@ TEST(Arithmetic, ScaleKeepsWhatItDoesNotTouch) {
     const auto scaled = scale(train, 3.0);
     EXPECT_EQ(scaled.orthogonality(0), Orthogonality::left);
     EXPECT_EQ(scaled.orthogonality(3), Orthogonality::none);
+    const auto right = right_orthonormalise(Pair<double>().a).train;
+    ASSERT_EQ(right.orthogonality(3), Orthogonality::right);
+    EXPECT_EQ(scale(right, 3.0).orthogonality(2), Orthogonality::right);
+    EXPECT_EQ(scale(right, 3.0).orthogonality(3), Orthogonality::none) << "its rows have length 3 now";
     EXPECT_TRUE(support::same_bits<double>(scaled.left_unfolding(1), train.left_unfolding(1)));
 }
 
