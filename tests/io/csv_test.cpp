@@ -33,6 +33,25 @@ TEST(Csv, SplitsFields) {
     EXPECT_EQ(rows_of("a,b\n\n,\r\nc,"), (Rows{{"a", "b"}, {"", ""}, {"c", ""}}));
 }
 
+TEST(Csv, NamesTheColumnsThatThereAreUpToForty) {
+    const auto said = [](int columns) {
+        std::string header = "c0";
+        for (int i = 1; i < columns; ++i) header += ",c" + std::to_string(i);
+        CsvReader csv(bytes_of(header), "x.csv");
+        csv.read_header();
+        EXPECT_EQ(csv.column("c" + std::to_string(columns - 1)), columns - 1);
+        return refusal("x.csv", [&] { csv.column("age"); });
+    };
+    const std::string remedy =
+        "; expected a column 'age'. Use the file as it was published, or rename the column that holds it.";
+    EXPECT_EQ(said(2), "columns 'c0', 'c1'" + remedy);
+    EXPECT_TRUE(said(40).ends_with("'c38', 'c39'" + remedy)) << said(40);
+    EXPECT_TRUE(said(41).ends_with("'c38', 'c39', ..." + remedy)) << said(41);
+    CsvReader none(bytes_of(""), "x.csv");
+    EXPECT_EQ(refusal("x.csv", [&] { none.read_header(); }),
+              "no rows; expected a header with the names of the columns");
+}
+
 TEST(Csv, UnderstandsQuotes) {
     EXPECT_EQ(rows_of("\"a,b\",\"say \"\"hi\"\"\",c\n"), (Rows{{"a,b", "say \"hi\"", "c"}}));
     EXPECT_EQ(rows_of("\"two\r\n\nlines\",1\nx,2"), (Rows{{"two\n\nlines", "1"}, {"x", "2"}}));

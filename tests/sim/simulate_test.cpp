@@ -1,6 +1,9 @@
 #include "couplet/sim/simulate.hpp"
 
+#include <functional>
+
 #include "couplet/core/error.hpp"
+#include "couplet/sim/reference.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -21,6 +24,37 @@ std::vector<JobOptions> jobs() {
         result.push_back(peer);
     }
     return result;
+}
+
+/// Every phase counts from 0 to its total, and each ends there.
+TEST(SimulateTest, ProgressIsCountedToItsEnd) {
+    const auto check = [](const std::function<void(SimulationOptions)>& run, SimulationOptions options) {
+        std::vector<std::string> phases;
+        Index done = 0;
+        Index total = 0;
+        options.progress = [&](const ProgressEvent& event) {
+            if (phases.empty() || phases.back() != event.phase || event.done < done) {
+                EXPECT_EQ(done, total) << "the phase before " << event.phase;
+                EXPECT_EQ(event.done, 0) << event.phase;
+                phases.emplace_back(event.phase);
+                total = event.total;
+            }
+            EXPECT_EQ(event.total, total) << event.phase;
+            EXPECT_LE(event.done, total) << event.phase;
+            done = event.done;
+        };
+        run(std::move(options));
+        EXPECT_FALSE(phases.empty());
+        EXPECT_EQ(done, total) << phases.back();
+        EXPECT_GT(total, 0);
+    };
+    const auto source = [] { return MemorySource(population(7, {9, 5, 6}, 4, 0.7, 0.1, 2)); };
+    for (const auto& job : jobs()) {
+        check([&](SimulationOptions options) { simulate(source(), std::move(options)); }, {.job = job});
+    }
+    check([&](SimulationOptions options) { reference_centralized(source(), std::move(options)); },
+          {.job = {.rank = 3}});
+    check([&](SimulationOptions options) { reference_local(source(), std::move(options)); }, {.job = {.rank = 3}});
 }
 
 TEST(SimulateTest, ResultsDoNotDependOnThreads) {
