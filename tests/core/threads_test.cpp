@@ -1,10 +1,12 @@
 #include "couplet/core/threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -31,6 +33,31 @@ constexpr int counts[] = {1, 2, 3, 8};
 TEST(Threads, CountStartsAtWhatTheProcessMayUse) {
     EXPECT_GE(thread_count(), 1);
     EXPECT_LE(thread_count(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+}
+
+TEST(ThreadsDeathTest, CountStartsAtTheCoresThisProcessIsBoundTo) {
+    // In a process of its own, since the count is taken once.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            cpu_set_t allowed;
+            CPU_ZERO(&allowed);
+            sched_getaffinity(0, sizeof allowed, &allowed);
+            int first = 0;
+            while (!CPU_ISSET(first, &allowed)) ++first;
+            CPU_ZERO(&allowed);
+            CPU_SET(first, &allowed);
+            sched_setaffinity(0, sizeof allowed, &allowed);
+            std::exit(thread_count());
+        },
+        ::testing::ExitedWithCode(1), "");
+}
+
+TEST(Threads, BothEndsOfTheRangeAreAccepted) {
+    const WithThreads scope(1);
+    EXPECT_EQ(thread_count(), 1);
+    set_thread_count(1024);
+    EXPECT_EQ(thread_count(), 1024);
 }
 
 TEST(Threads, CountOutsideItsRangeIsRefusedAndChangesNothing) {
@@ -146,6 +173,28 @@ TEST(ParallelFor, RethrowsWhatABodyThrew) {
             ADD_FAILURE() << "nothing was thrown with " << threads << " threads";
         } catch (const RunError& error) {
             EXPECT_STREQ(error.what(), "body: 37");
+        }
+    }
+}
+
+TEST(ParallelFor, OfSeveralFailuresTheFirstIndexIsReported) {
+    const WithThreads scope(2);
+    for (const bool first_is_late : {false, true}) {
+        std::atomic<int> begun{0};
+        std::atomic<int> failed{0};
+        try {
+            parallel_for(2, [&](std::int64_t i) {
+                ++begun;
+                while (begun < 2) std::this_thread::yield();
+                const bool late = (i == 0) == first_is_late;
+                while (late && failed == 0) std::this_thread::yield();
+                if (late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                ++failed;
+                throw RunError({"body", std::to_string(i), "", ""});
+            });
+            ADD_FAILURE();
+        } catch (const RunError& error) {
+            EXPECT_STREQ(error.what(), "body: 0");
         }
     }
 }
