@@ -52,6 +52,13 @@ TEST(ThreadsDeathTest, CountStartsAtTheCoresThatTheProcessMayRunOn) {
         ::testing::ExitedWithCode(1), "");
 }
 
+TEST(Threads, BothEndsOfTheRangeAreAccepted) {
+    const WithThreads scope(1);
+    EXPECT_EQ(thread_count(), 1);
+    set_thread_count(1024);
+    EXPECT_EQ(thread_count(), 1024);
+}
+
 TEST(Threads, CountOutsideItsRangeIsRefusedAndChangesNothing) {
     const WithThreads threads(3);
     for (const int bad : {0, -1, 1025}) EXPECT_THROW(set_thread_count(bad), InputError) << bad;
@@ -165,6 +172,28 @@ TEST(ParallelFor, RethrowsWhatABodyThrew) {
             ADD_FAILURE() << "nothing was thrown with " << threads << " threads";
         } catch (const RunError& error) {
             EXPECT_STREQ(error.what(), "body: 37");
+        }
+    }
+}
+
+TEST(ParallelFor, OfSeveralFailuresTheFirstIndexIsReported) {
+    const WithThreads scope(2);
+    for (const bool first_is_late : {false, true}) {
+        std::atomic<int> begun{0};
+        std::atomic<int> failed{0};
+        try {
+            parallel_for(2, [&](std::int64_t i) {
+                ++begun;
+                while (begun < 2) std::this_thread::yield();
+                const bool late = (i == 0) == first_is_late;
+                while (late && failed == 0) std::this_thread::yield();
+                if (late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                ++failed;
+                throw RunError({"body", std::to_string(i), "", ""});
+            });
+            ADD_FAILURE();
+        } catch (const RunError& error) {
+            EXPECT_STREQ(error.what(), "body: 0");
         }
     }
 }

@@ -238,5 +238,41 @@ TEST(SketchSumTest, IsTheProductByDefinition) {
     EXPECT_THROW(sketch_sum(x.view(), random_matrix<double>(11, 3).view()), InputError);
 }
 
+TEST(ClientLimitsTest, ClientsWithoutANormAndThoseOfAlmostNone) {
+    const Job job = resolve_job({.eps = 0.5});
+    const auto zero = client_limits(job, {{4, 5}, 3, 0.0}, {2, 6, 1.0});
+    EXPECT_LT(zero.svd_eps, 1);
+    EXPECT_GT(zero.svd_eps, 0.999);
+    EXPECT_LT(zero.tt_eps, 1);
+    EXPECT_GT(zero.tt_eps, 0.999);
+    EXPECT_EQ(zero.max_rank, 3);
+    EXPECT_EQ(zero.norm2, 0.0);
+    // z = sqrt((n + N / 2) / 2 / n): a client of a thousandth may cut all of itself.
+    const auto small = client_limits(job, {{4, 5}, 3, 1e-3}, {2, 6, 1.0});
+    EXPECT_LT(small.svd_eps, 1);
+    EXPECT_GT(small.svd_eps, 0.999);
+    EXPECT_NEAR(small.tt_eps, 0.1 * 0.5 * std::sqrt((1e-3 + 0.5) / 2 / 1e-3), 1e-12);
+    EXPECT_EQ(small.norm2, 1e-3);
+    EXPECT_EQ(client_limits(resolve_job({.rank = 2, .eps = 0.5}), {{4, 5}, 3, 1.0}, {2, 6, 2.0}).max_rank, 2);
+}
+
+TEST(CompressClientTest, AGivenNormIsUsedAndAMissingOneMeasured) {
+    const auto x = population_client({12, 5, 7}, 8, 0.8, 0.05, 3, 1);
+    const double norm2 = squared_norm(x.view().unfold(1));
+    const auto measured = compress_client(x.view(), {0.1, 0.05, 3});
+    const auto given = compress_client(x.view(), {0.1, 0.05, 3, norm2});
+    EXPECT_NEAR(measured.norm2, norm2, 1e-12 * norm2);
+    EXPECT_EQ(given.norm2, norm2);
+    EXPECT_EQ(given.block->numbers(), measured.block->numbers());
+    EXPECT_NEAR(given.svd_tail2, measured.svd_tail2, 1e-12 * norm2);
+    EXPECT_NEAR(given.tt_tail2, measured.tt_tail2, 1e-12 * norm2);
+    // A rank at the cap is not below it: both routes cut within eps.
+    for (const Index cap : {11, 12, 13}) {
+        const auto upload = compress_client(x.view(), {1e-3, 1e-3, cap});
+        EXPECT_LE(upload.block->rows(), std::min<Index>(cap, 12));
+        EXPECT_LE(upload.svd_tail2, cap < 12 ? norm2 : 1e-6 * norm2);
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -251,5 +251,83 @@ TEST(MergeTest, RefusesWhatDoesNotFit) {
     EXPECT_EQ(message_of([&] { compress_rows(std::span<const FeatureBlock* const>(both), {}); }), expected);
 }
 
+/// What merge.hpp says of both routes' flops, for blocks of equal ranks over two feature modes.
+struct RouteCosts {
+    double dense;
+    double trains;
+};
+
+RouteCosts costs_of_trains(double clients, double rows, double first, double second, double bond) {
+    const double rho = clients * rows;
+    const double p = first * second;
+    // S multiplied out, and decomposed.
+    const double dense = rho * p * std::min(rho, p) + clients * 2 * rows * p * bond;
+    // Mode 3: clients * bond rows of second numbers; mode 2: clients * rows rows of first * merged.
+    const double stacked = clients * bond;
+    const double last = 2 * clients * bond * second + stacked * second * std::min(stacked, second);
+    const double merged = std::min(stacked, second);
+    const double m = first * merged;
+    const double firsts = 2 * clients * rows * first * bond * merged + rho * m * std::min(rho, m);
+    return {dense, last + firsts};
+}
+
+/// The same for blocks that come dense: a train must be made of each first, with bases of the last mode.
+RouteCosts costs_of_dense(double clients, double rows, double first, double second) {
+    const double rho = clients * rows;
+    const double p = first * second;
+    const double stacked = clients * second;
+    const double merged = std::min(stacked, second);
+    const double m = first * merged;
+    return {rho * p * std::min(rho, p), stacked * second * std::min(stacked, second) + rho * m * std::min(rho, m) +
+                                            clients * 4 * rows * p * second};
+}
+
+TEST(MergeTest, TheCheaperRouteIsTaken) {
+    int dense_taken = 0;
+    int trains_taken = 0;
+    for (const Index clients : {1, 2, 3, 5, 8}) {
+        for (const Index rows : {2, 4, 9}) {
+            for (const auto& [first, second] : {std::pair<Index, Index>{4, 6}, {6, 4}, {3, 20}, {20, 3}, {9, 9}}) {
+                // A bond of 0 stands for dense blocks.
+                for (const Index bond : {Index{0}, Index{1}, Index{2}, Index{3}, second}) {
+                    if (bond > rows * first) continue;
+                    const auto k_of = static_cast<double>(clients);
+                    const auto r_of = static_cast<double>(rows);
+                    const auto a_of = static_cast<double>(first);
+                    const auto b_of = static_cast<double>(second);
+                    const auto costs = bond == 0 ? costs_of_dense(k_of, r_of, a_of, b_of)
+                                                 : costs_of_trains(k_of, r_of, a_of, b_of, static_cast<double>(bond));
+                    std::vector<FeatureBlock> blocks;
+                    for (Index k = 0; k < clients; ++k) {
+                        const auto seed = static_cast<std::uint64_t>(k + 1);
+                        if (bond == 0) {
+                            blocks.emplace_back(random_matrix<double>(rows, first * second, seed),
+                                                Shape{first, second});
+                            continue;
+                        }
+                        const auto train = random_train<double>({first, second}, {rows, bond, 1}, seed);
+                        blocks.emplace_back(left_orthonormalise(train).train);
+                    }
+                    std::vector<const FeatureBlock*> pointers;
+                    for (const auto& block : blocks) pointers.push_back(&block);
+                    const MergeCuts cuts{.max_rank = 2};
+                    const auto taken = merge_blocks(pointers, cuts);
+                    const auto dense = merge_dense(pointers, cuts);
+                    const auto trains = merge_trains(pointers, cuts);
+                    if (same_bits(dense.features, trains.features)) continue;
+                    // Upper bounds of the ranks make the trains look dearer than they are: 1.3 for that.
+                    const bool expect_dense = (bond == 0 ? 1 : 1.3) * costs.dense <= costs.trains;
+                    EXPECT_TRUE(same_bits(taken.features, expect_dense ? dense.features : trains.features))
+                        << clients << " clients of " << rows << " rows over " << first << "x" << second << ", bond "
+                        << bond;
+                    ++(expect_dense ? dense_taken : trains_taken);
+                }
+            }
+        }
+    }
+    EXPECT_GT(dense_taken, 20);
+    EXPECT_GT(trains_taken, 20);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -331,5 +331,28 @@ TEST(LedgerTest, AddsSquares) {
     EXPECT_GT((Ledger{1, 2, 4.0, 0, 0, 0}.rel_error_bound(0)), 0);
 }
 
+TEST(MergerTest, MergesInBetweenSpendTheirShareAndNoMore) {
+    // Flat data, of which every direction is a small step: the budget is used nearly to its end.
+    for (const Shape& shape : {Shape{4, 60}, Shape{4, 6, 10}}) {
+        const double eps = 0.4;
+        const Job job = resolve_job({.eps = eps});
+        Clients clients;
+        for (std::uint64_t k = 0; k < 40; ++k) clients.push_back(random_tensor<double>(shape, k + 1));
+        const auto start = start_job(job, hellos_of(clients));
+        const auto limits = client_limits(job, {feature_modes(shape), start.rows, start.norm2}, start);
+        const double tt = shape.order() > 2 ? limits.tt_eps : 0;
+        const double rest = std::sqrt(eps * eps - limits.svd_eps * limits.svd_eps) - tt;
+        for (const std::size_t merged : {std::size_t{20}, std::size_t{40}}) {
+            Merger merger(job, feature_modes(shape), start);
+            for (std::size_t k = 0; k < merged; ++k) merger.add(copy_of(clients[k], job, start));
+            const auto state = merger.state();
+            // Half of the server's part, in proportion to the squares merged so far.
+            const double share2 = rest * rest * state.ledger.norm2 / 2;
+            EXPECT_LE(state.ledger.used2, share2 * (1 + 1e-9));
+            EXPECT_GT(state.ledger.used2, 0.7 * share2) << shape.to_string() << " " << merged;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace couplet

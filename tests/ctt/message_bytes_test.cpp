@@ -34,5 +34,33 @@ TEST(MessageBytesTest, UploadsAndFeaturesCountTheirNumbers) {
     EXPECT_EQ(bytes - serialised_bytes(unbounded), 9);
 }
 
+/// By the fields of federation.proto: a tag of one byte, a varint of the length, the bytes.
+TEST(MessageBytesTest, EveryByteIsCounted) {
+    // Body 14, framed 16; with the route's 47 bytes a head of 63, framed 65; a hash of 32, framed 34.
+    EXPECT_EQ(serialised_bytes(0.0), 65 + 34);
+    EXPECT_EQ(serialised_bytes(15.0), 99 + 1 + 1 + 120);
+    EXPECT_EQ(serialised_bytes(16.0), 99 + 1 + 2 + 128);
+    const Index chunk = default_chunk_bytes / 8;
+    EXPECT_EQ(serialised_bytes(static_cast<double>(chunk)), 99 + 1 + 3 + default_chunk_bytes);
+    EXPECT_EQ(serialised_bytes(static_cast<double>(chunk + 1)), 99 + 1 + 3 + default_chunk_bytes + 1 + 1 + 8);
+    const auto x = random_tensor<double>({6, 5, 4}, 1);
+    EXPECT_EQ(serialised_bytes(SumReply{2, sketch_sum(x.view(), random_matrix<double>(20, 2).view())}),
+              serialised_bytes(40.0));
+    // Two feature modes, packed 18; five numbers of 9 bytes; a train's three ranks, packed 26.
+    const auto dense = compress_client(random_tensor<double>({6, 5, 4}, 1).view(), {0, 0, 6});
+    ASSERT_TRUE(dense.block->is_dense());
+    EXPECT_EQ(serialised_bytes(dense), (1 + 1 + 47 + 1 + 1 + 18 + 45) + (1 + 2 + 8 * 120) + 34);
+    const auto low = random_train<double>({30, 5, 4}, {1, 2, 2, 1}, 3).full();
+    const auto train = compress_client(low.view(), {1e-9, 1e-9, 30});
+    ASSERT_FALSE(train.block->is_dense());
+    ASSERT_EQ(train.block->numbers(), 2 * 5 * 2 + 2 * 4);
+    EXPECT_EQ(serialised_bytes(train), (1 + 2 + 47 + 1 + 1 + 18 + 26 + 45) + (1 + 2 + 8 * 28) + 34);
+    // Modes 18, ranks 26, payload 9, orthonormal 2, bound 9.
+    const FeaturesMessage message{{random_train<double>({5, 4}, {3, 2, 1}, 2), {3, 2, 1}, true}, 0.5};
+    EXPECT_EQ(serialised_bytes(message), (1 + 1 + 47 + 1 + 1 + 64) + (1 + 2 + 8 * (30 + 8 + 3)) + 34);
+    EXPECT_EQ(serialised_bytes(SumRequest{0, SubspaceIteration::Want::gram, Matrix<double>(0, 0)}),
+              (1 + 1 + 47 + 1 + 1 + 28) + 34);
+}
+
 }  // namespace
 }  // namespace couplet

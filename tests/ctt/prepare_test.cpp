@@ -164,5 +164,16 @@ TEST(PrepareTest, RefusesByNameWhatCannotBeSquaredOrScaled) {
     EXPECT_EQ(message(shared(Tensor<double>::copy(x.view())), {.scale_clients = true}), "");
 }
 
+TEST(HoldOutTest, CountsToTheNearestPatient) {
+    const auto held = [](Index rows, double fraction) {
+        return hold_out(random_tensor<double>({rows, 2}).view(), fraction, 1, 0).heldout.shape()[0];
+    };
+    EXPECT_EQ(held(10, 0.24), 2);
+    EXPECT_EQ(held(10, 0.25), 3);
+    EXPECT_EQ(held(10, 0.94), 9);
+    EXPECT_EQ(held(10, 0.96), 9) << "one takes part";
+    EXPECT_EQ(held(3, 0.1), 0);
+}
+
 }  // namespace
 }  // namespace couplet

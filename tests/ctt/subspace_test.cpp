@@ -125,5 +125,31 @@ TEST(DecomposeRowsTest, KeepsR1AndStaysWithinEps) {
     }
 }
 
+TEST(SubspaceTest, AutomaticTurnsWhereTheMessagesAreEqual) {
+    // p (p + 1) / 2 <= 3 p 15 + 45 46 / 2 up to p = 108.
+    const auto wants = [](Index p) {
+        return SubspaceIteration(resolve_job({.aggregate = Aggregate::subspace, .rank = 5}), {p}).want();
+    };
+    EXPECT_EQ(wants(108), Want::gram);
+    EXPECT_EQ(wants(109), Want::sketch);
+}
+
+TEST(SubspaceTest, DataOfFewerDirectionsThanTheSketchIsExact) {
+    // Every pass after the first adds nothing to the space but rounding.
+    const auto clients = population(3, {12, 90}, 2, 0.7, 0, 9);
+    for (const Index rank : {2, 4}) {
+        const Job job = resolve_job({.aggregate = Aggregate::subspace, .rank = rank, .sketch = Sketch::random});
+        SubspaceIteration iteration(job, {90});
+        while (iteration.want() != Want::nothing) {
+            if (iteration.want() == Want::projected) {
+                EXPECT_LT(orthonormality_residual(iteration.basis().view()), 50);
+            }
+            iteration.take(sum_over(clients, iteration));
+        }
+        EXPECT_LT(rse_with(clients, iteration.features()), 1e-15);
+        EXPECT_LT(claimed_orthogonality_residual(iteration.features().train), 300);
+    }
+}
+
 }  // namespace
 }  // namespace couplet
