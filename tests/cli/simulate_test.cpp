@@ -175,6 +175,7 @@ TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
     const Outcome refused_run = couplet({"simulate", "holes/client_1.npy", "--rank", "3"});
     EXPECT_EQ(refused_run.status, 2);
     EXPECT_NE(refused_run.err.find("NaN"), std::string::npos) << refused_run.err;
+    EXPECT_NE(refused_run.err.find("--missing impute"), std::string::npos) << refused_run.err;
     for (const char* network : {"star", "decentralized"}) {
         auto arguments = files;
         arguments.insert(arguments.end(),
@@ -183,6 +184,8 @@ TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
         EXPECT_NEAR(json["missing"]["fraction"].get<double>(), 0.1, 0.03);
         EXPECT_GT(json["missing"]["iterations"].get<int>(), 1);
         EXPECT_LE(json["missing"]["change"].get<double>(), 1e-5);
+        EXPECT_EQ(json["missing"]["settled"], true);
+        EXPECT_LT(json["missing"]["rse_validation"].get<double>(), json["missing"]["rse_means"].get<double>());
         EXPECT_LE(json["rse"].get<double>(), 1e-3);
         EXPECT_FALSE(json.contains("rel_error_bound"));
         // What was hidden is found: the files without holes have the same seed.
