@@ -26,7 +26,7 @@ std::string validation_text(const MissingReport& missing) {
 
 std::string between_text(double means_weight) {
     if (means_weight == 0) return "by the model alone";
-    if (means_weight == 1) return "by each feature's mean at the client, which predicts better than the model";
+    if (means_weight == 1) return "with each feature's mean at the client, to which the model is then fitted too";
     return fmt::format("by the model, drawn to each feature's mean with weight {}", number_text(means_weight));
 }
 

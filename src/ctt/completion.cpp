@@ -30,6 +30,8 @@ constexpr double rung_tolerance = 1e-3;
 constexpr double least_gain = 1e-3;
 constexpr double most_loss = 1e-2;
 constexpr Index least_in_rung = 3;
+// One that is slow to settle is judged as it stands: all of them are to be tried within the iterations there are.
+constexpr Index most_in_rung = 30;
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
@@ -260,7 +262,8 @@ void CompletionCourse::choose_weight(const FillSums& sums) {
     const double validation = sums.validation_error2 / sums.validation_norm2;
     const bool worse =
         best_validation_ && in_rung_ >= least_in_rung && validation > *best_validation_ * (1 + most_loss);
-    if (change_ > std::max(tolerance_, rung_tolerance) && !worse) return;
+    const bool settling = change_ > std::max(tolerance_, rung_tolerance) && in_rung_ < most_in_rung;
+    if (settling && !worse) return;
     if (best_validation_ && !(validation < *best_validation_ * (1 - least_gain))) {
         rung_ = best_rung_;
         weight_final_ = true;

@@ -116,6 +116,7 @@ class Completion {
             report(options_.simulation.progress, "complete", static_cast<Index>(course_.history().size()),
                    options_.limits.max_iterations);
             SimulationResult next = federate();
+            count_filling(next);
             if (result) add_costs(next, *result);
             result = std::move(next);
             course_.take(tell(*result, course_.filling()));
@@ -146,6 +147,16 @@ class Completion {
         return all;
     }
 
+    /// The features say how to fill, which simulate() does not know.
+    void count_filling(SimulationResult& result) const {
+        if (result.job.network != Network::star) return;
+        FeaturesMessage message{result.features->clone(), {}};
+        const Index plain = serialised_bytes(message);
+        message.filling.emplace();
+        result.bytes_down +=
+            static_cast<double>(clients_.size()) * static_cast<double>(serialised_bytes(message) - plain);
+    }
+
     void count_last(SimulationResult& result) const {
         const auto clients = static_cast<double>(clients_.size());
         if (result.job.network != Network::star) return;  // every peer has them
@@ -153,8 +164,10 @@ class Completion {
         result.rounds += 1;
         result.numbers_down_per_client += numbers;
         result.numbers_total += clients * numbers;
+        // From the totals, which are whole: a sum of means would be rounded at every iteration.
+        result.numbers_up_per_client = (result.numbers_total - clients * result.numbers_down_per_client) / clients;
         result.bytes_down +=
-            clients * static_cast<double>(serialised_bytes(FeaturesMessage{result.features->clone(), {}}));
+            clients * static_cast<double>(serialised_bytes(FeaturesMessage{result.features->clone(), {}, Filling{}}));
     }
 
     void conclude(SimulationResult& result) {

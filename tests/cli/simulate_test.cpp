@@ -167,6 +167,27 @@ TEST_F(SimulateTest, HeldOutPatientsAreScored) {
     EXPECT_LT(scaled["rse"].get<double>(), 0.1);
 }
 
+TEST_F(SimulateTest, WhatDoesNotSettleIsWrittenMarkedAndFails) {
+    // As many numbers are known as the model has: hardly anything pulls what is filled in.
+    ASSERT_EQ(
+        couplet({"data", "synthetic", "40x8x7:rank=6", "--clients", "2", "--missing", "0.75", "-o", "holes"}).status,
+        0);
+    const std::vector<std::string> arguments{
+        "simulate", "holes/client_1.npy", "holes/client_2.npy", "--rank", "6", "--missing", "impute", "-o", "fit",
+        "--force"};
+    auto with_json = arguments;
+    with_json.push_back("--json");
+    const Outcome run = couplet(with_json);
+    EXPECT_EQ(run.status, 1);
+    EXPECT_NE(run.err.find("not settled after 200 iterations"), std::string::npos) << run.err;
+    EXPECT_EQ(run.json()["missing"]["settled"], false);
+    EXPECT_GT(run.json()["missing"]["change"].get<double>(), 1e-5);
+    EXPECT_EQ(
+        python("import json; print(json.loads(str(np.load('fit/features.npz')['meta_json']))['missing']['settled'])"),
+        "False\n");
+    EXPECT_NE(couplet(arguments).out.find("NO: the filled values still move"), std::string::npos);
+}
+
 TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
     ASSERT_EQ(
         couplet({"data", "synthetic", "60x8x7:rank=3", "--clients", "3", "--missing", "0.1", "-o", "holes"}).status, 0);

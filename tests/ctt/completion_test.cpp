@@ -237,6 +237,16 @@ TEST(CompletionCourseTest, AWeightThatMakesItWorseIsLeftEarly) {
     EXPECT_EQ(course.report().change, 0);
 }
 
+TEST(CompletionCourseTest, AWeightThatIsSlowToSettleIsJudgedAsItStands) {
+    CompletionCourse course({});
+    course.take(sums(0.8, 1));
+    for (int i = 0; i < 30; ++i) {
+        EXPECT_EQ(course.filling().means, 0.2) << i;
+        course.take(sums(0.7, 0.1));
+    }
+    EXPECT_EQ(course.filling().means, 0.05);
+}
+
 TEST(CompletionCourseTest, StopsUnsettledWhenItIsOutOfIterations) {
     CompletionCourse course({.max_iterations = 4});
     for (int i = 0; i < 4; ++i) {

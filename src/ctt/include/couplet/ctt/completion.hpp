@@ -28,9 +28,11 @@ namespace couplet {
 /// known one x is shown to the job as M + step * (x - M). A step above 1 settles sooner; with 1 the known entries are
 /// themselves and the objective cannot grow.
 struct Filling {
-    double means = 1;   ///< weight of the feature's mean, 0 to 1
-    double step = 1;    ///< at least 1
-    bool last = false;  ///< the features are final: fit everything that is known, and be done
+    double means = 1;       ///< weight of the feature's mean, 0 to 1
+    double step = 1;        ///< at least 1
+    bool last = false;      ///< the features are final: fit everything that is known, and be done
+    bool answered = false;  ///< told again after an interruption: the sums are not wanted a second time
+    bool settled = true;    ///< of final features: whether the filled values had come to rest
     friend bool operator==(const Filling&, const Filling&) = default;
 };
 
@@ -126,7 +128,7 @@ class CompletionCourse {
     void take(const FillSums& sums);
     /// Settled, or out of iterations: the latest features are the result, with final_filling().
     bool finished() const noexcept { return settled_ || history_.size() >= max_iterations_; }
-    Filling final_filling() const noexcept { return {told_.means, 1, true}; }
+    Filling final_filling() const noexcept { return {told_.means, 1, true, false, settled_}; }
     MissingReport report() const;
     const std::vector<FillSums>& history() const noexcept { return history_; }
 
