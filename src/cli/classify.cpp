@@ -45,6 +45,10 @@ std::vector<Index> parse_list(const Count& count, const std::string& text) {
     return values;
 }
 
+// What fills them, fills all people of a client together: the test persons would have a say in what is learned.
+constexpr const char* missing_remedy =
+    "classify takes complete data only; leave these people or features out, or fill the entries first.";
+
 Dataset read_people(const Options& options) {
     if (!std::filesystem::exists(options.input)) {
         throw InputError({options.input, "no such file or folder", "a folder that couplet data wrote, or a tensor file",
@@ -56,7 +60,7 @@ Dataset read_people(const Options& options) {
                               "The folder names the labels of its clients itself."});
         }
         Dataset people = read_clients(options.input);
-        require_finite<double>(people.tensor.view(), options.input);
+        require_complete(people.tensor.view(), options.input, missing_remedy);
         if (people.labels.empty()) {
             throw InputError({options.input, "clients without labels", "a class for every person",
                               "couplet data ecg and couplet data diabetes write them."});
@@ -67,7 +71,7 @@ Dataset read_people(const Options& options) {
         throw InputError({"--labels", "missing", "a file with a class for every person",
                           "Or name a folder that couplet data wrote."});
     }
-    Dataset people{.tensor = read_tensor(options.input).take<double>()};
+    Dataset people{.tensor = read_tensor(options.input, missing_remedy).take<double>()};
     people.labels = read_labels(options.labels);
     if (people.tensor.shape().order() < 2) {
         throw InputError({options.input, fmt::format("a tensor of order {}", people.tensor.shape().order()),

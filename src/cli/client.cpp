@@ -28,13 +28,15 @@ void keep(const net::ClientResult& result, const JobOutput& output, const Federa
     save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), metadata, true);
     nlohmann::json shared = metadata;
     shared["seed"] = result.spec.job.seed;
+    if (result.settled) shared["settled"] = *result.settled;
     if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
     save_features(output.file("features.npz"), result.features, result.schema.modes, std::move(shared), true);
 }
 
 void execute(const Options& options, const Session& session) {
     const net::Kit kit = net::load_kit(options.kit);
-    const Federation federation = open_federation({.files = {options.data}}, session);
+    // The job says whether NaN is a missing entry.
+    const Federation federation = open_federation({.files = {options.data}, .missing = true}, session);
     const std::string folder = options.output.empty() ? options.kit : options.output;
     const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
     net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
@@ -47,6 +49,10 @@ void execute(const Options& options, const Session& session) {
     try {
         const net::ClientResult result = client.run();
         session.print(client_json(result, folder), client_text(result, folder));
+        if (!result.settled.value_or(true)) {
+            throw RunError({"job", "what was filled in for missing entries had not come to rest", "a job that settles",
+                            "The result is there; its figures may still move. Ask for a smaller rank."});
+        }
     } catch (const InputError& error) {
         throw federation.named(error);
     }
@@ -57,7 +63,10 @@ Action setup(CLI::App& app) {
     app.add_option("--kit", options->kit, "Folder that couplet provision made for this client")
         ->type_name("DIR")
         ->required();
-    app.add_option("--data", options->data, "This client's tensor: .npy, .csv, .csv.gz or .tns; it stays here")
+    app.add_option("--data", options->data,
+                   "This client's tensor: .npy, .csv, .csv.gz or .tns; it stays here. NaN or an empty cell is a "
+                   "missing entry, if the "
+                   "coordinator says --missing impute")
         ->type_name("FILE")
         ->required();
     add_deadline(app, "10m", options->deadline,
@@ -85,6 +94,8 @@ extern const Verb client_verb{
         "numbers_down_per_client, bytes_up, bytes_down (its own), seconds {clients_max, total}, rounds, method, "
         "network, "
         "aggregate, seed, version, job, clients, members, missing, output.\n"
+        "imputed {settled}: of a job with --missing impute, whose rse counts the known entries; without settling the "
+        "result is written and the exit status is 1.\n"
         "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this client's tensor.",
     .examples =
         "couplet client --kit hospital-a --data a.npy\n"

@@ -10,6 +10,7 @@
 #include "couplet/sim/state_file.hpp"
 #include "duration.hpp"
 #include "job_options.hpp"
+#include "missing_report.hpp"
 #include "network_report.hpp"
 #include "result_folder.hpp"
 #include "signals.hpp"
@@ -24,6 +25,7 @@ struct Options {
     std::optional<Index> min_clients;
     Duration deadline = std::chrono::seconds(60);
     std::string late = "refuse";
+    std::string missing = "refuse";
     bool insecure = false;
     std::string output;
 };
@@ -46,6 +48,21 @@ Job checked_job(const CLI::App& app, const Options& options) {
     return job;
 }
 
+/// Missing entries are filled for features of a fixed rank, by everybody who is there from the beginning.
+void check_missing(const CLI::App& app, const Options& options, Job& job) {
+    if (options.missing != "impute") return;
+    refuse_given(app, {"--heldout", "--save-state", "--resume", "--no-refit"}, "--missing impute", "one or the other");
+    if (!job.rank || job.eps) {
+        throw InputError({"--missing", "filled in without a rank alone", "--rank R, and no --eps",
+                          "A certified error would be that of invented values."});
+    }
+    if (options.late == "merge") {
+        throw InputError({"--late", "merge with --missing impute", "one or the other", "Leave it out."});
+    }
+    // A personal core from before the exchange knows the entries that were invented.
+    job.refit = true;
+}
+
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
     std::optional<SavedMerge> resume;
@@ -55,7 +72,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
         take_errors(app, *resume, options.flags.job);
         refuse_given(app, {"--schema"}, "--resume", "no schema: a saved merge has its own");
     }
-    const Job job = checked_job(app, options);
+    Job job = checked_job(app, options);
+    check_missing(app, options, job);
     const net::Kit kit = net::load_kit(options.kit);
     if (kit.identity.role != net::Role::coordinator) {
         throw InputError({options.kit, fmt::format("the kit of a {}", net::to_string(kit.identity.role)),
@@ -73,10 +91,12 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                                 .insecure = options.insecure,
                                 .schema = given_schema(options.flags),
                                 .resume = std::move(resume)};
+    if (options.missing == "impute") how.spec.missing.emplace();
     how.on_job = [&](const std::string& id) { output.require_free(id); };
     how.on_features = [&](const FeaturesMessage& message, const Schema& schema, const std::string& id) {
         nlohmann::json metadata{{"job", id}, {"seed", job.seed}, {"version", version()}};
         if (message.rel_error_bound) metadata["rel_error_bound"] = *message.rel_error_bound;
+        if (message.filling) metadata["settled"] = message.filling->settled;
         save_features(output.file("features.npz"), message.features, schema.modes, std::move(metadata), true);
     };
     if (!options.flags.save_state.empty()) {
@@ -86,6 +106,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     const StopOnSignal guard([&coordinator] { coordinator.stop(); });
     const net::CoordinatorResult result = coordinator.run();
     session.print(coordinator_json(result, folder), coordinator_text(result, folder));
+    require_settled(result.imputed);
 }
 
 Action setup(CLI::App& app) {
@@ -108,6 +129,11 @@ Action setup(CLI::App& app) {
     add_choice(app, "--late", {"refuse", "merge"}, options->late,
                "Clients that come after the deadline; merge: one merge each when the job is done, also in a later run "
                "with the same kit (stack)");
+    add_choice(
+        app, "--missing", {"refuse", "impute"}, options->missing,
+        "NaN in the data of clients: an error, or an entry that nobody knows. impute: every client fills its own "
+        "with its model, and the job is run again until they settle, as simulate --missing impute does it; needs "
+        "--rank");
     app.add_flag("--insecure", options->insecure, "No TLS; only on this machine, for trying things out");
     app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)")->type_name("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
@@ -133,11 +159,14 @@ extern const Verb coordinator_verb{
         "--json: the fields of couplet simulate --json that a coordinator knows, and job, members, late, missing "
         "(names), "
         "output. No rse when a client did not report its own.\n"
+        "imputed: with --missing impute, the object missing of couplet simulate --json; without settling the result is "
+        "delivered and the exit status is 1.\n"
         "-o: features.npz. Also in the kit: log.jsonl, and job with what a restart needs.",
     .examples =
         "couplet coordinator --kit coordinator --rank 20\n"
         "couplet coordinator --kit coordinator --eps 0.1 --min-clients 3 --deadline 10m\n"
-        "couplet coordinator --kit coordinator --rank 20 --late merge",
+        "couplet coordinator --kit coordinator --rank 20 --late merge\n"
+        "couplet coordinator --kit coordinator --rank 20 --missing impute",
     .setup = setup};
 
 }  // namespace couplet::cli

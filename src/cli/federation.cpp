@@ -39,8 +39,9 @@ void warn_of_twins(const std::vector<std::string>& files, const Session& session
     }
 }
 
-Tensor<double> read_client(const std::string& path, bool missing) {
-    Tensor<double> x = (missing ? open_tensor(path) : read_tensor(path)).take<double>();
+Tensor<double> read_client(const std::string& path, const FederationInput& input) {
+    Tensor<double> x =
+        (input.missing ? read_incomplete_tensor(path) : read_tensor(path, input.missing_remedy)).take<double>();
     if (x.shape().order() < 2) {
         refuse(path, fmt::format("a tensor of order {}", x.shape().order()),
                "at least two modes: patients and a feature", "");
@@ -66,12 +67,13 @@ Shape without_first(const Shape& shape) {
     return Shape(std::vector<Index>(sizes.begin(), sizes.end()));
 }
 
-Federation from_files(const std::vector<std::string>& files, bool missing, const Session& session) {
+Federation from_files(const FederationInput& input, const Session& session) {
+    const auto& files = input.files;
     warn_of_twins(files, session);
     Federation federation;
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : files) {
-        tensors.push_back(read_client(file, missing));
+        tensors.push_back(read_client(file, input));
         federation.personal_labels.push_back(patients_of(tensors.back()));
         federation.identities.push_back(identity_of(file, federation.identities));
         federation.rows.push_back(tensors.back().shape()[0]);
@@ -83,10 +85,11 @@ Federation from_files(const std::vector<std::string>& files, bool missing, const
     return federation;
 }
 
-Federation from_split(const std::string& file, Index clients, bool missing) {
+Federation from_split(const FederationInput& input) {
+    const std::string& file = input.files.front();
     Federation federation;
-    const Tensor<double> x = read_client(file, missing);
-    auto parts = split_rows(x.view(), clients);
+    const Tensor<double> x = read_client(file, input);
+    auto parts = split_rows(x.view(), *input.split);
     const ModeLabels all = patients_of(x);
     std::size_t first = 0;
     for (auto& part : parts) {
@@ -102,7 +105,7 @@ Federation from_split(const std::string& file, Index clients, bool missing) {
         }
         federation.personal_labels.push_back(std::move(own));
         federation.identities.push_back(
-            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, clients));
+            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, *input.split));
         federation.rows.push_back(part.shape()[0]);
         first += count;
     }
@@ -179,12 +182,12 @@ Federation open_federation(const FederationInput& input, const Session& session)
         refuse("FILES...", "no clients", "one tensor file per client, or --synthetic SPEC",
                "For example: couplet simulate a.npy b.npy c.npy --rank 10");
     }
-    if (!input.split) return from_files(input.files, input.missing, session);
+    if (!input.split) return from_files(input, session);
     if (input.files.size() > 1) {
         refuse("--split", fmt::format("{} files", input.files.size()), "one file to split",
                "Without --split every file is a client.");
     }
-    return from_split(input.files.front(), *input.split, input.missing);
+    return from_split(input);
 }
 
 void add_federation_input(CLI::App& app, FederationInput& input) {

@@ -21,7 +21,8 @@ struct FederationInput {
     std::optional<Index> split = {};
     std::optional<std::string> synthetic = {};
     std::optional<Index> clients = {};
-    bool missing = false;  ///< NaN stands for an entry that nobody knows, and is let through
+    bool missing = false;             ///< NaN stands for an entry that nobody knows, and is let through
+    std::string missing_remedy = {};  ///< what the error for NaN says can be done
 };
 
 /// FILES..., --split, --synthetic and --clients; `input` must outlive the parsing.

@@ -90,8 +90,11 @@ void show_tensor(const Options& options, const Session& session) {
         {"nonzeros", fmt::format("{} ({:.3g}%)", count_text(s.nonzeros),
                                  100 * static_cast<double>(s.nonzeros) / static_cast<double>(shape.size()))}};
     if (s.nan + s.inf > 0) {
-        rows.emplace_back("not finite", fmt::format("{} NaN, {} Inf (left out above; other verbs refuse them)",
-                                                    count_text(s.nan), count_text(s.inf)));
+        rows.emplace_back(
+            "not finite",
+            fmt::format("{} NaN, {} Inf (left out above; NaN is taken as missing by simulate, coordinator "
+                        "and project with --missing impute, else refused; Inf is refused)",
+                        count_text(s.nan), count_text(s.inf)));
     }
     add_label_rows(file.labels(), rows);
     session.print(json, fields(rows));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -14,16 +15,39 @@
 namespace couplet::cli {
 namespace {
 
-/// require_finite() on all threads; the exact place is looked for only when there is one.
+/// require_finite(); of NaN it says what can be done.
 template <Real T>
-void require_finite_in_parallel(TensorView<const T> x, const std::string& path) {
+void require_finite_or(TensorView<const T> x, const std::string& path, const std::string& missing_remedy) {
+    try {
+        require_finite(x, path);
+    } catch (const InputError& error) {
+        ErrorParts parts = error.parts();
+        if (!missing_remedy.empty() && parts.found.starts_with("NaN")) parts.remedy = missing_remedy;
+        throw InputError(std::move(parts));
+    }
+}
+
+template <Real T>
+void refuse_infinity(TensorView<const T> x, const std::string& path) {
+    for (Index i = 0; i < x.size(); ++i) {
+        if (!std::isinf(x.data()[i])) continue;
+        std::string at;
+        for (const Index n : x.shape().indices(i)) at += (at.empty() ? "" : ", ") + std::to_string(n);
+        throw InputError({path, fmt::format("{} at index ({}), counted from 0", x.data()[i] > 0 ? "Inf" : "-Inf", at),
+                          "finite numbers, or NaN for what is not known", "Only NaN stands for a missing entry."});
+    }
+}
+
+/// On all threads; the exact place is looked for only when there is one.
+template <Real T>
+void require_finite_in_parallel(TensorView<const T> x, const std::string& path, const std::string& missing_remedy) {
     constexpr Index block = Index{1} << 18;
     std::atomic<bool> bad{false};
     parallel_for((x.size() + block - 1) / block, [&](Index i) {
         const auto count = static_cast<std::size_t>(std::min(block, x.size() - i * block));
         if (find_non_finite(std::span<const T>(x.data() + i * block, count))) bad = true;
     });
-    if (bad) require_finite(x, path);
+    if (bad) require_finite_or(x, path, missing_remedy);
 }
 
 template <Real T>
@@ -49,10 +73,20 @@ AnyModelPair matched(Model<T> a, Model<T> b, const std::string& path_a, const st
 
 }  // namespace
 
-TensorFile read_tensor(const std::string& path) {
+TensorFile read_tensor(const std::string& path, const std::string& missing_remedy) {
     TensorFile file = open_tensor(path);
-    file.visit([&](auto x) { require_finite_in_parallel(x, path); });
+    file.visit([&](auto x) { require_finite_in_parallel(x, path, missing_remedy); });
     return file;
+}
+
+TensorFile read_incomplete_tensor(const std::string& path) {
+    TensorFile file = open_tensor(path);
+    file.visit([&](auto x) { refuse_infinity(x, path); });
+    return file;
+}
+
+void require_complete(TensorView<const double> x, const std::string& path, const std::string& missing_remedy) {
+    require_finite_in_parallel(x, path, missing_remedy);
 }
 
 AnyModel read_model(const std::string& path) {

@@ -10,8 +10,15 @@
 namespace couplet::cli {
 
 /// Opens a tensor and reads all of it once, on all threads: the pages of a mapped file have then arrived, and the time
-/// of what follows is its own. Throws InputError that names the first NaN or infinity.
-TensorFile read_tensor(const std::string& path);
+/// of what follows is its own. Throws InputError that names the first NaN or infinity; `missing_remedy` is what it says
+/// can be done about NaN, where something can.
+TensorFile read_tensor(const std::string& path, const std::string& missing_remedy = {});
+
+/// The same for a verb that was told what to do with NaN: only infinity is refused.
+TensorFile read_incomplete_tensor(const std::string& path);
+
+/// require_finite() with that remedy for NaN.
+void require_complete(TensorView<const double> x, const std::string& path, const std::string& missing_remedy);
 
 /// Reads a model; a tensor by mistake is told how to become one.
 AnyModel read_model(const std::string& path);

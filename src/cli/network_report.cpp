@@ -11,6 +11,7 @@
 #include "couplet/io/model.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "missing_report.hpp"
 #include "signals.hpp"
 
 namespace couplet::cli {
@@ -75,6 +76,7 @@ Json coordinator_json(const net::CoordinatorResult& r, const std::string& output
     json["members"] = r.members;
     json["late"] = r.late;
     json["missing"] = r.missing;
+    if (r.imputed) json["imputed"] = missing_json(*r.imputed);
     json["output"] = output;
     return json;
 }
@@ -94,6 +96,7 @@ Json client_json(const net::ClientResult& r, const std::string& output) {
     json["clients"] = r.members.size();
     json["members"] = r.members;
     json["missing"] = r.missing;
+    if (r.settled) json["imputed"] = {{"settled", *r.settled}};
     if (!r.reordered.empty()) json["reordered"] = r.reordered;
     json["output"] = output;
     return json;
@@ -121,6 +124,9 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     if (r.rel_error_bound) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
     }
+    if (r.imputed) {
+        for (auto& row : missing_rows(*r.imputed)) rows.push_back(std::move(row));
+    }
     rows.emplace_back("rounds", count_text(r.rounds));
     rows.emplace_back("sent", fmt::format("{} up, {} down, {} numbers in all", size_text(r.bytes_up),
                                           size_text(r.bytes_down), numbers_text(r.numbers_total)));
@@ -137,6 +143,10 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
               {"ranks", ranks_text(r.features.train.ranks())}};
     if (!r.reordered.empty()) rows.emplace_back("put in order", r.reordered);
     add_rse(rows, r.rse);
+    if (r.settled) {
+        rows.emplace_back("missing", *r.settled ? "filled in; RSE of the known entries"
+                                                : "filled in, NOT settled; RSE of the known entries");
+    }
     if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
     if (r.rel_error_bound) {
         rows.emplace_back("certified",

@@ -71,7 +71,11 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     net::PeerOptions how = peer_options(options, job);
     how.schema = given_schema(options.flags);
     const net::Kit kit = net::load_kit(options.kit);
-    const Federation federation = open_federation({.files = {options.data}}, session);
+    const Federation federation = open_federation(
+        {.files = {options.data},
+         .missing_remedy = "Peers do not fill missing values: use a coordinator with --missing impute, or couplet "
+                           "simulate --network decentralized --missing impute."},
+        session);
     const std::string folder = options.output.empty() ? options.kit : options.output;
     const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
     output.require_free("");

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/known_fit.hpp"
 #include "couplet/ctt/refit.hpp"
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
@@ -26,6 +29,7 @@ namespace {
 struct Options {
     std::string features;
     std::string input;
+    std::string missing = "refuse";
     std::string output;
     Unnamed unnamed = Unnamed::refuse;
 };
@@ -101,11 +105,76 @@ void restore_magnitude(Matrix<double>& personal, int exponent, const std::string
     scale_by_power(personal.data(), personal.size(), exponent, personal.data());
 }
 
+/// How the patients were fitted whose entries are not all known.
+struct Incomplete {
+    double fraction = 0;         ///< of all entries
+    std::vector<Index> loose;    ///< patients with too little known for all directions
+    std::vector<Index> unknown;  ///< patients of whom nothing is known
+};
+
+struct Fitted {
+    PersonalFit fit;
+    Incomplete missing;
+};
+
+/// make_squares_safe() where some values are not known.
+int make_known_squares_safe(Tensor<double>& x) {
+    std::vector<double> known;
+    std::ranges::copy_if(x.elements(), std::back_inserter(known), [](double e) { return !std::isnan(e); });
+    const int exponent = make_squares_safe(known);
+    if (exponent != 0) scale_by_power(x.data(), x.size(), -exponent, x.data());
+    return exponent;
+}
+
+Fitted fit_incomplete(const Tensor<double>& x, const Features& basis) {
+    const auto w =
+        Matrix<double>::adopt(basis.train.full().release(), basis.train.left_rank(), basis.train.shape().size());
+    KnownFit known = fit_known(x.view().unfold(1), w.view());
+    const auto values = x.elements();
+    const auto hidden = std::count_if(values.begin(), values.end(), [](double e) { return std::isnan(e); });
+    return {{std::move(known.personal), known.norm2, known.error2},
+            {static_cast<double>(hidden) / static_cast<double>(x.size()), std::move(known.loose),
+             std::move(known.unknown)}};
+}
+
+/// "3, 7 and 12 more", counted from 1.
+std::string patients_text(const std::vector<Index>& patients) {
+    constexpr std::size_t most_named = 8;
+    std::vector<Index> named;
+    for (std::size_t i = 0; i < std::min(most_named, patients.size()); ++i) named.push_back(patients[i] + 1);
+    const std::string more =
+        patients.size() > most_named ? fmt::format(" and {} more", patients.size() - most_named) : "";
+    return fmt::format("{}{}", fmt::join(named, ", "), more);
+}
+
+void add_missing(const Incomplete& missing, Json& json, std::vector<std::pair<std::string, std::string>>& rows) {
+    json["missing"] = {{"fraction", missing.fraction}, {"loose", missing.loose.size()}, {"unknown", missing.unknown}};
+    rows.emplace_back("missing", missing.fraction == 0 ? "nothing"
+                                                       : fmt::format("{:.1f}% of the entries; each patient is fitted "
+                                                                     "to what is known of it",
+                                                                     100 * missing.fraction));
+    if (!missing.loose.empty()) {
+        rows.emplace_back(
+            "little known",
+            fmt::format("of {} patients ({}): their smallest core that fits, zero where nothing is said",
+                        count_text(static_cast<Index>(missing.loose.size())), patients_text(missing.loose)));
+    }
+    if (!missing.unknown.empty()) {
+        rows.emplace_back("nothing known", fmt::format("of {} patients ({}): zeros",
+                                                       count_text(static_cast<Index>(missing.unknown.size())),
+                                                       patients_text(missing.unknown)));
+    }
+}
+
 void execute(const Options& options, const Session& session) {
+    const bool impute = options.missing == "impute";
     session.claim_output(options.output, std::array{options.features, options.input});
     Stopwatch watch;
     TensorTrain<double> train = read_features(options.features);
-    TensorFile file = read_tensor(options.input);
+    TensorFile file = impute ? read_incomplete_tensor(options.input)
+                             : read_tensor(options.input,
+                                           "With --missing impute every patient is fitted to what is "
+                                           "known of it.");
     require_fit(file.shape(), train, options);
     const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
     Tensor<double> x = std::move(file).take<double>();
@@ -116,9 +185,9 @@ void execute(const Options& options, const Session& session) {
     const bool orthonormal = is_right_orthonormal(train);
     const Features basis = orthonormal ? Features{train.clone(), {}, true} : orthonormal_features(train);
     // The error is relative and the core linear in the patients: a power of two changes neither.
-    require_finite<double>(x.view(), options.input);
-    const int exponent = make_squares_safe(x.elements());
-    PersonalFit fit = refit(x.view(), basis);
+    const int exponent = impute ? make_known_squares_safe(x) : make_squares_safe(x.elements());
+    Fitted fitted = impute ? fit_incomplete(x, basis) : Fitted{refit(x.view(), basis), {}};
+    PersonalFit& fit = fitted.fit;
     if (!orthonormal) fit.personal = in_terms_of(train, basis, fit.personal);
     restore_magnitude(fit.personal, exponent, options.input);
     const double compute_seconds = watch.lap();
@@ -138,11 +207,13 @@ void execute(const Options& options, const Session& session) {
     std::vector<std::pair<std::string, std::string>> rows{
         {"patients", count_text(fit.personal.rows())},
         {"rank", count_text(fit.personal.cols())},
-        {"RSE", fmt::format("{} (relative error {})", number_text(rse), number_text(std::sqrt(rse)))}};
+        {"RSE", fmt::format("{} (relative error {}{})", number_text(rse), number_text(std::sqrt(rse)),
+                            impute ? "; known entries only" : "")}};
     if (!moved.empty()) {
         json["reordered"] = moved;
         rows.emplace_back("put in order", moved);
     }
+    if (impute) add_missing(fitted.missing, json, rows);
     if (!options.output.empty()) {
         json["output"] = options.output;
         rows.emplace_back("written", options.output);
@@ -158,6 +229,9 @@ Action setup(CLI::App& app) {
     add_input(app, "X.npy", options->input,
               "Tensor of new patients: .npy, .csv, .csv.gz or .tns; all modes but the first as in the features");
     add_unnamed_flag(app, options->unnamed);
+    add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
+               "NaN: an error, or an entry that nobody knows. impute: every patient is fitted by least squares to what "
+               "is known of it");
     add_output(app, ".npz", false, options->output, "Personal core to write; without it nothing is written");
     return [options](Session& session) { execute(*options, session); };
 }
@@ -176,11 +250,15 @@ extern const Verb project_verb{
     .output =
         "RSE: squared error over squared norm of the new patients. rank: numbers per patient.\n"
         "--json: rse, rank, rows, seconds {read, compute, write}, version, output (with -o), reordered (what was put "
-        "in the "
-        "features' order).",
+        "in the features' order), missing {fraction, loose, unknown} (with --missing impute; rse then counts the known "
+        "entries). loose: how many patients know too little to fix every direction (fewer entries than the rank, or a "
+        "pivot of the normal equations under 1e-3 of their mean); they get the core of minimum norm, without the "
+        "directions below that limit. unknown: patients, counted from 0, of whom nothing is known; their rows are "
+        "zeros.",
     .examples =
         "couplet project result/features.npz new.npy\n"
-        "couplet project result/features.npz new.npy -o personal.npz",
+        "couplet project result/features.npz new.npy -o personal.npz\n"
+        "couplet project result/features.npz new.csv --missing impute",
     .setup = setup};
 
 }  // namespace couplet::cli

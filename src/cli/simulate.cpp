@@ -22,6 +22,7 @@
 #include "federation.hpp"
 #include "format.hpp"
 #include "job_options.hpp"
+#include "missing_report.hpp"
 #include "phase_lines.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
@@ -154,7 +155,7 @@ MethodResult compute(const Federation& federation, const Options& options, Simul
 nlohmann::json features_metadata(const Json& json) {
     nlohmann::json metadata;
     for (const char* field : {"rse", "rel_error_bound", "method", "network", "aggregate", "clients", "resumed_clients",
-                              "seed", "version"}) {
+                              "missing", "seed", "version"}) {
         if (json.contains(field)) metadata[field] = json[field];
     }
     return metadata;
@@ -201,6 +202,8 @@ void tell_order(const SimulationReport& report, const Session& session) {
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
     options.input.missing = options.missing == "impute";
+    options.input.missing_remedy =
+        "Let --missing impute with --rank R fill them (method ctt), or replace or remove missing values first.";
     check_combination(app, options);
     claim_outputs(options, session);
     SimulationOptions how{.job = options.flags.job,
@@ -246,6 +249,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
     if (folder) folder->finish(*report.result.features, report.result.schema.modes, features_metadata(json));
     session.print(json, simulation_text(report));
+    require_settled(report.result.missing);
 }
 
 void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) {
@@ -277,7 +281,8 @@ Action setup(CLI::App& app) {
     add_schema_flags(app, options->flags);
     add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
                "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
-               "the federation is run again until they settle (relative change 1e-5, or 200 times); needs --rank");
+               "the federation is run again until they settle (relative change 1e-5; exit status 1 when 200 times are "
+               "not enough); needs --rank");
     add_data_flags(app, options->flags);
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
@@ -308,7 +313,8 @@ extern const Verb simulate_verb{
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down (all clients), seconds {clients_max, clients_sum, "
         "server, total}, consensus {lambda2, iterations, error} (decentralized), missing {fraction, "
-        "iterations, change} (with --missing impute; rse then counts the known entries), method, network, aggregate "
+        "iterations, change, settled, means_weight, validation, rse_validation, rse_means} (with --missing impute; rse "
+        "then counts the known entries), method, network, aggregate "
         "(ctt), "
         "clients, "
         "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
@@ -317,7 +323,11 @@ extern const Verb simulate_verb{
         "trace (round, rse as trained, numbers, bytes, seconds) and, with --gradient-noise, privacy {epsilon, delta, "
         "releases}.\n"
         "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
-        "tensor.",
+        "tensor.\n"
+        "--missing impute: up to 5% of the known entries of every client are kept from the features (validation: how "
+        "many); rse_validation is the error on them, rse_means that of each feature's mean at the client. A hidden "
+        "entry lies between the model and that mean; means_weight, from 0 to 1, is what predicts the kept entries "
+        "best. Without settling (settled: false) the result is written and marked, and the exit status is 1.",
     .examples =
         "couplet simulate a.npy b.npy c.npy --rank 20\n"
         "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"

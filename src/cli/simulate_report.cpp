@@ -11,6 +11,7 @@
 #include "couplet/core/error.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "missing_report.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -139,9 +140,7 @@ Json simulation_json(const SimulationReport& report) {
                              {"error", result.consensus->error}};
     }
     if (result.missing) {
-        json["missing"] = {{"fraction", result.missing->fraction},
-                           {"iterations", result.missing->iterations},
-                           {"change", result.missing->change}};
+        json["missing"] = missing_json(*result.missing);
     }
     if (report.privacy) {
         json["privacy"] = {{"epsilon", report.privacy->epsilon},
@@ -219,10 +218,7 @@ std::string simulation_text(const SimulationReport& report) {
                                       number_text(result.consensus->error), number_text(result.consensus->lambda2)));
     }
     if (result.missing) {
-        rows.emplace_back("missing",
-                          fmt::format("{:.1f}% of the entries, filled in {} iterations; last relative change {}",
-                                      100 * result.missing->fraction, count_text(result.missing->iterations),
-                                      number_text(result.missing->change)));
+        for (auto& row : missing_rows(*result.missing)) rows.push_back(std::move(row));
     }
     const PhaseSeconds& seconds = result.seconds;
     rows.emplace_back("time", fmt::format("{}; slowest client {}, all clients {}, server {}",

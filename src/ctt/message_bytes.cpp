@@ -51,7 +51,7 @@ Index serialised_bytes(const SumRequest& request) {
 Index serialised_bytes(const FeaturesMessage& message) {
     const TensorTrain<double>& train = message.features.train;
     const Index body = packed(train.order()) + packed(train.order() + 1) + field64 + field_bool +
-                       (message.rel_error_bound ? field64 : 0);
+                       (message.rel_error_bound ? field64 : 0) + (message.filling ? 2 * field64 + 3 * field_bool : 0);
     return message_bytes(body, train.parameters() + static_cast<Index>(message.features.sigma.size()));
 }
 

@@ -75,7 +75,7 @@ void measure_truth(Collector& collect, const ExperimentData& data, double fracti
     const Tensor<double> holes = with_holes(truth, fraction, seed);
     const auto measure = [&](const char* method, const char* variant, MissingAs as, const JobOptions& job, Index most) {
         Truth against(truth, holes);
-        CompletionOptions how{.max_iterations = most};
+        CompletionOptions how{.limits = {.max_iterations = most}};
         how.simulation.job = job;
         how.on_model = [&](Index, const Tensor<double>& model) { against.add(model); };
         const auto done = simulate_missing(MemorySource(hidden(truth, fraction, as, seed, clients)), std::move(how));

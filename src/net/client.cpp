@@ -27,6 +27,8 @@ constexpr const char* coordinator = "coordinator";
 // Features can be as large as the data, and the last word names everybody; the coordinator is trusted that far.
 constexpr wire::Limits limits{.max_payload_bytes = Index{1} << 40, .max_head_bytes = wire::most_chunk_bytes};
 
+bool is_final(const FeaturesMessage& message) { return !message.filling || message.filling->last; }
+
 /// The coordinator's last word against us.
 struct TurnedAway {
     std::string reason;
@@ -36,21 +38,35 @@ struct TurnedAway {
 class Work {
   public:
     Work(const wire::Message& welcome, std::shared_ptr<const Tensor<double>> x)
-        : job_(welcome.route.job), spec_(std::get<wire::Welcome>(welcome.body).spec) {
+        : job_(welcome.route.job),
+          spec_(std::get<wire::Welcome>(welcome.body).spec),
+          place_(std::get<wire::Welcome>(welcome.body).place) {
         const Stopwatch watch(seconds_);
-        star_.emplace(spec_.job, prepare_client(std::move(x), spec_.preparation, spec_.job.seed,
-                                                std::get<wire::Welcome>(welcome.body).place));
+        if (spec_.missing) {
+            x_ = std::move(x);
+            schema_ = feature_schema(*x_, "client");
+            fill_first();
+        } else {
+            star_.emplace(spec_.job, prepare_complete(std::move(x)));
+        }
         hello_ = star_->hello();
     }
 
     const wire::JobId& job() const { return job_; }
-    const std::string& reordered() const { return star_->reordered(); }
+    const std::string& reordered() const { return spec_.missing ? reordered_ : star_->reordered(); }
     wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
 
     /// The answer to a question, from before if it was asked before; null when none is wanted.
     const wire::Message* answer(const wire::Message& question) {
-        const auto* notice = std::get_if<wire::StartNotice>(&question.body);
         const bool known = answer_ && answer_->route == question.route;
+        if (const auto* features = std::get_if<FeaturesMessage>(&question.body)) {
+            return known ? &*answer_ : fill(question.route, *features);
+        }
+        const auto* notice = std::get_if<wire::StartNotice>(&question.body);
+        if (notice != nullptr && spec_.missing) {
+            follow(*notice);
+            if (notice->received) return nullptr;
+        }
         if (notice != nullptr && notice->received) {
             // Only the printed method needs here what it computed at the start.
             if (!known && spec_.job.aggregate == Aggregate::average) compute(*notice);
@@ -68,6 +84,7 @@ class Work {
         if (!reply) return nullptr;
         if (auto* upload = std::get_if<Upload>(&*reply)) {
             count(static_cast<double>(upload->block->numbers()), serialised_bytes(*upload));
+            sent_rank_ = upload->block->rows();
             answer_.emplace(wire::Message{question.route, std::move(*upload)});
         } else {
             auto& sum = std::get<SumReply>(*reply);
@@ -84,15 +101,25 @@ class Work {
         result_.bytes_down += static_cast<double>(serialised_bytes(message));
         result_.rel_error_bound = message.rel_error_bound;
         result_.features = message.features.clone();
-        star_->receive(ToClient(std::move(message)));
-        const PersonalFit& fit = star_->result();
-        const HeldOutError heldout = heldout_error(star_->data(), result_.features);
-        result_.personal = scaled_back(fit.personal, star_->data().scale);
-        result_.schema = star_->schema();
-        result_.reordered = star_->reordered();
-        result_.personal_rank = answer_ && std::holds_alternative<Upload>(answer_->body)
-                                    ? std::get<Upload>(answer_->body).block->rows()
-                                    : fit.personal.cols();
+        PersonalFit fit;
+        HeldOutError heldout;
+        if (incomplete_) {
+            incomplete_->take(message.features, message.filling.value_or(Filling{0, 1, true}));
+            fit = incomplete_->result();
+            result_.personal = std::move(fit.personal);
+            result_.settled = !message.filling || message.filling->settled;
+            result_.schema = schema_;
+        } else {
+            star_->receive(ToClient(std::move(message)));
+            const PersonalFit& own = star_->result();
+            heldout = heldout_error(star_->data(), result_.features);
+            fit.norm2 = own.norm2;
+            fit.error2 = own.error2;
+            result_.personal = scaled_back(own.personal, star_->data().scale);
+            result_.schema = star_->schema();
+        }
+        result_.reordered = reordered();
+        result_.personal_rank = sent_rank_ > 0 ? sent_rank_ : result_.personal.cols();
         result_.rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
         if (spec_.preparation.heldout > 0) {
             result_.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
@@ -112,6 +139,65 @@ class Work {
     }
 
   private:
+    PreparedClient prepare_complete(std::shared_ptr<const Tensor<double>> x) const {
+        try {
+            return prepare_client(std::move(x), spec_.preparation, spec_.job.seed, place_);
+        } catch (const InputError& error) {
+            ErrorParts parts = error.parts();
+            if (parts.found.starts_with("NaN")) {
+                parts.remedy =
+                    "Ask for a coordinator with --missing impute, or replace or remove missing values first.";
+            }
+            throw InputError(std::move(parts));
+        }
+    }
+
+    /// The tensor as it is filled before anything is known of the features.
+    void fill_first() {
+        incomplete_.emplace(*x_, spec_.preparation, spec_.job.seed, place_);
+        show();
+        refilled_ = false;
+    }
+    void show() { star_.emplace(spec_.job, PreparedClient{schema_, incomplete_->filled(), nullptr, 1}); }
+
+    /// Puts the data in the job's order, and takes back what was filled in for an attempt that is over.
+    void follow(const wire::StartNotice& notice) {
+        const Stopwatch watch(seconds_);
+        PreparedClient data{schema_, x_, nullptr, 1};
+        std::string moved = follow_schema(data, {hello_.features, notice.start.labels}, spec_.job.unnamed, "client");
+        schema_ = {hello_.features, notice.start.labels};
+        if (!moved.empty()) {
+            reordered_ = std::move(moved);
+            x_ = std::move(data.training);
+            fill_first();
+        } else if (!notice.received && !notice.refilled && refilled_) {
+            fill_first();
+        } else {
+            show();
+        }
+    }
+
+    /// Fits what is known to the features and fills the rest.
+    const wire::Message* fill(const wire::Route& route, const FeaturesMessage& message) {
+        if (!incomplete_) {
+            throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
+        }
+        const Stopwatch watch(seconds_);
+        if (!message.filling->answered) {
+            result_.numbers_down += static_cast<double>(message.features.train.parameters());
+            result_.bytes_down += static_cast<double>(serialised_bytes(message));
+        }
+        const FillSums sums = incomplete_->take(message.features, *message.filling);
+        refilled_ = true;
+        show();
+        if (message.filling->answered) {
+            answer_.reset();  // what it was answered from is as it was before
+            return nullptr;
+        }
+        answer_.emplace(wire::Message{route, sums});
+        return &*answer_;
+    }
+
     /// The first basis comes from the seed and does not travel.
     SumRequest complete(const SumRequest& request) {
         auto basis = Matrix<double>::copy(request.basis.view());
@@ -138,9 +224,17 @@ class Work {
 
     wire::JobId job_;
     wire::JobSpec spec_;
+    Index place_ = 0;
     double seconds_ = 0;
     std::optional<StarClient> star_;
+    // Of a job with missing entries.
+    std::shared_ptr<const Tensor<double>> x_;
+    Schema schema_;
+    std::string reordered_;
+    std::optional<IncompleteClient> incomplete_;
+    bool refilled_ = false;
     Hello hello_;
+    Index sent_rank_ = 0;
     std::optional<wire::Message> answer_;
     wire::Report report_;
     ClientResult result_;
@@ -229,10 +323,14 @@ struct Client::Parts {
         for (;;) {
             wire::Message message = receive(connection);
             if (message.route.job != work->job()) unexpected(message);
-            if (auto* features = std::get_if<FeaturesMessage>(&message.body)) {
+            if (auto* features = std::get_if<FeaturesMessage>(&message.body);
+                features != nullptr && is_final(*features)) {
                 return conclude(connection, std::move(*features));
             }
-            if (message.kind() != wire::Kind::start && message.kind() != wire::Kind::sum_request) unexpected(message);
+            if (message.kind() != wire::Kind::start && message.kind() != wire::Kind::sum_request &&
+                message.kind() != wire::Kind::features) {
+                unexpected(message);
+            }
             crash_point("question-received");
             const wire::Message* answer = work->answer(message);
             crash_point("answer-computed");

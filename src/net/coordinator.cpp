@@ -179,6 +179,9 @@ struct Coordinator::Parts {
             file.phase = Phase::running;
             ++file.attempt;
             file.members = members;
+            file.completing = {};
+            file.rounds = 0;
+            file.traffic = {};
         });
         crash_point("members-fixed");
         log.info("running", fmt::format("{} of {} clients take part: {}", members.size(), room.roster().size(),
@@ -190,7 +193,7 @@ struct Coordinator::Parts {
         const auto clients = static_cast<double>(members.size());
         if (const auto* start = std::get_if<Start>(&question)) {
             const bool wants = job().aggregate != Aggregate::subspace;
-            room.publish(wire::StartNotice{*start, false}, wants);
+            room.publish(wire::StartNotice{*start, false, room.job().completing.base != 0}, wants);
             if (!wants) return;
         } else {
             auto& request = std::get<SumRequest>(question);
@@ -200,12 +203,25 @@ struct Coordinator::Parts {
             const Index wanted = star.sum_length();
             room.publish(std::move(request), true, wanted);
         }
+        collect(members, [&](std::size_t i, wire::Message reply) { take(star, i, std::move(reply), outcome); });
+    }
+
+    using Take = std::function<void(std::size_t at, wire::Message reply)>;
+    /// The answers of all members, in their order. When one cannot be used its sender is out, and the others begin
+    /// again: throws Lost.
+    void collect(const std::vector<Index>& members, const Take& take_one) {
         const auto until = deadline();
         std::optional<Index> rejected;
         bool complete = true;
         for (std::size_t i = 0; complete && i < members.size(); ++i) {
             complete = room.await_reply(members[i], until);
-            if (complete && !rejected && !take(star, i, members[i], outcome)) rejected = members[i];
+            if (!complete || rejected) continue;
+            try {
+                take_one(i, room.take_reply(members[i]));
+            } catch (const InputError& error) {
+                room.reject(members[i], fmt::format("{}; expected {}", error.parts().found, error.parts().expected));
+                rejected = members[i];
+            }
         }
         if (complete && !rejected) return;
         Lost lost{room.replied()};
@@ -213,25 +229,27 @@ struct Coordinator::Parts {
         throw lost;
     }
 
-    /// False when the answer cannot be used: then its sender is out, and the others begin again.
-    bool take(StarCoordinator& star, std::size_t at, Index place, Outcome& outcome) {
-        try {
-            wire::Message reply = room.take_reply(place);
-            if (auto* upload = std::get_if<Upload>(&reply.body)) {
-                outcome.traffic.numbers_up += static_cast<double>(upload->block->numbers());
-                outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(*upload));
-                receive(star, at, std::move(*upload));
-            } else {
-                auto& sum = std::get<SumReply>(reply.body);
-                outcome.traffic.numbers_up += static_cast<double>(sum.sum->size());
-                outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(sum));
-                receive(star, at, std::move(sum));
-            }
-            return true;
-        } catch (const InputError& error) {
-            room.reject(place, fmt::format("{}; expected {}", error.parts().found, error.parts().expected));
-            return false;
+    void take(StarCoordinator& star, std::size_t at, wire::Message reply, Outcome& outcome) {
+        if (auto* upload = std::get_if<Upload>(&reply.body)) {
+            outcome.traffic.numbers_up += static_cast<double>(upload->block->numbers());
+            outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(*upload));
+            receive(star, at, std::move(*upload));
+        } else {
+            auto& sum = std::get<SumReply>(reply.body);
+            outcome.traffic.numbers_up += static_cast<double>(sum.sum->size());
+            outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(sum));
+            receive(star, at, std::move(sum));
         }
+    }
+
+    /// What a member says of its data now: as it greeted, or as it has filled it since.
+    Hello hello(std::size_t at, Index place) const {
+        Hello hello = room.hello(place);
+        const std::vector<double> norm2 = room.job().completing.norm2;
+        if (norm2.empty()) return hello;
+        hello.norm2 = norm2[at];
+        hello.labels = room.schema().modes;
+        return hello;
     }
 
     std::optional<ToClient> step(StarCoordinator& star) {
@@ -249,7 +267,7 @@ struct Coordinator::Parts {
         star.require_schema(room.schema());
         if (stacks()) star.resume(std::move(earlier));
         for (std::size_t i = 0; i < members.size(); ++i) {
-            star.receive(static_cast<Index>(i), room.hello(members[i]));
+            star.receive(static_cast<Index>(i), hello(i, members[i]));
         }
         Outcome outcome;
         for (;;) {
@@ -260,6 +278,7 @@ struct Coordinator::Parts {
                 crash_point("merged");
                 const auto clients = static_cast<double>(members.size());
                 outcome.traffic.numbers_down += clients * static_cast<double>(features->features.train.parameters());
+                if (room.spec().missing) features->filling.emplace();  // of this size, whatever it says
                 outcome.traffic.bytes_down += clients * static_cast<double>(serialised_bytes(*features));
                 outcome.features = std::move(*features);
                 outcome.personal_ranks = star.personal_ranks();
@@ -315,12 +334,75 @@ struct Coordinator::Parts {
     }
 
     static FeaturesMessage clone(const FeaturesMessage& message) {
-        return {message.features.clone(), message.rel_error_bound};
+        return {message.features.clone(), message.rel_error_bound, message.filling};
     }
 
     void hand_over(const FeaturesMessage& features) {
         if (options.on_features) options.on_features(features, room.schema(), wire::to_hex(room.job().id));
         crash_point("features-written");
+    }
+
+    CompletionCourse course() const {
+        CompletionCourse result(*room.spec().missing);
+        for (const FillSums& sums : room.job().completing.history) result.take(sums);
+        return result;
+    }
+
+    /// The features that the members have filled their tensors from, for those who have forgotten.
+    std::optional<FeaturesMessage> base() const {
+        const std::uint32_t attempt = room.job().completing.base;
+        if (attempt == 0) return std::nullopt;
+        FeaturesMessage features = load_features(attempt);
+        features.filling->answered = true;
+        return features;
+    }
+
+    /// Has the members fill their missing entries from the features of this attempt, and begins the next one. The
+    /// last one has nothing to merge: its features are those of the one before, final.
+    void fill(Outcome outcome, const std::vector<Index>& members, std::uint32_t attempt) {
+        CompletionCourse so_far = course();
+        outcome.features.filling = so_far.filling();
+        room.publish(clone(outcome.features), true);
+        FillSums sums;
+        std::vector<double> norm2;
+        collect(members, [&](std::size_t, wire::Message reply) {
+            const auto& own = std::get<FillSums>(reply.body);
+            sums.add(own);
+            norm2.push_back(own.norm2);
+        });
+        so_far.take(sums);
+        const MissingReport report = so_far.report();
+        log.info("filled", fmt::format("iteration {}: the filled values moved by {:.1e} of the norm", report.iterations,
+                                       report.change));
+        const bool done = so_far.finished();
+        if (done) {
+            outcome.features.filling = so_far.final_filling();
+            outcome.features.rel_error_bound.reset();  // it was one of filled tensors
+            const auto clients = static_cast<double>(members.size());
+            outcome.rounds += 1;
+            outcome.traffic.numbers_down += clients * static_cast<double>(outcome.features.features.train.parameters());
+            outcome.traffic.bytes_down += clients * static_cast<double>(serialised_bytes(outcome.features));
+        }
+        const std::uint32_t saved_as = done ? attempt + 1 : attempt;
+        const std::uint32_t before = room.job().completing.base;
+        keep(outcome, saved_as, [&](JobFile& file) {
+            file.attempt = attempt + 1;
+            file.completing.base = attempt;
+            file.completing.norm2 = norm2;
+            file.completing.history.push_back(sums);
+            file.rounds += outcome.rounds;
+            file.traffic.numbers_up += outcome.traffic.numbers_up;
+            file.traffic.numbers_down += outcome.traffic.numbers_down;
+            file.traffic.bytes_up += outcome.traffic.bytes_up;
+            file.traffic.bytes_down += outcome.traffic.bytes_down;
+            if (!done) return;
+            file.phase = Phase::delivering;
+            file.result = saved_as;
+            file.personal_ranks = outcome.personal_ranks;
+        });
+        std::error_code ignored;
+        if (before != 0) fs::remove(room.file(features_name(before)), ignored);
+        room.remove_replies({});
     }
 
     /// From joining to features; attempts repeat with fewer clients until nobody is lost.
@@ -333,9 +415,14 @@ struct Coordinator::Parts {
         for (;;) {
             const std::vector<Index> members = room.job().members;
             const std::uint32_t attempt = room.job().attempt;
-            room.begin(attempt, members);
+            room.begin(attempt, members, base());
             try {
                 Outcome outcome = merge(members, earlier(members));
+                if (room.spec().missing) {
+                    fill(std::move(outcome), members, attempt);
+                    if (room.job().phase == Phase::delivering) return;
+                    continue;
+                }
                 keep(outcome, attempt, [&](JobFile& file) {
                     file.phase = Phase::delivering;
                     file.result = attempt;
@@ -395,7 +482,7 @@ struct Coordinator::Parts {
     /// Puts the features before everybody who is in the result: members get theirs, those merged late each its own.
     void offer() {
         const JobFile file = room.job();
-        if (!began) {
+        if (!began || room.spec().missing) {
             room.begin(file.result, file.members);
             publish_start(file.members);
         }
@@ -412,7 +499,8 @@ struct Coordinator::Parts {
     /// Closes the job when all members have reported, or at the deadline.
     void deliver() {
         hand_over(load_features(room.job().newest()));
-        if (options.on_state && stacks()) options.on_state(saved());
+        // Filled tensors are not what a client contributes to a later merge.
+        if (options.on_state && stacks() && !room.spec().missing) options.on_state(saved());
         offer();
         if (room.job().phase == Phase::closed) return;
         if (!room.await_reports(room.job().members, deadline())) {
@@ -472,6 +560,7 @@ struct Coordinator::Parts {
         r.ranks = features.features.train.ranks();
         r.personal_ranks = file.personal_ranks;
         r.rounds = file.rounds;
+        if (file.spec.missing) r.imputed = course().report();
         r.schema = room.schema();
         const auto still = file.still_resumed();
         r.resumed_clients = static_cast<Index>(still.size());

@@ -36,6 +36,9 @@ Json spec_json(const wire::JobSpec& spec) {
     json["seed"] = job.seed;
     json["scale_clients"] = spec.preparation.scale_clients;
     json["heldout"] = spec.preparation.heldout;
+    if (spec.missing) {
+        json["missing"] = {{"max_iterations", spec.missing->max_iterations}, {"tolerance", spec.missing->tolerance}};
+    }
     json["unnamed"] = to_string(job.unnamed);
     return json;
 }
@@ -55,8 +58,37 @@ wire::JobSpec parse_spec(const Json& json) {
     job.seed = json.at("seed");
     spec.preparation.scale_clients = json.at("scale_clients");
     spec.preparation.heldout = json.at("heldout");
+    if (json.contains("missing")) {
+        const Json& limits = json.at("missing");
+        spec.missing = CompletionLimits{limits.at("max_iterations"), limits.at("tolerance")};
+    }
     job.unnamed = parse_unnamed(json.at("unnamed").get<std::string>());
     return spec;
+}
+
+Json sums_json(const FillSums& s) {
+    return {s.entries,           s.missing,           s.validation,       s.error2,  s.known2,  s.objective,
+            s.validation_error2, s.validation_means2, s.validation_norm2, s.change2, s.filled2, s.norm2};
+}
+
+FillSums parse_sums(const Json& json) {
+    const auto v = json.get<std::array<double, 12>>();
+    return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]};
+}
+
+Json completing_json(const Completing& completing) {
+    Json history = Json::array();
+    for (const FillSums& sums : completing.history) history.push_back(sums_json(sums));
+    return {{"base", completing.base}, {"norm2", completing.norm2}, {"history", history}};
+}
+
+Completing parse_completing(const Json& json, std::size_t members) {
+    Completing completing{json.at("base"), json.at("norm2").get<std::vector<double>>(), {}};
+    for (const Json& sums : json.at("history")) completing.history.push_back(parse_sums(sums));
+    if (!completing.norm2.empty() && completing.norm2.size() != members) {
+        throw InputError({"completing", std::to_string(completing.norm2.size()) + " norms", "one for each member", ""});
+    }
+    return completing;
 }
 
 Json report_json(Index place, const wire::Report& report) {
@@ -113,6 +145,7 @@ JobFile from_json(const Json& json) {
     job.rounds = json.at("rounds");
     if (json.contains("schema")) job.schema = parse_schema(json.at("schema"), "schema");
     job.resumed = json.at("resumed").get<std::vector<std::string>>();
+    if (json.contains("completing")) job.completing = parse_completing(json.at("completing"), job.members.size());
     const Json& traffic = json.at("traffic");
     job.traffic = {traffic.at("numbers_up"), traffic.at("numbers_down"), traffic.at("bytes_up"),
                    traffic.at("bytes_down")};
@@ -177,6 +210,8 @@ std::string job_file_text(const JobFile& job) {
                 {"bytes_up", t.bytes_up},
                 {"bytes_down", t.bytes_down}}}};
     if (job.schema) json["schema"] = schema_json(*job.schema);
+    if (job.spec.missing) json["completing"] = completing_json(job.completing);
+    if (job.spec.missing) json["completing"] = completing_json(job.completing);
     return json.dump(1) + "\n";
 }
 

@@ -27,6 +27,13 @@ struct Traffic {
     double bytes_down = 0;
 };
 
+/// A job with missing entries: what its later attempts stand on, each of which is one more iteration.
+struct Completing {
+    std::uint32_t base = 0;         ///< the attempt whose features told how to fill; 0: the first fill
+    std::vector<double> norm2;      ///< of the members' tensors as they are filled now
+    std::vector<FillSums> history;  ///< of all members together, by iteration
+};
+
 /// Everything of a job that must survive a crash and cannot be computed again from the spool.
 struct JobFile {
     wire::JobId id = {};
@@ -44,6 +51,7 @@ struct JobFile {
     std::optional<Schema> schema;      ///< of the job where it was given; nothing: the members agree on one
     std::vector<std::string> resumed;  ///< who was merged before this job, in that order
     Traffic traffic;
+    Completing completing;
 
     /// The attempt whose features have everybody in them.
     std::uint32_t newest() const noexcept { return late.empty() ? result : late_results.back(); }

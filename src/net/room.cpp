@@ -236,6 +236,17 @@ Room::Next Room::next_now(Ticket ticket, const wire::Route& cursor) {
     const auto answered = [&](const Question& question) {
         return replies_.contains({round->attempt, question.message->route.step, ticket.place});
     };
+    if (round->base && cursor.attempt != round->attempt && cursor != round->told) {
+        wire::StartNotice notice = std::get<wire::StartNotice>(round->start->message->body);
+        notice.received = true;
+        wire::Route route = round->start->message->route;
+        route.step = 0;
+        return {What::message, std::make_shared<const wire::Message>(wire::Message{route, std::move(notice)}), false,
+                ""};
+    }
+    if (round->base && cursor.attempt == round->attempt && cursor.step == 0) {
+        return {What::message, round->base->message, false, ""};
+    }
     const wire::Route& start = round->start->message->route;
     if (cursor.attempt != round->attempt || cursor.step < start.step) {
         wire::StartNotice notice = std::get<wire::StartNotice>(round->start->message->body);
@@ -287,7 +298,8 @@ std::optional<fs::path> Room::accept(Ticket ticket, const wire::Head& head) {
                           fmt::format("an answer to question {} of attempt {}", head.route.step, head.route.attempt),
                           fmt::format("question {} of attempt {}", round->steps, round->attempt), ""});
     }
-    const wire::Kind wanted = first ? wire::Kind::upload : wire::Kind::sum_reply;
+    const bool fills = question->message->kind() == wire::Kind::features;
+    const wire::Kind wanted = first ? wire::Kind::upload : fills ? wire::Kind::fill_sums : wire::Kind::sum_reply;
     if (head.kind != wanted) {
         throw InputError({who(ticket.place), fmt::format("{}", wire::to_string(head.kind)),
                           fmt::format("{}", wire::to_string(wanted)), ""});
@@ -483,9 +495,16 @@ void Room::remove_replies(const std::set<std::pair<std::uint32_t, Index>>& keep)
     });
 }
 
-void Room::begin(std::uint32_t attempt, std::vector<Index> members) {
+void Room::begin(std::uint32_t attempt, std::vector<Index> members, std::optional<FeaturesMessage> base) {
     const std::lock_guard lock(mutex_);
+    std::optional<wire::Route> told;
+    if (main_ && main_->current) told = main_->current->message->route;
     main_ = Round{attempt, std::move(members), {}, {}, 0};
+    if (base) {
+        ++main_->steps;
+        main_->base = Question{std::make_shared<const wire::Message>(message(&*main_, std::move(*base))), false, 0, 0};
+        main_->told = told;
+    }
     late_now_.reset();
 }
 

@@ -95,10 +95,12 @@ class Room {
     std::string refusal_text() const;
     const Hello& hello(Index place) const { return *hellos_[static_cast<std::size_t>(place)]; }
     /// Fixes who takes part from here on; nobody's question is left over.
-    void begin(std::uint32_t attempt, std::vector<Index> members);
+    /// `base` is told first to whoever does not hold it: the features that the members have filled their tensors from.
+    void begin(std::uint32_t attempt, std::vector<Index> members, std::optional<FeaturesMessage> base = {});
     /// The same for one client that is merged late, beside the members and others that were.
     void begin_late(std::uint32_t attempt, Index place);
-    /// Asks those of the attempt that began last. `wants_reply` is for start and sums; `numbers` of a sum.
+    /// Asks those of the attempt that began last. `wants_reply` is for start, sums and features to fill from; `numbers`
+    /// of a sum.
     void publish(wire::Body body, bool wants_reply, Index numbers = 0);
     /// Whether the answer to the last question is here from this member; waits up to the deadline.
     bool await_reply(Index place, Deadline deadline);
@@ -144,6 +146,8 @@ class Room {
         std::optional<Question> start;
         std::optional<Question> current;
         std::uint32_t steps = 0;
+        std::optional<Question> base = {};     ///< step 1 where there is one; step 0 tells the job's order before
+        std::optional<wire::Route> told = {};  ///< whoever was told this last holds the base
     };
     using Reply = std::tuple<std::uint32_t, std::uint32_t, Index>;  ///< attempt, step, place
 

@@ -193,12 +193,19 @@ class Visit {
             send(*next.message);
             cursor = next.message->route;
             if (next.wants_reply) take_reply();
-            if (next.message->kind() == wire::Kind::features) return take_report();
+            if (next.message->kind() == wire::Kind::features && !next.wants_reply && !is_base(*next.message)) {
+                return take_report();
+            }
         }
     }
 
   private:
     std::string who() const { return "client " + name_; }
+    /// Features to fill from, of which the answer is here already.
+    static bool is_base(const wire::Message& message) {
+        const auto& filling = std::get<FeaturesMessage>(message.body).filling;
+        return filling && !filling->last;
+    }
     void send(const wire::Message& message) {
         const double bytes = send_message(stream_, message);
         if (message.kind() == wire::Kind::start) crash_point("start-sent");

@@ -48,6 +48,7 @@ v1::Welcome to_proto(const Welcome& welcome) {
     p.set_heldout(welcome.spec.preparation.heldout);
     p.set_place(static_cast<std::uint64_t>(welcome.place));
     p.set_clients(static_cast<std::uint64_t>(welcome.clients));
+    p.set_missing(welcome.spec.missing.has_value());
     p.set_unnamed_allowed(job.unnamed == Unnamed::allow);
     return p;
 }
@@ -67,6 +68,7 @@ v1::Start to_proto(const StartNotice& notice) {
     p.set_rows(static_cast<std::uint64_t>(notice.start.rows));
     p.set_norm2(notice.start.norm2);
     p.set_received(notice.received);
+    p.set_refilled(notice.refilled);
     put_labels(p.mutable_names(), notice.start.labels);
     return p;
 }
@@ -108,6 +110,30 @@ v1::Features to_proto(const FeaturesMessage& message) {
     p.set_sigma_count(message.features.sigma.size());
     p.set_orthonormal(message.features.orthonormal);
     if (message.rel_error_bound) p.set_rel_error_bound(*message.rel_error_bound);
+    if (message.filling) {
+        p.set_means(message.filling->means);
+        p.set_step(message.filling->step);
+        p.set_last(message.filling->last);
+        p.set_answered(message.filling->answered);
+        p.set_settled(message.filling->settled);
+    }
+    return p;
+}
+
+v1::FillSums to_proto(const FillSums& sums) {
+    v1::FillSums p;
+    p.set_entries(sums.entries);
+    p.set_missing(sums.missing);
+    p.set_validation(sums.validation);
+    p.set_error2(sums.error2);
+    p.set_known2(sums.known2);
+    p.set_objective(sums.objective);
+    p.set_validation_error2(sums.validation_error2);
+    p.set_validation_means2(sums.validation_means2);
+    p.set_validation_norm2(sums.validation_norm2);
+    p.set_change2(sums.change2);
+    p.set_filled2(sums.filled2);
+    p.set_norm2(sums.norm2);
     return p;
 }
 
@@ -158,6 +184,7 @@ struct BodyWriter {
     void operator()(const PeerBasis& body) const { *head.mutable_peer_basis() = to_proto(body); }
     void operator()(const PeerMerge& body) const { *head.mutable_peer_merge() = to_proto(body); }
     void operator()(const Bulletin& body) const { *head.mutable_bulletin() = to_proto(body); }
+    void operator()(const FillSums& body) const { *head.mutable_fill_sums() = to_proto(body); }
 };
 
 // ---- what a head promises
@@ -203,6 +230,25 @@ Promise promise(const v1::Upload& p, const std::string& who) {
     return promise_block(Kind::upload, "an upload", p, who);
 }
 
+/// Checked with the head: once a message is kept, nothing in it may be wrong.
+FillSums fill_sums(const v1::FillSums& p, const std::string& who) {
+    FillSums sums;
+    sums.entries = squares(p.entries(), who, "number of entries");
+    sums.missing = squares(p.missing(), who, "number of missing entries");
+    sums.validation = squares(p.validation(), who, "number of validation entries");
+    if (sums.missing + sums.validation > sums.entries) refuse(who, "more hidden entries than there are", "fewer");
+    sums.error2 = squares(p.error2(), who, "squared error");
+    sums.known2 = squares(p.known2(), who, "squared norm");
+    sums.objective = squares(p.objective(), who, "objective");
+    sums.validation_error2 = squares(p.validation_error2(), who, "squared error");
+    sums.validation_means2 = squares(p.validation_means2(), who, "squared error");
+    sums.validation_norm2 = squares(p.validation_norm2(), who, "squared norm");
+    sums.change2 = squares(p.change2(), who, "squared change");
+    sums.filled2 = squares(p.filled2(), who, "squared norm");
+    sums.norm2 = squares(p.norm2(), who, "squared norm");
+    return sums;
+}
+
 Promise promise(const v1::Head& head, const std::string& who) {
     switch (head.body_case()) {
         case v1::Head::kJoin:
@@ -241,6 +287,9 @@ Promise promise(const v1::Head& head, const std::string& who) {
             return promise_of(head.peer_merge(), who);
         case v1::Head::kBulletin:
             return {Kind::bulletin};
+        case v1::Head::kFillSums:
+            fill_sums(head.fill_sums(), who);
+            return {Kind::fill_sums};
         case v1::Head::BODY_NOT_SET:
             break;
     }
@@ -293,6 +342,10 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     job.oversampling = std::min(most_oversampling, to_index(p.oversampling(), who, "oversampling"));
     job.seed = p.seed();
     welcome.spec.preparation = {p.scale_clients(), part(p.heldout(), who, "held-out part")};
+    if (p.missing()) {
+        if (!job.rank || job.eps || !job.refit) refuse(who, "missing entries without a rank", "a rank and a refit");
+        welcome.spec.missing.emplace();
+    }
     welcome.place = to_index(p.place(), who, "place");
     welcome.clients = to_index(p.clients(), who, "clients");
     job.unnamed = p.unnamed_allowed() ? Unnamed::allow : Unnamed::refuse;
@@ -316,7 +369,7 @@ StartNotice from_proto(const v1::Start& p, const std::string& who) {
     return {{to_index(p.clients(), who, "clients"), to_index(p.rows(), who, "patients"),
              squares(p.norm2(), who, "squared norm"),
              sizes.empty() ? Labels{} : labels_of(p.names(), Shape(std::move(sizes)), who)},
-            p.received()};
+            p.received(), p.refilled()};
 }
 
 SumRequest from_proto(const v1::SumRequest& p, PayloadReader& payload, const std::string& who) {
@@ -355,6 +408,13 @@ FeaturesMessage from_proto(const v1::Features& p, const Promise& promised, Paylo
     message.features.sigma.resize(p.sigma_count());
     payload.read(message.features.sigma.data(), static_cast<Index>(p.sigma_count()));
     if (p.has_rel_error_bound()) message.rel_error_bound = squares(p.rel_error_bound(), who, "error bound");
+    if (p.has_means() || p.has_step() || p.has_last()) {
+        constexpr double longest_step = 1e3;
+        if (!(p.means() >= 0 && p.means() <= 1 && p.step() >= 1 && p.step() <= longest_step)) {
+            refuse(who, "a way to fill entries that makes no sense", "a weight from 0 to 1 and a step of at least 1");
+        }
+        message.filling = Filling{p.means(), p.step(), p.last(), p.answered(), p.settled()};
+    }
     return message;
 }
 
@@ -412,6 +472,8 @@ Body body_of(const v1::Head& head, const Promise& promised, std::span<const std:
             return peer_body(head.peer_merge(), promised, payload, who);
         case Kind::bulletin:
             return peer_body(head.bulletin(), who);
+        case Kind::fill_sums:
+            return fill_sums(head.fill_sums(), who);
     }
     refuse(who, "a message of unknown kind", "one of protocol " + std::to_string(protocol_version));
 }

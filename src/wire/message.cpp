@@ -5,7 +5,7 @@
 namespace couplet::wire {
 namespace {
 
-constexpr std::array<std::string_view, 18> kind_names{"join",
+constexpr std::array<std::string_view, 19> kind_names{"join",
                                                       "welcome",
                                                       "greeting",
                                                       "start",
@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 18> kind_names{"join",
                                                       "state of a consensus",
                                                       "basis",
                                                       "merge",
-                                                      "bulletin"};
+                                                      "bulletin",
+                                                      "sums of a completion"};
 static_assert(kind_names.size() == std::variant_size_v<Body>);
 
 int digit_value(char c) {

@@ -77,6 +77,7 @@ TEST_F(ClassifyTest, RefusalsNameTheArgument) {
     refused({"classify", "x.npy", "--labels", "short.npy"}, "60, one per index");
     refused({"classify", "x.npy", "--labels", "same.npy"}, "one class");
     refused({"classify", "nan.npy", "--labels", "y.npy"}, "NaN");
+    refused({"classify", "nan.npy", "--labels", "y.npy"}, "complete data only");
 }
 
 }  // namespace

@@ -68,6 +68,12 @@ TEST_F(CoordinatorVerbTest, RefusesWhatMakesNoSense) {
     bad({"--aggregate", "average", "--rank", "3", "--late", "merge"}, "--late");
     bad({"--aggregate", "average", "--rank", "3", "--save-state", "s.npz"}, "--save-state");
     bad({"--aggregate", "average", "--rank", "3", "--heldout", "0.2"}, "--heldout");
+    bad({"--missing", "impute"}, "--rank R, and no --eps");
+    bad({"--missing", "impute", "--rank", "3", "--eps", "0.1"}, "--rank R, and no --eps");
+    bad({"--missing", "impute", "--rank", "3", "--heldout", "0.2"}, "--heldout");
+    bad({"--missing", "impute", "--rank", "3", "--late", "merge"}, "--late");
+    bad({"--missing", "impute", "--rank", "3", "--save-state", "s.npz"}, "--save-state");
+    bad({"--missing", "impute", "--rank", "3", "--aggregate", "average", "--no-refit"}, "--no-refit");
     refused({"coordinator", "--kit", "kits/coordinator", "--rank", "3", "--deadline", "100ms"}, 1,
             "0 of 2 clients came before the deadline");
 }

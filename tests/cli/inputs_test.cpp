@@ -35,6 +35,28 @@ TEST_F(InputsTest, FirstOfSeveralNonFiniteElementsIsNamed) {
     EXPECT_EQ(refusal([&] { cli::read_tensor(file); }).find(file + ": Inf at index (1, 7)"), 0U);
 }
 
+TEST_F(InputsTest, NaNIsRefusedWithWhatHelpsAndInfinityAlways) {
+    Tensor<double> x = smooth<double>({3, 4});
+    x.data()[5] = NAN;
+    save("holes.npy", x);
+    const std::string holes = path("holes.npy");
+    EXPECT_EQ(refusal([&] { cli::read_tensor(holes, "Use this."); }),
+              holes + ": NaN at index (1, 1), counted from 0; expected finite numbers only. Use this.");
+    EXPECT_NE(refusal([&] { cli::read_tensor(holes); }).find("Replace or remove"), std::string::npos);
+    EXPECT_EQ(refusal([&] { cli::require_complete(x.view(), "x", "Use this."); }).find("x: NaN at index (1, 1)"), 0U);
+    EXPECT_EQ(cli::read_incomplete_tensor(holes).shape(), (Shape{3, 4}));
+    x.data()[9] = -INFINITY;
+    save("wild.npy", x);
+    const std::string wild = path("wild.npy");
+    EXPECT_EQ(refusal([&] { cli::read_incomplete_tensor(wild); }),
+              wild +
+                  ": -Inf at index (2, 1), counted from 0; expected finite numbers, or NaN for what is not known. Only "
+                  "NaN stands for a missing entry.");
+    x.data()[5] = INFINITY;
+    save("first.npy", x);
+    EXPECT_EQ(refusal([&] { cli::read_tensor(path("first.npy"), "Use this."); }).find("Use this."), std::string::npos);
+}
+
 TEST_F(InputsTest, TensorsAreNoModels) {
     for (const char* name : {"X.npy", "X.csv", "X.csv.gz", "X.tns", "X.tns.gz"}) {
         EXPECT_NE(refusal([&] { cli::read_model(name); }).find("a tensor, by its name"), std::string::npos) << name;

@@ -29,6 +29,16 @@ class NetworkReportTest : public CliTest {
     }
 };
 
+TEST_F(NetworkReportTest, WhatWasFilledInIsSaidByBoth) {
+    auto lead = some_result();
+    lead.imputed = MissingReport{.fraction = 0.5, .iterations = 4, .change = 0.01, .settled = false};
+    const Json json = Json::parse(cli::coordinator_json(lead, "out").dump());
+    EXPECT_EQ(json["imputed"]["settled"], false);
+    EXPECT_EQ(json["imputed"]["iterations"], 4);
+    EXPECT_EQ(json["missing"], Json({"b"}));
+    EXPECT_NE(cli::coordinator_text(lead, "out").find("NO: the filled values still move"), std::string::npos);
+}
+
 TEST_F(NetworkReportTest, ACoordinatorHasTheFieldsOfASimulationAndSaysWhoIsIn) {
     const Json json = Json::parse(cli::coordinator_json(some_result(), "out").dump());
     for (const char* field : {"rse",
@@ -55,6 +65,7 @@ TEST_F(NetworkReportTest, ACoordinatorHasTheFieldsOfASimulationAndSaysWhoIsIn) {
     }
     EXPECT_EQ(json["clients"], 3);
     EXPECT_EQ(json["missing"], Json({"b"}));
+    EXPECT_FALSE(json.contains("imputed"));
     const std::string text = cli::coordinator_text(some_result(), "out");
     for (const char* part : {"3 of 4: a, c, d; without b", "merged late", "0.25", "out/features.npz"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << text;

@@ -167,6 +167,27 @@ TEST_F(SimulateTest, HeldOutPatientsAreScored) {
     EXPECT_LT(scaled["rse"].get<double>(), 0.1);
 }
 
+TEST_F(SimulateTest, WhatDoesNotSettleIsWrittenMarkedAndFails) {
+    // As many numbers are known as the model has: hardly anything pulls what is filled in.
+    ASSERT_EQ(
+        couplet({"data", "synthetic", "40x8x7:rank=6", "--clients", "2", "--missing", "0.75", "-o", "holes"}).status,
+        0);
+    const std::vector<std::string> arguments{
+        "simulate", "holes/client_1.npy", "holes/client_2.npy", "--rank", "6", "--missing", "impute", "-o", "fit",
+        "--force"};
+    auto with_json = arguments;
+    with_json.push_back("--json");
+    const Outcome run = couplet(with_json);
+    EXPECT_EQ(run.status, 1);
+    EXPECT_NE(run.err.find("not settled after 200 iterations"), std::string::npos) << run.err;
+    EXPECT_EQ(run.json()["missing"]["settled"], false);
+    EXPECT_GT(run.json()["missing"]["change"].get<double>(), 1e-5);
+    EXPECT_EQ(
+        python("import json; print(json.loads(str(np.load('fit/features.npz')['meta_json']))['missing']['settled'])"),
+        "False\n");
+    EXPECT_NE(couplet(arguments).out.find("NO: the filled values still move"), std::string::npos);
+}
+
 TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
     ASSERT_EQ(
         couplet({"data", "synthetic", "60x8x7:rank=3", "--clients", "3", "--missing", "0.1", "-o", "holes"}).status, 0);
@@ -175,6 +196,7 @@ TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
     const Outcome refused_run = couplet({"simulate", "holes/client_1.npy", "--rank", "3"});
     EXPECT_EQ(refused_run.status, 2);
     EXPECT_NE(refused_run.err.find("NaN"), std::string::npos) << refused_run.err;
+    EXPECT_NE(refused_run.err.find("--missing impute"), std::string::npos) << refused_run.err;
     for (const char* network : {"star", "decentralized"}) {
         auto arguments = files;
         arguments.insert(arguments.end(),
@@ -183,6 +205,8 @@ TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
         EXPECT_NEAR(json["missing"]["fraction"].get<double>(), 0.1, 0.03);
         EXPECT_GT(json["missing"]["iterations"].get<int>(), 1);
         EXPECT_LE(json["missing"]["change"].get<double>(), 1e-5);
+        EXPECT_EQ(json["missing"]["settled"], true);
+        EXPECT_LT(json["missing"]["rse_validation"].get<double>(), json["missing"]["rse_means"].get<double>());
         EXPECT_LE(json["rse"].get<double>(), 1e-3);
         EXPECT_FALSE(json.contains("rel_error_bound"));
         // What was hidden is found: the files without holes have the same seed.

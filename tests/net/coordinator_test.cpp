@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "couplet/core/random.hpp"
+#include "couplet/sim/complete.hpp"
 #include "job_file.hpp"
 #include "net_test_support.hpp"
 
@@ -99,6 +101,66 @@ TEST_F(CoordinatorTest, GivesTheBitsOfASimulation) {
         EXPECT_EQ(done.clients[1].members, federation.names);
         EXPECT_TRUE(done.result.missing.empty());
     }
+}
+
+/// Entries hidden at random, the same ones every time.
+Clients with_holes(Clients clients, double fraction) {
+    Index first = 0;
+    for (auto& x : clients) {
+        Random random(77, static_cast<std::uint64_t>(first++));
+        for (double& e : x.elements()) {
+            if (random.uniform() < fraction) e = std::numeric_limits<double>::quiet_NaN();
+        }
+    }
+    return clients;
+}
+
+TEST_F(CoordinatorTest, MissingEntriesAreFilledWithTheBitsOfASimulation) {
+    Clients data = with_holes(people(3), 0.3);
+    for (double& e : data[1].elements()) e = std::numeric_limits<double>::quiet_NaN();  // it knows nothing
+    for (auto& x : data) {
+        for (Index i = 0; i < 12; ++i) x.data()[i * 20 + 7] = std::numeric_limits<double>::quiet_NaN();  // nobody knows
+    }
+    const TestFederation federation(path("kits"), std::move(data));
+    for (const JobOptions& job :
+         {JobOptions{.rank = 2, .seed = 5}, JobOptions{.aggregate = Aggregate::average, .rank = 2, .refit = true},
+          JobOptions{.aggregate = Aggregate::subspace, .rank = 2, .sketch = Sketch::random, .seed = 7}}) {
+        CoordinatorOptions options = job_options(job);
+        options.spec.missing = CompletionLimits{.max_iterations = 9};
+        const Run done = run(federation, std::move(options), federation.everybody());
+        Expected expected;
+        CompletionOptions how{.limits = {.max_iterations = 9}};
+        how.simulation.job = job;
+        how.simulation.on_personal = [&](Index, const Matrix<double>& core) {
+            expected.personal.push_back(Matrix<double>::copy(core.view()));
+        };
+        expected.result = simulate_missing(federation.source(federation.everybody()), std::move(how));
+        expect_same(done, expected);
+        ASSERT_TRUE(done.result.imputed);
+        const MissingReport& theirs = *done.result.imputed;
+        const MissingReport& ours = *expected.result.missing;
+        EXPECT_GT(theirs.iterations, 2);
+        EXPECT_EQ(theirs.iterations, ours.iterations);
+        EXPECT_EQ(theirs.change, ours.change);
+        EXPECT_EQ(theirs.settled, ours.settled);
+        EXPECT_EQ(theirs.means_weight, ours.means_weight);
+        EXPECT_EQ(theirs.rse_validation, ours.rse_validation);
+        EXPECT_EQ(theirs.rse_means, ours.rse_means);
+        for (const ClientResult& client : done.clients) EXPECT_EQ(client.settled, ours.settled);
+    }
+}
+
+TEST_F(CoordinatorTest, NaNWithoutMissingNamesTheFlag) {
+    const TestFederation federation(path("kits"), with_holes(people(1), 0.3));
+    Log log({}, {});
+    CoordinatorOptions options = job_options({.rank = 2});
+    options.deadline = 1000ms;
+    Coordinator coordinator(federation.coordinator(), std::move(options), log);
+    auto visit = std::async(std::launch::async, [&] { return complaint([&] { attend(federation, 0); }); });
+    EXPECT_NE(complaint([&] { coordinator.run(); }), "");
+    const std::string reason = visit.get();
+    EXPECT_NE(reason.find("NaN at index"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("--missing impute"), std::string::npos) << reason;
 }
 
 TEST_F(CoordinatorTest, HeldOutAndScaledClientsAreThoseOfASimulation) {

@@ -1,5 +1,7 @@
 #include "crash_point.hpp"
 
+#include "couplet/core/random.hpp"
+#include "couplet/sim/complete.hpp"
 #include "net_test_support.hpp"
 
 namespace couplet::net {
@@ -18,19 +20,21 @@ class CrashTest : public NetTest {
     }
     /// One job in which the coordinator, or client b, is killed at `step` and started again.
     void job_with_crash(const std::string& step, bool coordinator_dies, const JobOptions& job, const Clients& data,
-                        const Expected& expected) {
+                        const Expected& expected, const std::vector<std::string>& more = {}) {
         SCOPED_TRACE(step + (coordinator_dies ? " of the coordinator" : " of a client"));
         Clients copies;
         for (const auto& x : data) copies.push_back(Tensor<double>::copy(x.view()));
         const TestFederation federation(path("kits-" + std::to_string(jobs_++)), std::move(copies));
         const std::vector<std::string> hook{"COUPLET_CRASH_AT=" + step};
         const std::vector<std::string> none;
-        Process lead = start_coordinator(federation, flags(job), coordinator_dies ? hook : none);
+        std::vector<std::string> words = flags(job);
+        words.insert(words.end(), more.begin(), more.end());
+        Process lead = start_coordinator(federation, words, coordinator_dies ? hook : none);
         Process a = start_client(federation, 0);
         Process b = start_client(federation, 1, coordinator_dies ? none : hook);
         if (coordinator_dies) {
             EXPECT_EQ(lead.wait(), 128 + SIGKILL) << lead.err();
-            Process again = start_coordinator(federation, flags(job));
+            Process again = start_coordinator(federation, words);
             EXPECT_EQ(again.wait(), 0) << again.err();
             EXPECT_EQ(b.wait(), 0) << b.err();
         } else {
@@ -48,13 +52,16 @@ class CrashTest : public NetTest {
         Clients copies;
         for (const auto& x : data) copies.push_back(Tensor<double>::copy(x.view()));
         const TestFederation reference(path("reference-" + std::to_string(jobs_++)), std::move(copies));
-        const Expected expected = simulated(reference, {0, 1}, job);
+        run_steps(steps, coordinator_dies, job, data, simulated(reference, {0, 1}, job), {});
+    }
+    void run_steps(const std::vector<std::string>& steps, bool coordinator_dies, const JobOptions& job,
+                   const Clients& data, const Expected& expected, const std::vector<std::string>& more) {
         std::atomic<std::size_t> next{0};
         std::vector<std::thread> workers;
         for (int i = 0; i < 4; ++i) {
             workers.emplace_back([&] {
                 for (std::size_t at = next++; at < steps.size(); at = next++) {
-                    job_with_crash(steps[at], coordinator_dies, job, data, expected);
+                    job_with_crash(steps[at], coordinator_dies, job, data, expected, more);
                 }
             });
         }
@@ -85,6 +92,43 @@ TEST_F(CrashTest, InTheMiddleOfSumsAndOfThePrintedMethod) {
     const JobOptions printed{.aggregate = Aggregate::average, .rank = 3};
     run_all({"features-received", "answer-sent"}, false, printed);
     run_all({"features-written"}, true, printed);
+}
+
+/// Every iteration of a completion is an attempt of its own; whoever comes back is told where it stands.
+TEST_F(CrashTest, InTheMiddleOfACompletion) {
+    Clients data = population(2, {12, 5, 4}, 4, 0.7, 0.05);
+    Random random(5);
+    for (auto& x : data) {
+        for (double& e : x.elements()) {
+            if (random.uniform() < 0.2) e = std::numeric_limits<double>::quiet_NaN();
+        }
+    }
+    for (const JobOptions& job :
+         {JobOptions{.rank = 3}, JobOptions{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random}}) {
+        Expected expected;
+        {
+            Clients copies;
+            for (const auto& x : data) copies.push_back(Tensor<double>::copy(x.view()));
+            CompletionOptions how;
+            how.simulation.job = job;
+            how.simulation.on_personal = [&](Index, const Matrix<double>& core) {
+                expected.personal.push_back(Matrix<double>::copy(core.view()));
+            };
+            expected.result = simulate_missing(MemorySource(std::move(copies)), std::move(how));
+        }
+        ASSERT_TRUE(expected.result.missing->settled);
+        ASSERT_GT(expected.result.missing->iterations, 4);
+        const bool stack = !job.aggregate;
+        run_steps(
+            stack ? std::vector<std::string>{"upload-spooled:3", "upload-spooled:7", "merged:2", "outcome-saved:2",
+                                             "outcome-kept:2", "start-sent:4", "features-sent:5", "features-written"}
+                  : std::vector<std::string>{"request-sent:9", "outcome-kept:3"},
+            true, job, data, expected, {"--missing", "impute"});
+        run_steps(stack ? std::vector<std::string>{"question-received:3", "answer-computed:4", "answer-sent:6",
+                                                   "features-received"}
+                        : std::vector<std::string>{"answer-sent:7"},
+                  false, job, data, expected, {"--missing", "impute"});
+    }
 }
 
 /// A client reports when its result is on disk; a kill right after it loses nothing.

@@ -87,6 +87,28 @@ TEST(JobFileTest, EveryFieldIsReadBack) {
     }
 }
 
+TEST(JobFileTest, ACompletionIsReadBackBitForBit) {
+    JobFile job = some_job();
+    job.spec.missing = CompletionLimits{30, 1e-6};
+    job.completing = {4, {1.0 / 3, 2.5}, {{100, 20, 3, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 1e-7, 0.8, 0}}};
+    const JobFile back = parse_job_file(job_file_text(job), "job.json");
+    EXPECT_EQ(back.spec.missing, job.spec.missing);
+    EXPECT_EQ(back.completing.base, 4U);
+    EXPECT_EQ(back.completing.norm2, job.completing.norm2);
+    ASSERT_EQ(back.completing.history.size(), 1U);
+    const FillSums& sums = back.completing.history.front();
+    EXPECT_EQ(sums.entries, 100);
+    EXPECT_EQ(sums.validation_means2, 0.5);
+    EXPECT_EQ(sums.change2, 1e-7);
+    EXPECT_EQ(job_file_text(back), job_file_text(job));
+    JobFile other = job;
+    other.spec.missing.reset();
+    EXPECT_NE(difference(job.spec, other.spec).find("missing"), std::string::npos);
+    other = job;
+    other.completing.norm2 = {1};
+    EXPECT_NE(complaint([&] { parse_job_file(job_file_text(other), "job.json"); }).find("1 norms"), std::string::npos);
+}
+
 TEST(JobFileTest, PlacesAreOnTheRoster) {
     const auto refused = [](const std::function<void(JobFile&)>& change) {
         JobFile job = some_job();

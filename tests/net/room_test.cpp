@@ -98,6 +98,68 @@ TEST_F(RoomTest, ARestartFindsGreetingsAndAnswers) {
     EXPECT_EQ(again.next(a, next.message->route, 0ms).what, Room::What::nothing);
 }
 
+TEST_F(RoomTest, WhoComesBackToACompletionIsToldWhereItStands) {
+    Room r = room(new_job());
+    const auto a = greet(r, "a");
+    r.update([](JobFile& job) { job.phase = Phase::running, job.attempt = 1, job.members = {0}; });
+    const auto features = [](const Filling& filling) {
+        const auto x = random_tensor<double>({9, 5, 4}, 1);
+        const Upload upload = compress_client(x.view(), {0, 0, 3});
+        return FeaturesMessage{orthonormal_features(block_train(upload.block.get())), {}, filling};
+    };
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
+    const auto start = r.next(a, {}, 0ms);
+    r.arrived(a, start.message->route);
+    r.publish(features({0.2, 1}), true);
+    const auto trial = r.next(a, start.message->route, 0ms);
+    ASSERT_EQ(trial.message->kind(), wire::Kind::features);
+    EXPECT_TRUE(trial.wants_reply);
+    wire::Head head{trial.message->route, wire::Kind::sum_reply, 0, default_chunk_bytes};
+    EXPECT_NE(complaint([&] { r.accept(a, head); }).find("sums of a completion"), std::string::npos);
+    head.kind = wire::Kind::fill_sums;
+    EXPECT_TRUE(r.accept(a, head));
+    r.arrived(a, trial.message->route);
+    // The next iteration: whoever heard the features goes on at once.
+    r.begin(2, {0}, features({0.2, 1, false, true}));
+    EXPECT_EQ(r.next(a, trial.message->route, 0ms).what, Room::What::nothing) << "nothing before the start";
+    r.publish(wire::StartNotice{{1, 9, 3}, false, true}, true);
+    const auto held = r.next(a, trial.message->route, 0ms);
+    ASSERT_EQ(held.message->kind(), wire::Kind::start);
+    EXPECT_TRUE(held.wants_reply);
+    // Whoever comes back learns the order of the job, the features, and only then what to do.
+    const auto order = r.next(a, {}, 0ms);
+    ASSERT_EQ(order.message->kind(), wire::Kind::start);
+    EXPECT_TRUE(std::get<wire::StartNotice>(order.message->body).received);
+    EXPECT_FALSE(order.wants_reply);
+    const auto base = r.next(a, order.message->route, 0ms);
+    ASSERT_EQ(base.message->kind(), wire::Kind::features);
+    EXPECT_TRUE(std::get<FeaturesMessage>(base.message->body).filling->answered);
+    EXPECT_FALSE(base.wants_reply);
+    const auto question = r.next(a, base.message->route, 0ms);
+    EXPECT_EQ(question.message->route, held.message->route);
+    EXPECT_TRUE(question.wants_reply);
+    EXPECT_TRUE(std::get<wire::StartNotice>(question.message->body).refilled);
+}
+
+/// After a restart nobody holds anything, whatever its stream begins with.
+TEST_F(RoomTest, ARestartTellsTheFeaturesOfACompletionToEverybody) {
+    JobFile job = new_job();
+    job.phase = Phase::running;
+    job.attempt = 2;
+    job.members = {0};
+    Room r = room(job);
+    const auto a = greet(r, "a");
+    const auto x = random_tensor<double>({9, 5, 4}, 1);
+    const Upload upload = compress_client(x.view(), {0, 0, 3});
+    r.begin(2, {0},
+            FeaturesMessage{orthonormal_features(block_train(upload.block.get())), {}, Filling{0, 1, false, true}});
+    r.publish(wire::StartNotice{{1, 9, 3}, false, true}, true);
+    const auto order = r.next(a, {}, 0ms);
+    EXPECT_FALSE(order.wants_reply);
+    EXPECT_EQ(r.next(a, order.message->route, 0ms).message->kind(), wire::Kind::features);
+}
+
 TEST_F(RoomTest, AskedQuestionsAreAnsweredOnceAndInKind) {
     Room r = room(new_job());
     const auto a = greet(r, "a");

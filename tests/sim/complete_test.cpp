@@ -69,7 +69,7 @@ TEST(CompleteTest, RecoversExactlyLowRankDataFromMostEntries) {
     const auto truth = synthetic_clients("60x12x10:rank=4", 1, 3);
     const auto seen = hidden(truth, 0.1);
     for (const Aggregate aggregate : {Aggregate::stack, Aggregate::subspace}) {
-        CompletionOptions how{.max_iterations = 500, .tolerance = 1e-9};
+        CompletionOptions how{.limits = {.max_iterations = 500, .tolerance = 1e-9}};
         how.simulation.job = exact(4);
         how.simulation.job.aggregate = aggregate;
         if (aggregate == Aggregate::subspace) {
@@ -83,7 +83,12 @@ TEST(CompleteTest, RecoversExactlyLowRankDataFromMostEntries) {
         EXPECT_NEAR(done.result.missing->fraction, 0.1, 0.02);
         EXPECT_LE(done.result.missing->change, 1e-9);
         EXPECT_LT(done.result.missing->iterations, 500);
-        EXPECT_EQ(done.result.rounds % done.result.missing->iterations, 0);
+        EXPECT_TRUE(done.result.missing->settled);
+        // Every iteration takes the same rounds, and the final features one more.
+        EXPECT_EQ((done.result.rounds - 1) % done.result.missing->iterations, 0);
+        ASSERT_TRUE(done.result.missing->rse_validation);
+        EXPECT_LE(*done.result.missing->rse_validation, 1e-10);
+        EXPECT_GT(*done.result.missing->rse_means, 0.05);
         EXPECT_FALSE(done.result.rel_error_bound);
     }
 }
@@ -92,7 +97,7 @@ TEST(CompleteTest, PeersCompleteTheSame) {
     const auto truth = synthetic_clients("60x12x10:rank=4", 1, 4);
     const auto seen = hidden(truth, 0.1);
     for (const Aggregate aggregate : {Aggregate::stack, Aggregate::subspace}) {
-        CompletionOptions how{.max_iterations = 500, .tolerance = 1e-8};
+        CompletionOptions how{.limits = {.max_iterations = 500, .tolerance = 1e-8}};
         how.simulation.job = {.network = Network::decentralized, .aggregate = aggregate, .rank = 4, .graph = "ring"};
         how.simulation.job.eps2 = 1e-7;
         if (aggregate == Aggregate::stack) how.simulation.job.eps1 = 1e-9;
@@ -105,7 +110,7 @@ TEST(CompleteTest, PeersCompleteTheSame) {
 TEST(CompleteTest, OrderFour) {
     const auto truth = synthetic_clients("40x6x5x4:rank=3,density=0.6", 2, 2);
     const auto seen = hidden(truth, 0.2);
-    CompletionOptions how{.max_iterations = 1000, .tolerance = 1e-9};
+    CompletionOptions how{.limits = {.max_iterations = 1000, .tolerance = 1e-9}};
     how.simulation.job = exact(3);
     const auto done = complete(hidden(truth, 0.2), std::move(how));
     EXPECT_LE(hidden_rse(truth, seen, done.models), 1e-9);
@@ -121,14 +126,19 @@ TEST(CompleteTest, WithoutMissingEntriesItIsTheFederationItself) {
     EXPECT_EQ(done.result.missing->change, 0);
     EXPECT_EQ(done.result.missing->fraction, 0);
     EXPECT_NEAR(done.result.rse, plain.rse, 1e-12);
-    EXPECT_EQ(done.result.numbers_total, plain.numbers_total);
+    EXPECT_TRUE(done.result.missing->settled);
+    EXPECT_FALSE(done.result.missing->rse_validation);
+    // The features are told once more, as final.
+    const auto again = 3 * static_cast<double>(plain.features->train.parameters());
+    EXPECT_EQ(done.result.numbers_total, plain.numbers_total + again);
+    EXPECT_EQ(done.result.rounds, plain.rounds + 1);
 }
 
 TEST(CompleteTest, TheErrorOnWhatIsKnownFalls) {
     const auto truth = synthetic_clients("60x12x10:rank=8,noise=0.1", 1, 3);
     double before = std::numeric_limits<double>::infinity();
     for (const Index iterations : {1, 2, 4, 8, 16}) {
-        CompletionOptions how{.max_iterations = iterations, .tolerance = 0};
+        CompletionOptions how{.limits = {.max_iterations = iterations, .tolerance = 0}};
         how.simulation.job = exact(5);
         const auto done = complete(hidden(truth, 0.4), std::move(how));
         EXPECT_EQ(done.result.missing->iterations, iterations);
@@ -145,7 +155,7 @@ TEST(CompleteTest, PatientsFeaturesAndClientsOfWhichNothingIsKnown) {
     for (auto& x : seen) {
         for (Index i = 0; i < x.shape()[0]; ++i) std::fill_n(x.data() + i * 120 + 50, 10, nan);  // a feature of mode 2
     }
-    CompletionOptions how{.max_iterations = 500, .tolerance = 1e-9};
+    CompletionOptions how{.limits = {.max_iterations = 500, .tolerance = 1e-9}};
     how.simulation.job = exact(4);
     const auto done = complete(std::move(seen), std::move(how));
     expect_finite(done);
@@ -171,16 +181,84 @@ TEST(CompleteTest, NothingKnownAnywhereIsZero) {
 
 TEST(CompleteTest, ScaledClientsAndThePrintedMethodInAStarWorkToo) {
     const auto truth = synthetic_clients("60x12x10:rank=4", 1, 3);
-    CompletionOptions how{.max_iterations = 20};
+    CompletionOptions how{.limits = {.max_iterations = 20}};
     how.simulation.job = exact(4);
     how.simulation.scale_clients = true;
     const auto scaled = complete(hidden(truth, 0.1), std::move(how));
     EXPECT_LE(scaled.result.rse, 1e-3);
-    CompletionOptions printed{.max_iterations = 5};
+    CompletionOptions printed{.limits = {.max_iterations = 5}};
     printed.simulation.job = {.aggregate = Aggregate::average, .rank = 4};
     const auto average = complete(hidden(truth, 0.1), std::move(printed));
     expect_finite(average);
     EXPECT_LT(average.result.rse, 1);
+}
+
+TEST(CompleteTest, WhatDoesNotSettleSaysSo) {
+    const auto truth = synthetic_clients("60x12x10:rank=4,noise=0.1", 1, 3);
+    CompletionOptions how{.limits = {.max_iterations = 3}};
+    how.simulation.job = exact(4);
+    const auto done = complete(hidden(truth, 0.5), std::move(how));
+    EXPECT_FALSE(done.result.missing->settled);
+    EXPECT_EQ(done.result.missing->iterations, 3);
+    EXPECT_GT(done.result.missing->change, 1e-5);
+    expect_finite(done);
+    CompletionOptions long_enough;
+    long_enough.simulation.job = exact(4);
+    EXPECT_TRUE(complete(hidden(truth, 0.5), std::move(long_enough)).result.missing->settled);
+}
+
+TEST(CompleteTest, TheValidationErrorIsThatOfTheHiddenEntries) {
+    const auto truth = synthetic_clients("120x12x10:rank=6,noise=0.2", 1, 3);
+    for (const double fraction : {0.1, 0.4, 0.7}) {
+        const auto seen = hidden(truth, fraction);
+        CompletionOptions how;
+        how.simulation.job = exact(6);
+        const auto done = complete(hidden(truth, fraction), std::move(how));
+        const double actual = hidden_rse(truth, seen, done.models);
+        const MissingReport& missing = *done.result.missing;
+        EXPECT_NEAR(*missing.rse_validation, actual, 0.35 * actual) << fraction;
+        EXPECT_LT(*missing.rse_validation, *missing.rse_means) << fraction;
+        const double known = (1 - missing.fraction) * 120 * 120;
+        EXPECT_NEAR(missing.validation, 0.05 * known, 0.01 * known) << fraction;
+    }
+}
+
+TEST(CompleteTest, NoiseIsNotWorseThanItsMeans) {
+    // Nothing here is of low rank: a model of any rank knows less of a hidden entry than the mean does.
+    std::vector<Tensor<double>> truth;
+    for (std::uint64_t k = 0; k < 2; ++k) {
+        auto x = random_matrix<double>(50, 80, 5 + k);
+        for (Index i = 0; i < x.size(); ++i) x.data()[i] += 1;
+        truth.emplace_back(Shape{50, 80}, std::move(x).release());
+    }
+    const auto seen = hidden(truth, 0.5);
+    CompletionOptions how;
+    how.simulation.job = exact(5);
+    const auto done = complete(hidden(truth, 0.5), std::move(how));
+    EXPECT_TRUE(done.result.missing->settled);
+    EXPECT_EQ(done.result.missing->means_weight, 1);
+    EXPECT_LE(hidden_rse(truth, seen, done.models), 1.3 * *done.result.missing->rse_means);
+}
+
+TEST(CompleteTest, AlmostEverythingMissing) {
+    const auto truth = synthetic_clients("80x12x10:rank=4", 1, 4);
+    const auto seen = hidden(truth, 0.95);
+    CompletionOptions how;
+    how.simulation.job = exact(4);
+    const auto done = complete(hidden(truth, 0.95), std::move(how));
+    expect_finite(done);
+    EXPECT_LT(hidden_rse(truth, seen, done.models), 1);
+}
+
+TEST(CompleteTest, ThePrintedMethodWithNothingToFillIsItself) {
+    JobOptions job{.aggregate = Aggregate::average, .rank = 4};
+    const auto plain = simulate(MemorySource(synthetic_clients("60x12x10", 1, 3)), {.job = job});
+    CompletionOptions how;
+    how.simulation.job = job;
+    const auto done = complete(synthetic_clients("60x12x10", 1, 3), std::move(how));
+    EXPECT_EQ(done.result.rse, plain.rse);
+    EXPECT_TRUE(done.result.missing->settled);
+    EXPECT_EQ(done.models.size(), 3U);
 }
 
 TEST(CompleteTest, RefusesWhatCannotBeCompleted) {
@@ -196,7 +274,12 @@ TEST(CompleteTest, RefusesWhatCannotBeCompleted) {
     EXPECT_NE(message([](auto& how) { how.simulation.heldout = 0.1; }).find("--heldout"), std::string::npos);
     EXPECT_NE(message([](auto& how) { how.simulation.dry_run = true; }).find("--dry-run"), std::string::npos);
     EXPECT_NE(message([](auto& how) { how.simulation.save_state = true; }).find("--save-state"), std::string::npos);
-    EXPECT_NE(message([](auto& how) { how.max_iterations = 0; }).find("at least one"), std::string::npos);
+    EXPECT_NE(message([](auto& how) {
+                  how.simulation.job.aggregate = Aggregate::average;
+                  how.simulation.job.refit = false;
+              }).find("--no-refit"),
+              std::string::npos);
+    EXPECT_NE(message([](auto& how) { how.limits.max_iterations = 0; }).find("at least one"), std::string::npos);
     EXPECT_NE(message([](auto& how) {
                   how.simulation.job.network = Network::decentralized;
                   how.simulation.job.aggregate = Aggregate::average;

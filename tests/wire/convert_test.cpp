@@ -56,6 +56,34 @@ TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
     }
 }
 
+TEST(ConvertTest, WhatFillsMissingEntriesComesBack) {
+    const FillSums said{1000, 100, 45, 1.5, 2.5, 3.5, 0.25, 0.5, 0.75, 1e-9, 9.5, 1.0 / 3};
+    const FillSums back = round_trip(said, route);
+    EXPECT_EQ(back.entries, 1000);
+    EXPECT_EQ(back.missing, 100);
+    EXPECT_EQ(back.validation, 45);
+    EXPECT_EQ(back.error2, 1.5);
+    EXPECT_EQ(back.known2, 2.5);
+    EXPECT_EQ(back.objective, 3.5);
+    EXPECT_EQ(back.validation_error2, 0.25);
+    EXPECT_EQ(back.validation_means2, 0.5);
+    EXPECT_EQ(back.validation_norm2, 0.75);
+    EXPECT_EQ(back.change2, 1e-9);
+    EXPECT_EQ(back.filled2, 9.5);
+    EXPECT_EQ(back.norm2, 1.0 / 3);
+    for (const Filling& filling : {Filling{0.2, 1.5}, Filling{0, 1, true, false, false}, Filling{1, 1, false, true}}) {
+        FeaturesMessage features = some_features();
+        EXPECT_FALSE(round_trip(some_features()).filling);
+        features.filling = filling;
+        EXPECT_EQ(round_trip(std::move(features)).filling, filling);
+    }
+    EXPECT_TRUE(round_trip(StartNotice{{3, 70, 1.5}, false, true}).refilled);
+    EXPECT_FALSE(round_trip(StartNotice{{3, 70, 1.5}, false, false}).refilled);
+    const Job job = resolve_job({.rank = 3});
+    EXPECT_TRUE(round_trip(Welcome{{job, {}, CompletionLimits{}}, 0, 1}).spec.missing);
+    EXPECT_FALSE(round_trip(Welcome{{job, {}}, 0, 1}).spec.missing);
+}
+
 TEST(ConvertTest, NumbersComeBackBitForBit) {
     const Upload train = some_upload();
     ASSERT_FALSE(train.block->is_dense());
@@ -218,6 +246,30 @@ TEST(ConvertTest, BodiesThatMakeNoSenseAreRefused) {
     EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_eps1(1); }), "");
     EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_heldout(2); }), "");
     EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_refit(false); }), "");
+    EXPECT_NE(refused(welcome(),
+                      [](auto& h) {
+                          h.mutable_welcome()->set_missing(true);
+                          h.mutable_welcome()->clear_rank();
+                      }),
+              "");
+    const auto sums = [] { return Message{route, FillSums{10, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}; };
+    EXPECT_EQ(refused(sums(), [](auto&) {}), "");
+    EXPECT_EQ(refused(sums(), [](auto& h) { h.mutable_fill_sums()->set_missing(8); }), "");
+    EXPECT_NE(refused(sums(), [](auto& h) { h.mutable_fill_sums()->set_missing(9); }).find("more hidden entries"),
+              std::string::npos);
+    EXPECT_NE(refused(sums(), [&](auto& h) { h.mutable_fill_sums()->set_change2(nan); }), "");
+    EXPECT_NE(refused(sums(), [](auto& h) { h.mutable_fill_sums()->set_norm2(-1); }), "");
+    EXPECT_NE(refused(sums(), [](auto& h) { h.mutable_fill_sums()->set_objective(-1e-9); }), "");
+    const auto filling = [] {
+        FeaturesMessage features = some_features();
+        features.filling = Filling{0.5, 2};
+        return Message{route, std::move(features)};
+    };
+    EXPECT_EQ(refused(filling(), [](auto&) {}), "");
+    EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_means(1.01); }), "");
+    EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_means(-0.01); }), "");
+    EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_step(0.99); }), "");
+    EXPECT_NE(refused(filling(), [&](auto& h) { h.mutable_features()->set_step(nan); }), "");
     const SumRequest request{1, SubspaceIteration::Want::sketch, random_matrix<double>(2, 2, 1)};
     EXPECT_NE(refused({route, SumRequest{1, request.want, Matrix<double>::copy(request.basis.view())}},
                       [](auto& h) { h.mutable_sum_request()->set_want(7); }),

@@ -76,6 +76,9 @@ TEST(EncoderTest, SizesAreThoseThatSimulationsCount) {
     expect_size(compress_client(random_tensor<double>({30, 2000, 2}, 1).view(), {0, 0, 30}));
     expect_size(some_features());
     expect_size(large_features());
+    FeaturesMessage filling = some_features();
+    filling.filling = Filling{0.2, 1.5};
+    expect_size(std::move(filling));
     const auto x = random_tensor<double>({8, 300}, 4);
     expect_size(SumReply{2, sketch_sum(x.view(), {})});
     for (const Index pass : {0, 1}) {

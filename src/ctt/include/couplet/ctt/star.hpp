@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "couplet/ctt/client.hpp"
+#include "couplet/ctt/completion.hpp"
 #include "couplet/ctt/merger.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/refit.hpp"
@@ -29,6 +30,7 @@ struct SumReply {
 struct FeaturesMessage {
     Features features;
     std::optional<double> rel_error_bound;  ///< of sqrt(RSE); stack
+    std::optional<Filling> filling = {};    ///< jobs with missing entries: what to do with them
 };
 
 using ToClient = std::variant<Start, SumRequest, FeaturesMessage>;

@@ -27,6 +27,7 @@ struct ClientResult {
     std::optional<double> rel_error_bound;
     double rse = 0;
     std::optional<double> rse_heldout;
+    std::optional<bool> settled;  ///< with missing entries: whether what was filled in had come to rest
     Index personal_rank = 0;
     std::vector<std::string> members;  ///< who is in the result
     std::vector<std::string> missing;

@@ -21,7 +21,8 @@ struct CoordinatorResult {
     std::vector<std::string> members;  ///< in the order of the fields below
     std::vector<std::string> late;     ///< merged afterwards
     std::vector<std::string> missing;
-    std::optional<double> rse;  ///< once all members have reported
+    std::optional<MissingReport> imputed;  ///< with missing entries
+    std::optional<double> rse;             ///< once all members have reported
     std::optional<double> rse_heldout;
     std::vector<double> rse_per_client;
     std::optional<double> rel_error_bound;

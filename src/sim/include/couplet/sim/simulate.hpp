@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "couplet/core/progress.hpp"
+#include "couplet/ctt/completion.hpp"
 #include "couplet/ctt/job.hpp"
 #include "couplet/ctt/merger.hpp"
 #include "couplet/ctt/refit.hpp"
@@ -42,13 +43,6 @@ struct PhaseSeconds {
     double total = 0;
 };
 
-/// How missing entries were filled; see simulate_missing().
-struct MissingReport {
-    double fraction = 0;  ///< of all entries
-    Index iterations = 0;
-    double change = 0;  ///< of the filled values in the last iteration, relative
-};
-
 /// The fields of `simulate --json`.
 struct SimulationResult {
     double rse = 0;
@@ -65,7 +59,7 @@ struct SimulationResult {
     double bytes_down = 0;
     PhaseSeconds seconds;
     std::optional<ConsensusReport> consensus;
-    std::optional<MissingReport> missing;
+    std::optional<MissingReport> missing;  ///< of simulate_missing()
     std::optional<Features> features;  ///< shared; the first node's for the printed decentralized method
     std::optional<SavedMerge> state;
     Schema schema;                       ///< of the features

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "couplet/ctt/completion.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/star.hpp"
@@ -42,6 +43,9 @@ struct Join {
 struct JobSpec {
     Job job;
     Preparation preparation;
+    /// NaN stands for entries that nobody knows, which are filled; nothing: NaN is refused. Only the coordinator needs
+    /// the numbers.
+    std::optional<CompletionLimits> missing = {};
 };
 
 struct Welcome {
@@ -53,6 +57,7 @@ struct Welcome {
 struct StartNotice {
     Start start;
     bool received = false;  ///< the answer is here already, from before an interruption
+    bool refilled = false;  ///< on tensors as the features before told to fill them; otherwise as they were at first
 };
 
 /// How well the shared features fit a client's patients; in the units of the job.
@@ -77,7 +82,7 @@ struct Refusal {
 
 /// In the order of Kind.
 using Body = std::variant<Join, Welcome, Hello, StartNotice, SumRequest, Upload, SumReply, FeaturesMessage, Report, Bye,
-                          Refusal, MergeState, Greeting, Beat, PeerState, PeerBasis, PeerMerge, Bulletin>;
+                          Refusal, MergeState, Greeting, Beat, PeerState, PeerBasis, PeerMerge, Bulletin, FillSums>;
 
 enum class Kind {
     join,
@@ -98,6 +103,7 @@ enum class Kind {
     peer_basis,
     peer_merge,
     bulletin,
+    fill_sums,
 };
 std::string_view to_string(Kind kind) noexcept;
 
