@@ -14,7 +14,8 @@ GossipNode::GossipNode(const ConsensusPlan& plan, Index node, std::vector<double
     : ConsensusNode(node), steps_(plan.steps), iterations_(plan.iterations), own_(std::move(initial)) {
     const auto list = plan.graph.neighbours(node);
     neighbours_.assign(list.begin(), list.end());
-    for (Index i = 0; i < plan.graph.degree(node); ++i) weights_.push_back(plan.weight(node, i));
+    weights_ =
+        plan.weights.empty() ? std::vector<double>(list.size(), 1.0) : plan.weights[static_cast<std::size_t>(node)];
     previous_ = own_;
     sum_.assign(own_.size(), 0);
     current_ = next_ = {std::vector<bool>(neighbours_.size()), std::vector<std::vector<double>>(neighbours_.size())};

@@ -25,6 +25,7 @@ TEST(Tune, PicksTheBestOfTheGrid) {
         ASSERT_TRUE(trial.rse.has_value());
         EXPECT_GE(*trial.rse, *outcome.trials[outcome.best].rse);
         EXPECT_GT(trial.bytes, 0);
+        EXPECT_GT(trial.seconds, 0);
     }
     // What was found is what running it gives.
     const auto again = run_method(Method::fedgtf_ef, source, with_rank(2),

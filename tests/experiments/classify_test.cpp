@@ -68,5 +68,11 @@ TEST(ClassifyTest, RefusesPeopleThatCannotBeLearnedFrom) {
     EXPECT_NE(message(clusters(20), {.rank = 2, .splits = 0, .clients = {2}}).find("--splits"), std::string::npos);
 }
 
+TEST(ClassifyTest, ClassifiersHaveNames) {
+    EXPECT_EQ(to_string(Classifier::knn_features), "knn-features");
+    EXPECT_EQ(to_string(Classifier::knn_personal), "knn-personal");
+    EXPECT_EQ(to_string(Classifier::logistic_personal), "logistic-personal");
+}
+
 }  // namespace
 }  // namespace couplet

@@ -8,6 +8,7 @@ class R1DiabetesTest : public testing::LabTest {};
 TEST_F(R1DiabetesTest, OursIsNeverWorseAndPeersSendTheFormula) {
     put_all();
     const auto result = run("r1_diabetes");
+    EXPECT_EQ(result.figures[2].title, "Communication, K = 4");
     for (const double rank : {3.0, 6.0}) {
         const Row* ours = find_row(result, "rse", "ctt-star", "", rank);
         const Row* printed = find_row(result, "rse", "printed-star", "", rank);

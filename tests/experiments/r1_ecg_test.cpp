@@ -15,6 +15,7 @@ TEST_F(R1EcgTest, SweepsRankOnTwoClients) {
     EXPECT_NEAR(star->y.mean, peers->y.mean, 0.02);
     EXPECT_EQ(star->y.count, 2);
     EXPECT_FALSE(star->paper);
+    EXPECT_EQ(result.figures[2].title, "Communication, K = 2");
 }
 
 TEST_F(R1EcgTest, WithoutItsDataItSaysWhatIsMissing) { expect_absent("r1_ecg"); }

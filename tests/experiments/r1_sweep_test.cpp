@@ -1,6 +1,7 @@
 #include "r1_sweep.hpp"
 
 #include "couplet/experiments/federate.hpp"
+#include "couplet/experiments/paper_numbers.hpp"
 #include "couplet/experiments/scale.hpp"
 #include "couplet/sim/reference.hpp"
 #include "experiment_test_support.hpp"
@@ -26,6 +27,26 @@ TEST_F(R1SweepTest, ThePapersNumbersAreBesideOurs) {
     ASSERT_EQ(result.findings.size(), 2U);
     EXPECT_NE(result.findings[1].find("of 10 errors as printed"), std::string::npos) << result.findings[1];
     EXPECT_NE(result.findings[1].find("of 10 numbers of communication"), std::string::npos) << result.findings[1];
+    std::map<std::string, int> near;
+    for (const Row& row : result.rows) {
+        if (row.paper && std::abs(row.y.mean / *row.paper - 1) <= 0.1) ++near[row.figure];
+    }
+    expect_said(result.findings[1], std::to_string(near["rse"]) + " of 10 errors as printed, " +
+                                        std::to_string(near["rse_table"]) + " of 10 when evaluated as its tables");
+    expect_said(result.findings[1], std::to_string(near["numbers"]) + " of 10 numbers of communication");
+    // Each of the paper's numbers is beside its row.
+    const PaperTable& paper = *paper_r1_table(DataId::synthetic3);
+    for (const auto& [rank, column] : {std::pair{5.0, 0U}, std::pair{10.0, 2U}}) {
+        for (std::size_t l = 0; l <= 4; ++l) {
+            const std::string variant = l == 0 ? "" : "L = " + std::to_string(l);
+            const std::string method = l == 0 ? "printed-star" : "printed-dec";
+            const std::string evaluated = l == 0 ? "printed-star" : "printed-paper";
+            EXPECT_EQ(find_row(result, "rse", method, variant, rank)->paper, paper.rse[l][column]);
+            EXPECT_EQ(find_row(result, "rse_table", evaluated, variant, rank)->paper, paper.rse[l][column]);
+            EXPECT_EQ(find_row(result, "numbers", method, variant, rank)->paper, paper.numbers[l][column]);
+            EXPECT_EQ(find_row(result, "seconds", method, variant, rank)->paper, paper.seconds[l][column]);
+        }
+    }
     for (const Row& row : result.rows) {
         const bool differs = row.paper && std::abs(row.y.mean / *row.paper - 1) > 0.1;
         EXPECT_EQ(differs, !row.note.empty()) << row.figure << " " << row.method << " " << row.variant;

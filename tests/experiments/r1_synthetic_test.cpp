@@ -13,6 +13,7 @@ TEST_F(R1SyntheticTest, OursIsCentralized) {
     ASSERT_TRUE(ours && all);
     EXPECT_LE(ours->y.mean, 1.2 * all->y.mean + 1e-3);
     EXPECT_FALSE(result.findings.empty());
+    EXPECT_EQ(result.figures[2].title, "Communication, K = 4");
 }
 
 }  // namespace
