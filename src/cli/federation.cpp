@@ -51,7 +51,12 @@ Tensor<double> read_client(const std::string& path, const FederationInput& input
 
 ModeLabels patients_of(const Tensor<double>& x) { return x.labels().empty() ? ModeLabels{} : x.labels().front(); }
 
-std::string normal(const std::string& file) { return std::filesystem::path(file).lexically_normal().string(); }
+/// The file itself, however it is named from here.
+std::string normal(const std::string& file) {
+    std::error_code failed;
+    const auto path = std::filesystem::weakly_canonical(file, failed);
+    return failed ? std::filesystem::path(file).lexically_normal().string() : path.string();
+}
 
 /// A file given twice is two clients.
 std::string identity_of(const std::string& file, const std::vector<std::string>& before) {
@@ -105,7 +110,7 @@ Federation from_split(const FederationInput& input) {
         }
         federation.personal_labels.push_back(std::move(own));
         federation.identities.push_back(
-            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, *input.split));
+            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, clients));
         federation.rows.push_back(part.shape()[0]);
         first += count;
     }
@@ -129,7 +134,8 @@ Federation from_recipe(const std::string& text, Index clients, const Session& se
     federation.features = without_first(made->spec().shape);
     federation.description = "synthetic " + to_string(made->spec());
     for (Index k = 0; k < clients; ++k) {
-        federation.identities.push_back(fmt::format("{} part {} of {}", federation.description, k + 1, clients));
+        federation.identities.push_back(
+            fmt::format("{} seed {} part {} of {}", federation.description, session.seed(), k + 1, clients));
     }
     federation.source = std::make_unique<LazySource>(clients, [made](Index k) { return made->client(k); });
     return federation;

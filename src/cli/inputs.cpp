@@ -10,6 +10,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/tensor/schema.hpp"
 #include "format.hpp"
 
 namespace couplet::cli {
@@ -60,6 +61,27 @@ std::string modes_text(const Model<T>& model) {
                                : fmt::format("modes {}", shape);
 }
 
+/// What the modes of a model are, the patients' left out where it has them.
+template <Real T>
+Schema schema_of(const Model<T>& model, const std::string& path) {
+    const std::size_t skip = model.is_features() ? 0 : 1;
+    std::vector<Index> sizes;
+    for (std::size_t n = skip; n < model.cores.size(); ++n) sizes.push_back(model.cores[n].shape()[1]);
+    Labels labels = model.labels;
+    if (!labels.empty()) labels.erase(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(skip));
+    return make_schema(Shape(std::move(sizes)), std::move(labels), path);
+}
+
+/// Numbers under other names, or in another order, are not added up.
+template <Real T>
+void require_same_names(const Model<T>& a, const Model<T>& b, const std::string& path_a, const std::string& path_b) {
+    for (const SchemaDifference& d : compare(schema_of(a, path_a), schema_of(b, path_b))) {
+        if (d.unnamed) continue;
+        throw InputError({path_b, d.found, fmt::format("{} as in {}", d.expected, path_a),
+                          "Only models with the same names in the same order go together."});
+    }
+}
+
 template <Real T>
 AnyModelPair matched(Model<T> a, Model<T> b, const std::string& path_a, const std::string& path_b) {
     const std::string modes_a = modes_text(a);
@@ -68,6 +90,7 @@ AnyModelPair matched(Model<T> a, Model<T> b, const std::string& path_a, const st
         throw InputError({path_b, modes_b, fmt::format("{} as in {}", modes_a, path_a),
                           "Only models of tensors of one shape go together."});
     }
+    require_same_names(a, b, path_a, path_b);
     return ModelPair<T>{std::move(a), std::move(b)};
 }
 

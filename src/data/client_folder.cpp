@@ -121,6 +121,10 @@ Dataset read_clients(const fs::path& folder) {
     std::vector<std::string> names;
     for (const Json& entry : manifest["clients"]) {
         const fs::path file = beside(folder, entry.is_object() ? entry.value("file", Json()) : Json());
+        if (std::find(names.begin(), names.end(), file.string()) != names.end()) {
+            throw InputError({(folder / "manifest.json").string(), file.filename().string() + " more than once",
+                              "every client once", remedy});
+        }
         parts.push_back(read_client(file));
         names.push_back(file.string());
         const auto labels = client_labels(folder, entry, parts.back().shape()[0]);

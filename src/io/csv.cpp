@@ -26,11 +26,14 @@ bool is_header(std::span<const std::string_view> row) {
 
 /// "systolic [mmHg]" is a label and its unit.
 std::pair<std::string_view, std::string_view> split_unit(std::string_view cell) {
-    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
     const std::size_t open = cell.rfind('[');
     if (open == std::string_view::npos || open == 0 || !cell.ends_with(']')) return {cell, {}};
     std::string_view label = cell.substr(0, open);
-    while (!label.empty() && label.back() == ' ') label.remove_suffix(1);
+    // "x[0]" is an index, "age [years]" a unit.
+    if (label.empty() || !is_blank(label.back())) return {cell, {}};
+    while (!label.empty() && is_blank(label.back())) label.remove_suffix(1);
     if (label.empty()) return {cell, {}};
     return {label, cell.substr(open + 1, cell.size() - open - 2)};
 }

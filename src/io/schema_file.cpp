@@ -44,7 +44,12 @@ ModeLabels parse_mode(const Json& json, const std::string& where, Index& size) {
     ModeLabels mode;
     if (json.contains("name")) mode.name = text(json["name"], where, "name");
     for (const char* key : {"labels", "entries"}) {
-        if (json.contains(key)) mode.entries = texts(json[key], where, key);
+        if (!json.contains(key)) continue;
+        auto told = texts(json[key], where, key);
+        if (!mode.entries.empty() && mode.entries != told) {
+            throw InputError({where, "labels and entries that contradict each other", "one of them", remedy});
+        }
+        mode.entries = std::move(told);
     }
     if (json.contains("units")) mode.units = texts(json["units"], where, "units");
     constexpr Index most = Index{1} << 40;
@@ -198,10 +203,21 @@ Labels labels_beside(const fs::path& file, const Shape& shape) {
     if (!fs::exists(path, failed) || failed || fs::file_size(path, failed) > largest_file || failed) return {};
     std::ifstream stream(path);
     const Json manifest = Json::parse(stream, nullptr, false);
+    if (manifest.is_discarded()) {
+        throw InputError({path.string(), "text that is not JSON", "a manifest, or no file of that name",
+                          "Repair it: it may name the columns of " + file.filename().string() + "."});
+    }
     if (!manifest.is_object() || !manifest.contains("clients") || !manifest["clients"].is_array()) return {};
     const std::string name = file.filename().string();
+    const auto lists = [&](const Json& client) {
+        if (!client.is_object() || !client.contains("file") || !client["file"].is_string()) return false;
+        return fs::path(client["file"].get<std::string>()).lexically_normal() == fs::path(name);
+    };
+    if (std::count_if(manifest["clients"].begin(), manifest["clients"].end(), lists) > 1) {
+        throw InputError({path.string(), name + " more than once", "every file once", "Write the manifest again."});
+    }
     for (const Json& client : manifest["clients"]) {
-        if (!client.is_object() || client.value("file", Json()) != name) continue;
+        if (!lists(client)) continue;
         const Json& told =
             client.contains("mode_labels") ? client["mode_labels"] : manifest.value("mode_labels", Json());
         if (told.is_null()) return {};

@@ -45,6 +45,15 @@ Tensor<T> copy_elements(const std::byte* data, const NpyHeader& header) {
 }
 
 Labels make_labels(const NpzReader& archive, const Shape& shape, const std::string& where) {
+    for (const std::string& name : archive.names()) {
+        if (!name.starts_with("labels_") && !name.starts_with("units_")) continue;
+        const std::string number = name.substr(name.find('_') + 1);
+        bool known = false;
+        for (Index n = 1; n <= shape.order(); ++n) known = known || number == std::to_string(n);
+        if (known) continue;
+        throw InputError({where, "an array " + name, fmt::format("labels of modes 1 to {}", shape.order()),
+                          "Modes count from 1, the patients' first."});
+    }
     Labels labels = read_npz_labels(archive, 1, shape.order(), where);
     try {
         check_labels(labels, shape);

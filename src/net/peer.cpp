@@ -255,8 +255,9 @@ struct PeerNode::Parts {
         }
         try {
             start_job(options.spec.job, hellos);
-            epoch_schema = options.schema ? *options.schema
-                                          : peer_schema(own_schema, prints, names(members), options.spec.job.unnamed);
+            epoch_schema = options.schema && options.schema->named()
+                               ? *options.schema
+                               : peer_schema(own_schema, prints, names(members), options.spec.job.unnamed);
             return true;
         } catch (const InputError& error) {
             misfit = RunError({"job", error.what(), "data that fits together",

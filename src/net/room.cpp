@@ -132,7 +132,9 @@ SchemaParty Room::party(Index place, const Hello& hello) const { return {who(pla
 
 SchemaAgreement Room::agreement(const std::vector<Index>& places) const {
     std::vector<SchemaParty> parties;
-    for (const Index place : places) parties.push_back(party(place, *hellos_[static_cast<std::size_t>(place)]));
+    for (const Index place : places) {
+        if (const auto& hello = hellos_[static_cast<std::size_t>(place)]) parties.push_back(party(place, *hello));
+    }
     const Unnamed unnamed = job_.spec.job.unnamed;
     return job_.schema ? agree(parties, unnamed, *job_.schema) : agree(parties, unnamed);
 }
@@ -151,7 +153,9 @@ Schema Room::schema() const {
 void Room::require_fitting_schema(Index place, const Hello& hello) const {
     const Unnamed unnamed = job_.spec.job.unnamed;
     std::optional<Schema> schema = job_.schema;
-    if (!schema && job_.phase != Phase::joining) schema = schema_now();
+    const bool begun = std::any_of(job_.members.begin(), job_.members.end(),
+                                   [this](Index k) { return hellos_[static_cast<std::size_t>(k)].has_value(); });
+    if (!schema && job_.phase != Phase::joining && begun) schema = schema_now();
     if (!schema) {
         std::vector<Index> others;
         for (std::size_t k = 0; k < hellos_.size(); ++k) {

@@ -44,7 +44,8 @@ void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vect
         names.push_back("client " + std::to_string(k + 1));
     }
     for (std::size_t k = 0; k < data.size(); ++k) {
-        const Schema schema = given ? *given : peer_schema(hellos[k].schema(), prints, names, run.job_.unnamed);
+        const Schema schema =
+            given && given->named() ? *given : peer_schema(hellos[k].schema(), prints, names, run.job_.unnamed);
         run.result_.reordered[k] = follow_schema(data[k], schema, run.job_.unnamed, names[k]);
         if (schema.named() && !run.result_.schema.named()) run.result_.schema = schema;
     }

@@ -94,7 +94,8 @@ void compare_units(Index n, const ModeLabels& job, const ModeLabels& mine, std::
     std::vector<std::string> expected;
     std::vector<std::string> silent;
     std::vector<std::string> stated;
-    const bool by_label = !job.entries.empty() && !mine.entries.empty();
+    // Labels that occur twice are only ever in the same order.
+    const bool by_label = !job.entries.empty() && !mine.entries.empty() && job.entries != mine.entries;
     const auto at = by_label ? places(job.entries, mine.entries) : std::vector<Index>{};
     const std::size_t size = std::max(job.units.size(), mine.units.size());
     for (std::size_t i = 0; i < size; ++i) {
@@ -135,14 +136,42 @@ void compare_mode(Index n, const ModeLabels& job, const ModeLabels& mine, std::v
             differences.push_back({mode + " has " + say(extra), say(lacking)});
             return;
         }
-        if (has_twins(job.entries)) {
-            differences.push_back({mode + " has labels more than once: " + listed(mine.entries),
-                                   "the order " + listed(job.entries) + ", which cannot be told apart"});
+        const bool nameless = std::find(job.entries.begin(), job.entries.end(), "") != job.entries.end();
+        if (nameless || has_twins(job.entries)) {
+            differences.push_back({mode + " has " + (nameless ? "columns without a label" : "labels more than once") +
+                                       " in the order " + listed(mine.entries),
+                                   "the order " + listed(job.entries) + ": others cannot be told apart"});
             return;
         }
         differences.push_back({mode + " has the order " + listed(mine.entries), listed(job.entries), false, true});
     }
     compare_units(n, job, mine, differences);
+}
+
+bool same_set(std::vector<std::string> a, std::vector<std::string> b) {
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    return !a.empty() && a == b;
+}
+
+/// A name, or labels, that the other side has on another mode: the modes may be swapped, whatever else is not told.
+void compare_places(const Schema& job, const Schema& mine, std::vector<SchemaDifference>& differences) {
+    for (Index n = 0; n < job.features.order(); ++n) {
+        for (Index m = 0; m < job.features.order(); ++m) {
+            const ModeLabels& theirs = mode_of(job, m);
+            const ModeLabels& ours = mode_of(mine, n);
+            if (n == m) continue;
+            const std::string at = "mode " + std::to_string(n + 2);
+            const std::string there = "mode " + std::to_string(m + 2);
+            if (!ours.name.empty() && ours.name == theirs.name && mode_of(job, n).name != ours.name) {
+                differences.push_back({at + " is " + quoted(ours.name), there + " to be " + quoted(ours.name)});
+            }
+            const bool told = !mode_of(job, n).entries.empty();
+            if (!told && same_set(ours.entries, theirs.entries) && mode_of(mine, m).entries != theirs.entries) {
+                differences.push_back({at + " has the labels " + listed(ours.entries), "them on " + there});
+            }
+        }
+    }
 }
 
 bool excludes(const SchemaDifference& difference, Unnamed unnamed) {
@@ -223,11 +252,13 @@ Schema joined(std::span<const SchemaParty> parties, const Schema& winner, Unname
         ModeLabels mode{most_frequent(names).value_or(""), most_frequent(orders).value_or(std::vector<std::string>{})};
         for (const Schema* schema : group) {
             const ModeLabels& theirs = mode_of(*schema, n);
-            if (theirs.units.empty() || !mode.units.empty()) continue;
-            mode.units = theirs.units;
-            if (theirs.entries.empty() || mode.entries.empty()) continue;
-            const auto at = places(mode.entries, theirs.entries);
-            for (std::size_t i = 0; i < at.size(); ++i) mode.units[i] = theirs.units[static_cast<std::size_t>(at[i])];
+            if (theirs.units.empty()) continue;
+            mode.units.resize(theirs.units.size());
+            const bool moved = !theirs.entries.empty() && !mode.entries.empty() && theirs.entries != mode.entries;
+            const auto at = moved ? places(mode.entries, theirs.entries) : std::vector<Index>{};
+            for (std::size_t i = 0; i < mode.units.size(); ++i) {
+                if (mode.units[i].empty()) mode.units[i] = theirs.units[moved ? static_cast<std::size_t>(at[i]) : i];
+            }
         }
         job.modes.push_back(std::move(mode));
     }
@@ -338,6 +369,7 @@ std::vector<SchemaDifference> compare(const Schema& job, const Schema& mine) {
             expected += ", with " + listed(more);
         differences.push_back({std::move(found), std::move(expected)});
     }
+    compare_places(job, mine, differences);
     return differences;
 }
 
@@ -405,6 +437,36 @@ std::string describe(const Alignment& alignment, const Schema& job) {
     return text;
 }
 
+namespace {
+
+SchemaAgreement judged(std::span<const SchemaParty> parties, Unnamed unnamed, const Schema& job) {
+    SchemaAgreement agreement{job, 0, {}};
+    for (const SchemaParty& party : parties) {
+        agreement.misfits.push_back(misfit(job, party.schema, unnamed, party.name, "the job"));
+        if (!agreement.misfits.back()) ++agreement.votes;
+    }
+    return agreement;
+}
+
+/// Whoever has no labels can only follow an order that all others share.
+void require_one_order(std::span<const SchemaParty> parties, const Schema& job) {
+    for (Index n = 0; n < job.features.order(); ++n) {
+        std::set<std::vector<std::string>> orders;
+        const SchemaParty* bare = nullptr;
+        for (const SchemaParty& party : parties) {
+            if (party.schema.features != job.features) continue;
+            const auto& entries = mode_of(party.schema, n).entries;
+            if (entries.empty()) bare = &party;
+            if (same_set(entries, mode_of(job, n).entries)) orders.insert(entries);
+        }
+        if (bare == nullptr || orders.size() < 2) continue;
+        throw InputError({bare->name, "mode " + std::to_string(n + 2) + " without labels",
+                          "labels: the others have them in several orders", "Name them, or put all in one order."});
+    }
+}
+
+}  // namespace
+
 SchemaAgreement agree(std::span<const SchemaParty> parties, Unnamed unnamed) {
     if (parties.empty()) throw InputError({"clients", "none", "at least one client", ""});
     std::vector<Candidate> candidates = candidates_of(parties, unnamed);
@@ -420,15 +482,21 @@ SchemaAgreement agree(std::span<const SchemaParty> parties, Unnamed unnamed) {
             refuse_tie(parties, *most, other, unnamed);
         }
     }
-    return agree(parties, unnamed, joined(parties, *most->schema, unnamed));
+    const Schema job = joined(parties, *most->schema, unnamed);
+    require_one_order(parties, job);
+    return judged(parties, unnamed, job);
 }
 
 SchemaAgreement agree(std::span<const SchemaParty> parties, Unnamed unnamed, const Schema& given) {
-    SchemaAgreement agreement{given, 0, {}};
-    for (const SchemaParty& party : parties) {
-        agreement.misfits.push_back(misfit(given, party.schema, unnamed, party.name, "the job"));
-        if (!agreement.misfits.back()) ++agreement.votes;
-    }
+    const bool any = std::any_of(parties.begin(), parties.end(), [](const SchemaParty& p) { return p.schema.named(); });
+    if (given.named() || unnamed == Unnamed::refuse || !any) return judged(parties, unnamed, given);
+    // A schema that tells sizes alone says nothing of those who have names: they must fit one another too.
+    std::vector<SchemaParty> with_given(parties.begin(), parties.end());
+    with_given.push_back({"the job", given});
+    SchemaAgreement agreement = agree(with_given, unnamed);
+    if (agreement.misfits.back()) throw InputError(*agreement.misfits.back());
+    agreement.misfits.pop_back();
+    --agreement.votes;
     return agreement;
 }
 

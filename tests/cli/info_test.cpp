@@ -82,7 +82,7 @@ TEST_F(InfoTest, ASavedMergeNamesItsClientsAndFeatures) {
     const Outcome run = couplet({"info", "s.npz", "--json"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(run.json()["kind"], "merge");
-    EXPECT_EQ(run.json()["clients"][1]["name"], "b.csv");
+    EXPECT_TRUE(run.json()["clients"][1]["name"].get<std::string>().ends_with("/b.csv"));
     EXPECT_EQ(run.json()["clients"][1]["rows"], 2);
     EXPECT_EQ(run.json()["labels"][0]["entries"], Json::array({"age", "bmi"}));
     EXPECT_EQ(run.json()["labels"][0]["units"], Json::array({"years", ""}));

@@ -170,10 +170,9 @@ TEST_F(SimulateTest, HeldOutPatientsAreScored) {
 TEST_F(SimulateTest, WhatDoesNotSettleIsWrittenMarkedAndFails) {
     // As many numbers are known as the model has: hardly anything pulls what is filled in.
     ASSERT_EQ(
-        couplet({"data", "synthetic", "40x8x7:rank=6", "--clients", "2", "--missing", "0.75", "-o", "holes"}).status,
-        0);
+        couplet({"data", "synthetic", "40x8x7:rank=4", "--clients", "2", "--missing", "0.5", "-o", "holes"}).status, 0);
     const std::vector<std::string> arguments{
-        "simulate", "holes/client_1.npy", "holes/client_2.npy", "--rank", "6", "--missing", "impute", "-o", "fit",
+        "simulate", "holes/client_1.npy", "holes/client_2.npy", "--rank", "8", "--missing", "impute", "-o", "fit",
         "--force"};
     auto with_json = arguments;
     with_json.push_back("--json");
@@ -253,7 +252,7 @@ TEST_F(SimulateTest, OneMoreClientJoinsASavedMerge) {
     // A client that comes again replaces itself, and the same file may be continued in place.
     const Json again = fitted({"--resume", "t.npz", "./a.npy", "--rank", "4"});
     EXPECT_EQ(again["resumed_clients"], 2);
-    EXPECT_EQ(again["replaced"], Json::array({"a.npy"}));
+    EXPECT_EQ(again["replaced"], Json::array({std::filesystem::weakly_canonical(path("a.npy")).string()}));
     fitted({"--resume", "t.npz", "a.npy", "--rank", "4", "--save-state", "t.npz", "--force"});
 
     refused({"--resume", "r/features.npz", "a.npy", "--rank", "4"}, "a file written by --save-state");

@@ -92,9 +92,9 @@ TEST_F(SchemaFileTest, RefusesAnythingElseByName) {
 }
 
 TEST_F(SchemaFileTest, CsvHeadersHaveUnits) {
-    put("a.csv", "age [years],systolic [mmHg] ,[odd],plain\n1,2,3,4\n");
+    put("a.csv", "age [years],systolic [mmHg] \t,[odd],x[0]\n1,2,3,4\n");
     const Schema s = read_schema(folder_ / "a.csv");
-    EXPECT_EQ(s.modes.at(0).entries, (Texts{"age", "systolic", "[odd]", "plain"}));
+    EXPECT_EQ(s.modes.at(0).entries, (Texts{"age", "systolic", "[odd]", "x[0]"}));
     EXPECT_EQ(s.modes.at(0).units, (Texts{"years", "mmHg", "", ""}));
     put("b.csv", "1,2\n3,4\n");
     EXPECT_FALSE(read_schema(folder_ / "b.csv").named());
@@ -119,8 +119,11 @@ TEST_F(SchemaFileTest, AManifestNamesTheFilesThatItLists) {
     // Labels that do not fit are no labels to pass over in silence.
     manifest(R"({"file":"b.npy","mode_labels":[{},{"entries":["bmi"]},{}]})");
     expect_in(refusal([&] { read_schema(folder_ / "b.npy"); }), {"manifest.json", "b.npy", "1 labels"});
-    put("manifest.json", "not ours");
-    EXPECT_FALSE(read_schema(folder_ / "a.npy").named());
+    manifest(R"({"file":"./b.npy"},{"file":"b.npy"})");
+    expect_in(refusal([&] { read_schema(folder_ / "b.npy"); }), {"manifest.json", "b.npy more than once"});
+    // A manifest that cannot be read may have told another order.
+    put("manifest.json", R"({"clients": [)");
+    expect_in(refusal([&] { read_schema(folder_ / "a.npy"); }), {"manifest.json", "not JSON"});
     put("manifest.json", R"({"files": []})");
     EXPECT_FALSE(read_schema(folder_ / "a.npy").named());
 }

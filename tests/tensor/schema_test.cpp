@@ -172,7 +172,8 @@ TEST(AgreeTest, ATieIsRefusedWithTheLabelsOfBoth) {
     const auto text = refusal_of([] {
         agree(parties({columns({"age", "systolic"}), columns({"age", "sbp"})}), Unnamed::refuse);
     });
-    expect_in(text, {"client 2", "'sbp'", "'systolic' as client 1 has", "as many clients have the one as the other (1)", "--schema"});
+    expect_in(text, {"client 2", "'sbp'", "'systolic' as client 1 has", "as many clients have the one as the other (1)",
+                     "--schema"});
     expect_in(refusal_of([] {
                   agree(parties({columns({"a"}), unlabelled(1)}), Unnamed::refuse);
               }),
@@ -207,6 +208,58 @@ TEST(AgreeTest, NamesAndUnitsOfAnyPartyAreKept) {
     EXPECT_EQ(agree(parties({unlabelled(2), unlabelled(2), columns({"x", "y"})}), Unnamed::allow).schema,
               columns({"x", "y"}));
     EXPECT_EQ(agree(parties({unlabelled(2), unlabelled(2)}), Unnamed::refuse).schema, unlabelled(2));
+}
+
+TEST(CompareTest, UnitsOfTwinsAreComparedByPlace) {
+    EXPECT_TRUE(compare(columns({"b", "b"}, {"g", "mg"}), columns({"b", "b"}, {"g", "mg"})).empty());
+    EXPECT_EQ(compare(columns({"b", "b"}, {"mg", "mg"}), columns({"b", "b"}, {"g", "mg"})).size(), 1U);
+}
+
+TEST(CompareTest, ColumnsWithoutALabelAreNotMatchedAcrossPlaces) {
+    const auto d = compare(columns({"age", "", "bmi"}), columns({"age", "bmi", ""}));
+    ASSERT_EQ(d.size(), 1U);
+    EXPECT_FALSE(d[0].reorders);
+    expect_in(d[0].found, {"without a label"});
+}
+
+TEST(CompareTest, SwappedModesAreSeenWhereEachSideNamesOne) {
+    const auto named = [](const char* two, const char* three) {
+        return make_schema(Shape{3, 3}, {{two, {}, {}}, {three, {}, {}}}, "x");
+    };
+    EXPECT_FALSE(compare(named("", "med"), named("med", "")).empty());
+    EXPECT_TRUE(compare(named("", "med"), named("diag", "med")).empty());
+    const Schema first = make_schema(Shape{2, 2}, {{"", {"a", "b"}, {}}, {}}, "x");
+    const Schema second = make_schema(Shape{2, 2}, {{}, {"", {"b", "a"}, {}}}, "x");
+    EXPECT_NE(refusal_of([&] { align(first, second, Unnamed::allow, "b", "a"); }), "");
+}
+
+TEST(AgreeTest, UnitsAreGatheredLabelByLabel) {
+    const auto all =
+        parties({columns({"a", "b"}, {"mg", ""}), columns({"a", "b"}, {"", "kg"}), columns({"a", "b"}, {"", "lb"})});
+    const auto text = refusal_of([&] {
+        for (const auto& misfit : agree(all, Unnamed::allow).misfits) {
+            if (misfit) throw InputError(*misfit);
+        }
+    });
+    EXPECT_NE(text.find("lb"), std::string::npos) << text;
+}
+
+TEST(AgreeTest, AGivenSchemaOfSizesAloneDoesNotExcuseNames) {
+    const Schema sizes = unlabelled(2);
+    EXPECT_NE(refusal_of([&] {
+                  agree(parties({columns({"a", "b"}), columns({"x", "y"})}), Unnamed::allow, sizes);
+              }),
+              "");
+    EXPECT_EQ(agree(parties({columns({"a", "b"}), columns({"a", "b"})}), Unnamed::allow, sizes).schema,
+              columns({"a", "b"}));
+    EXPECT_EQ(agree(parties({columns({"a", "b"}), columns({"a", "b"})}), Unnamed::allow, sizes).votes, 2);
+}
+
+TEST(AgreeTest, WhoeverHasNoLabelsNeedsOneOrder) {
+    const auto text = refusal_of([] {
+        agree(parties({columns({"a", "b"}), columns({"b", "a"}), unlabelled(2)}), Unnamed::allow);
+    });
+    expect_in(text, {"client 3", "several orders"});
 }
 
 TEST(AgreeTest, WhatHasNoNamesDoesNotJoinWhatExcludesEachOther) {
