@@ -110,7 +110,7 @@ Federation from_split(const FederationInput& input) {
         }
         federation.personal_labels.push_back(std::move(own));
         federation.identities.push_back(
-            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, clients));
+            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, *input.split));
         federation.rows.push_back(part.shape()[0]);
         first += count;
     }

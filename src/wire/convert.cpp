@@ -369,7 +369,8 @@ StartNotice from_proto(const v1::Start& p, const std::string& who) {
     return {{to_index(p.clients(), who, "clients"), to_index(p.rows(), who, "patients"),
              squares(p.norm2(), who, "squared norm"),
              sizes.empty() ? Labels{} : labels_of(p.names(), Shape(std::move(sizes)), who)},
-            p.received(), p.refilled()};
+            p.received(),
+            p.refilled()};
 }
 
 SumRequest from_proto(const v1::SumRequest& p, PayloadReader& payload, const std::string& who) {

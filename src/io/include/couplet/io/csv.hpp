@@ -54,8 +54,8 @@ class CsvReader {
 };
 
 /// All rows as a matrix of numbers. The first row is a header when it has text and no number: it then labels
-/// the indices of mode 2, with a unit where it says "systolic [mmHg]" (after a blank). Throws InputError for a file without numbers, a
-/// bad cell, or more than `max_bytes` of numbers.
+/// the indices of mode 2, with a unit where it says "systolic [mmHg]" (after a blank). Throws InputError for a file
+/// without numbers, a bad cell, or more than `max_bytes` of numbers.
 Tensor<double> read_csv(CsvReader& csv, Index max_bytes);
 
 }  // namespace couplet

@@ -60,7 +60,7 @@ struct SimulationResult {
     PhaseSeconds seconds;
     std::optional<ConsensusReport> consensus;
     std::optional<MissingReport> missing;  ///< of simulate_missing()
-    std::optional<Features> features;  ///< shared; the first node's for the printed decentralized method
+    std::optional<Features> features;      ///< shared; the first node's for the printed decentralized method
     std::optional<SavedMerge> state;
     Schema schema;                       ///< of the features
     std::vector<std::string> reordered;  ///< by client, in words: what was put in the job's order; empty: nothing
