@@ -51,7 +51,9 @@ Job checked_job(const CLI::App& app, const Options& options) {
 /// Missing entries are filled for features of a fixed rank, by everybody who is there from the beginning.
 void check_missing(const CLI::App& app, const Options& options, Job& job) {
     if (options.missing != "impute") return;
-    refuse_given(app, {"--heldout", "--save-state", "--resume", "--no-refit"}, "--missing impute", "one or the other");
+    refuse_given(app,
+                 {"--heldout", "--save-state", "--resume", "--no-refit", "--precision", "--bytes", "--bytes-total"},
+                 "--missing impute", "one or the other");
     if (!job.rank || job.eps) {
         throw InputError({"--missing", "filled in without a rank alone", "--rank R, and no --eps",
                           "A certified error would be that of invented values."});

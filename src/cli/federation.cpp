@@ -39,13 +39,16 @@ void warn_of_twins(const std::vector<std::string>& files, const Session& session
     }
 }
 
+void require_modes(const Tensor<double>& x, const std::string& name) {
+    if (x.shape().order() >= 2) return;
+    refuse(name, fmt::format("a tensor of order {}", x.shape().order()), "at least two modes: patients and a feature",
+           "");
+}
+
 Tensor<double> read_client(const std::string& path, const FederationInput& input) {
     Tensor<double> x =
         (input.missing ? read_incomplete_tensor(path) : read_tensor(path, input.missing_remedy)).take<double>();
-    if (x.shape().order() < 2) {
-        refuse(path, fmt::format("a tensor of order {}", x.shape().order()),
-               "at least two modes: patients and a feature", "");
-    }
+    require_modes(x, path);
     return x;
 }
 
@@ -90,11 +93,29 @@ Federation from_files(const FederationInput& input, const Session& session) {
     return federation;
 }
 
-Federation from_split(const FederationInput& input) {
-    const std::string& file = input.files.front();
+/// Clients that another program holds: nothing is copied.
+Federation from_memory(const FederationInput& input) {
     Federation federation;
-    const Tensor<double> x = read_client(file, input);
-    auto parts = split_rows(x.view(), *input.split);
+    federation.names = input.names;
+    for (std::size_t k = 0; k < input.tensors.size(); ++k) {
+        const Tensor<double>& x = *input.tensors[k];
+        const std::string name = input.names.empty() ? fmt::format("client {}", k + 1) : input.names[k];
+        require_modes(x, name);
+        if (!input.missing) require_finite(x.view(), name);
+        federation.personal_labels.push_back(patients_of(x));
+        federation.identities.push_back(name);
+        federation.rows.push_back(x.shape()[0]);
+    }
+    federation.features = without_first(input.tensors.front()->shape());
+    federation.description = "memory";
+    federation.source = std::make_unique<MemorySource>(MemorySource::sharing(input.tensors));
+    return federation;
+}
+
+/// `file` is where the tensor came from.
+Federation from_split(const Tensor<double>& x, Index clients, const std::string& file) {
+    Federation federation;
+    auto parts = split_rows(x.view(), clients);
     const ModeLabels all = patients_of(x);
     std::size_t first = 0;
     for (auto& part : parts) {
@@ -110,7 +131,7 @@ Federation from_split(const FederationInput& input) {
         }
         federation.personal_labels.push_back(std::move(own));
         federation.identities.push_back(
-            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, *input.split));
+            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, clients));
         federation.rows.push_back(part.shape()[0]);
         first += count;
     }
@@ -174,6 +195,7 @@ InputError Federation::named(const InputError& error) const {
 
 Federation open_federation(const FederationInput& input, const Session& session) {
     if (input.synthetic) {
+        if (!input.tensors.empty()) refuse("--synthetic", "given with tensors", "one or the other", "");
         if (!input.files.empty()) {
             refuse(input.files.front(), "a file together with --synthetic", "one or the other", "");
         }
@@ -181,8 +203,17 @@ Federation open_federation(const FederationInput& input, const Session& session)
         return from_recipe(*input.synthetic, input.clients.value_or(default_clients), session);
     }
     if (input.clients) {
-        refuse("--clients", "given with files", "it with --synthetic only",
+        refuse("--clients", "given with files or tensors", "it with --synthetic only",
                "Every file is a client; --split K deals the rows of one file to K clients.");
+    }
+    if (!input.tensors.empty()) {
+        if (!input.split) return from_memory(input);
+        if (input.tensors.size() > 1) {
+            refuse("--split", fmt::format("{} tensors", input.tensors.size()), "one tensor to split", "");
+        }
+        require_modes(*input.tensors.front(), "tensor");
+        if (!input.missing) require_finite(input.tensors.front()->view(), "tensor");
+        return from_split(*input.tensors.front(), *input.split, "one tensor");
     }
     if (input.files.empty()) {
         refuse("FILES...", "no clients", "one tensor file per client, or --synthetic SPEC",
@@ -193,7 +224,7 @@ Federation open_federation(const FederationInput& input, const Session& session)
         refuse("--split", fmt::format("{} files", input.files.size()), "one file to split",
                "Without --split every file is a client.");
     }
-    return from_split(input);
+    return from_split(read_client(input.files.front(), input), *input.split, input.files.front());
 }
 
 void add_federation_input(CLI::App& app, FederationInput& input) {

@@ -15,9 +15,12 @@ class App;
 
 namespace couplet::cli {
 
-/// Where the user says that the clients are: in files, in one file to split, or to be generated.
+/// Where the user says that the clients are: in files, in one file to split, or to be generated. A program that embeds
+/// a verb has them in memory instead of files.
 struct FederationInput {
     std::vector<std::string> files = {};
+    std::vector<std::shared_ptr<const Tensor<double>>> tensors = {};  ///< labels included
+    std::vector<std::string> names = {};  ///< of the tensors; empty: client 1, client 2, ...
     std::optional<Index> split = {};
     std::optional<std::string> synthetic = {};
     std::optional<Index> clients = {};

@@ -26,6 +26,25 @@ void refuse_given(const CLI::App& app, std::span<const char* const> options, con
     }
 }
 
+Index parse_bytes(const std::string& name, const std::string& text) {
+    struct Unit {
+        std::string_view name;
+        double bytes;
+    };
+    constexpr Unit units[] = {{"", 1},     {"B", 1},         {"kB", 1e3},      {"MB", 1e6},
+                              {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+    const std::size_t end = text.find_first_not_of("0123456789.");
+    const std::string_view digits = std::string_view(text).substr(0, end);
+    const std::string_view unit = end == std::string::npos ? "" : std::string_view(text).substr(end);
+    double number = 0;
+    for (const Unit& known : units) {
+        if (unit != known.name || digits.empty() || parse_number(digits, number) != NumberText::number) continue;
+        const double bytes = number * known.bytes;
+        if (bytes >= 1 && bytes <= 1e15) return static_cast<Index>(bytes);
+    }
+    throw InputError({name, "'" + text + "'", "a number of bytes such as 5000, 100kB, 2MB or 64KiB", ""});
+}
+
 void refuse_idle_flags(const CLI::App& app, const Job& job) {
     if (job.aggregate == Aggregate::subspace) return;
     refuse_given(app, {"--sketch", "--passes"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
@@ -50,10 +69,11 @@ void add_word(CLI::App& app, const std::string& name, const std::vector<std::str
 
 void add_job_flags(CLI::App& app, JobFlags& flags) {
     JobOptions& job = flags.job;
-    add_word(app, "--aggregate", {"stack", "average", "subspace"}, "stack in a star, subspace decentralized",
-             "How features become common. stack: best common row space of what clients send, certified; average: the "
-             "printed method, element-wise mean; subspace: only sums travel",
-             [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
+    add_word(
+        app, "--aggregate", {"stack", "average", "subspace"}, "stack",
+        "How features become common. stack: best common row space of what clients send, certified, along a tree in a "
+        "decentralized network; average: the printed method, element-wise mean; subspace: only sums travel",
+        [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
     add_text(app, "--rank", "R", "chosen by --eps",
              "Rank R1 between patients and features; the CP rank of the methods that have one",
              [&job](const auto& text) {
@@ -68,6 +88,20 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
         job.eps);
     eps("--eps1", "0.01; 0.1 with average", "Relative error of what clients send (stack; average in a star)", job.eps1);
     eps("--eps2", "0.01; 0.05 with average", "Relative error of the shared cores", job.eps2);
+    const auto bytes = [&](const std::string& name, const std::string& description, std::optional<Index>& value) {
+        add_text(app, name, "N", "", description,
+                 [name, &value](const auto& text) { value = parse_bytes(name, text); });
+    };
+    bytes(
+        "--bytes",
+        "Bytes of one client's messages, both ways, instead of an error: 100kB, 2MB. Rank and precision are chosen for "
+        "the least error, which is certified (stack)",
+        job.bytes);
+    bytes("--bytes-total", "The same for the whole federation", job.bytes_total);
+    add_word(app, "--precision", {"auto", "f32", "f64"}, "auto",
+             "stack: how blocks travel. auto: quantised and entropy-coded, the errors above choose rank and precision "
+             "together; f32, f64: as numbers of that many bits",
+             [&job](const auto& text) { job.precision = parse_precision(text); });
     app.add_flag_callback(
         "--refit", [&job] { job.refit = true; },
         "Every client fits its personal core to the shared features (default, except with average)");
@@ -87,11 +121,13 @@ void add_consensus_flags(CLI::App& app, JobFlags& flags) {
              "decentralized: mixing weights of plain consensus. paper, magic, metropolis, best-constant, or file:PATH "
              "with a matrix",
              [&job](const auto& text) { job.weights = text; });
-    add_text(app, "--consensus", "auto|plain|chebyshev|finite-time|tree", "auto; plain with average",
-             "decentralized: how neighbours find an average", [&job](const auto& text) {
-                 job.consensus = parse_consensus_engine(
-                     parse_choice("--consensus", {"auto", "plain", "chebyshev", "finite-time", "tree"}, text));
-             });
+    add_text(
+        app, "--consensus", "auto|plain|chebyshev|finite-time|tree", "auto; plain with average",
+        "decentralized: how neighbours find an average. auto: along a tree, or by gossip where --iterations is given",
+        [&job](const auto& text) {
+            job.consensus = parse_consensus_engine(
+                parse_choice("--consensus", {"auto", "plain", "chebyshev", "finite-time", "tree"}, text));
+        });
     add_text(app, "--iterations", "N", "auto", "decentralized: rounds of one consensus; auto reaches an error of 1e-10",
              [&job](const auto& text) { job.iterations = parse_consensus_iterations(text); });
 }

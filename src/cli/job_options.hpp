@@ -42,6 +42,8 @@ void add_data_flags(CLI::App& app, JobFlags& flags);
 
 /// Rank and errors of a saved merge, where the user gives neither.
 void take_errors(const CLI::App& app, const SavedMerge& merge, JobOptions& job);
+/// A number of bytes, perhaps with a unit: 5000, 100kB, 2MB, 64KiB. Throws InputError that names the option.
+Index parse_bytes(const std::string& name, const std::string& text);
 
 using TakeText = std::function<void(const std::string&)>;
 /// One of a few words, which goes through `take`.

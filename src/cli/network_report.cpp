@@ -65,6 +65,7 @@ Json coordinator_json(const net::CoordinatorResult& r, const std::string& output
     json["numbers_total"] = number(r.numbers_total);
     json["bytes_up"] = number(r.bytes_up);
     json["bytes_down"] = number(r.bytes_down);
+    json["bytes_total"] = number(r.bytes_up + r.bytes_down);
     json["seconds"] = {{"clients_max", r.seconds_clients_max},
                        {"clients_sum", r.seconds_clients_sum},
                        {"server", r.seconds_server},

@@ -40,6 +40,7 @@ Json peer_json(const net::PeerResult& r, const std::string& output) {
     json["numbers_total"] = number(r.numbers_total);
     json["bytes_up"] = number(r.bytes_total);
     json["bytes_down"] = 0;
+    json["bytes_total"] = number(r.bytes_total);
     json["seconds"] = {
         {"clients_max", r.seconds_max}, {"clients_sum", r.seconds_sum}, {"server", 0.0}, {"total", r.seconds_total}};
     if (has_consensus(r)) json["consensus"] = {{"lambda2", r.lambda2}, {"iterations", r.iterations}};
@@ -84,9 +85,9 @@ std::string peer_text(const net::PeerResult& r, const std::string& output) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
     }
     rows.emplace_back("rounds", count_text(r.rounds));
-    rows.emplace_back("sent", fmt::format("{} numbers per link and direction; {} numbers in all; {} messages from here",
-                                          numbers_text(r.numbers_per_link), numbers_text(r.numbers_total),
-                                          count_text(r.messages_sent)));
+    rows.emplace_back("sent", fmt::format("{} numbers per link and direction; {} in all; {} messages from here",
+                                          numbers_text(r.numbers_per_link),
+                                          bytes_text(static_cast<Index>(r.bytes_total)), count_text(r.messages_sent)));
     if (has_consensus(r)) {
         rows.emplace_back("consensus", fmt::format("{} iterations, lambda_2 {}", r.iterations, number_text(r.lambda2)));
     }

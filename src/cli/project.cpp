@@ -1,19 +1,15 @@
+#include "couplet/ctt/project.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "couplet/core/error.hpp"
-#include "couplet/ctt/known_fit.hpp"
-#include "couplet/ctt/refit.hpp"
-#include "couplet/linalg/magnitude.hpp"
-#include "couplet/linalg/products.hpp"
-#include "couplet/linalg/svd.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "job_options.hpp"
@@ -70,73 +66,6 @@ std::string follow(Tensor<double>& x, const TensorTrain<double>& train, const Op
     return describe(alignment, job);
 }
 
-/// Whether W W^T = I to rounding, from the cores alone: their rows are then orthonormal.
-bool is_right_orthonormal(const TensorTrain<double>& train) {
-    for (Index n = 0; n < train.order(); ++n) {
-        const auto g = gram(train.right_unfolding(n), Side::left);
-        for (Index i = 0; i < g.rows(); ++i) {
-            for (Index j = 0; j < g.cols(); ++j) {
-                if (!(std::abs(g(i, j) - (i == j ? 1.0 : 0.0)) < 1e-10)) return false;
-            }
-        }
-    }
-    return true;
-}
-
-/// The core of least squares against W itself where `fit` is against an orthonormal basis V of its rows: W = A V, so
-/// G W = F V for G = F A^+.
-Matrix<double> in_terms_of(const TensorTrain<double>& w, const Features& v, const Matrix<double>& fit) {
-    const Index columns = w.shape().size();
-    const auto wide_w = Matrix<double>::adopt(w.full().release(), w.left_rank(), columns);
-    const auto wide_v = Matrix<double>::adopt(v.train.full().release(), v.train.left_rank(), columns);
-    const auto a = product<double>(wide_w.view(), wide_v.view(), Op::none, Op::transpose);
-    // With A = Y S Z^T, F A^+ = (F Z) S^-1 Y^T.
-    const auto svd = truncated_svd<double>(a.view(), {});
-    auto scaled = product<double>(fit.view(), svd.v.view());
-    for (Index j = 0; j < scaled.cols(); ++j) {
-        const double s = svd.sigma[static_cast<std::size_t>(j)];
-        for (Index i = 0; i < scaled.rows(); ++i) scaled(i, j) *= s > 0 ? 1 / s : 0;
-    }
-    return product<double>(scaled.view(), svd.u.view(), Op::none, Op::transpose);
-}
-
-void restore_magnitude(Matrix<double>& personal, int exponent, const std::string& input) {
-    with_exponent(max_magnitude<double>(personal.view()), exponent, input, "a personal core");
-    scale_by_power(personal.data(), personal.size(), exponent, personal.data());
-}
-
-/// How the patients were fitted whose entries are not all known.
-struct Incomplete {
-    double fraction = 0;         ///< of all entries
-    std::vector<Index> loose;    ///< patients with too little known for all directions
-    std::vector<Index> unknown;  ///< patients of whom nothing is known
-};
-
-struct Fitted {
-    PersonalFit fit;
-    Incomplete missing;
-};
-
-/// make_squares_safe() where some values are not known.
-int make_known_squares_safe(Tensor<double>& x) {
-    std::vector<double> known;
-    std::ranges::copy_if(x.elements(), std::back_inserter(known), [](double e) { return !std::isnan(e); });
-    const int exponent = make_squares_safe(known);
-    if (exponent != 0) scale_by_power(x.data(), x.size(), -exponent, x.data());
-    return exponent;
-}
-
-Fitted fit_incomplete(const Tensor<double>& x, const Features& basis) {
-    const auto w =
-        Matrix<double>::adopt(basis.train.full().release(), basis.train.left_rank(), basis.train.shape().size());
-    KnownFit known = fit_known(x.view().unfold(1), w.view());
-    const auto values = x.elements();
-    const auto hidden = std::count_if(values.begin(), values.end(), [](double e) { return std::isnan(e); });
-    return {{std::move(known.personal), known.norm2, known.error2},
-            {static_cast<double>(hidden) / static_cast<double>(x.size()), std::move(known.loose),
-             std::move(known.unknown)}};
-}
-
 /// "3, 7 and 12 more", counted from 1.
 std::string patients_text(const std::vector<Index>& patients) {
     constexpr std::size_t most_named = 8;
@@ -147,12 +76,12 @@ std::string patients_text(const std::vector<Index>& patients) {
     return fmt::format("{}{}", fmt::join(named, ", "), more);
 }
 
-void add_missing(const Incomplete& missing, Json& json, std::vector<std::pair<std::string, std::string>>& rows) {
-    json["missing"] = {{"fraction", missing.fraction}, {"loose", missing.loose.size()}, {"unknown", missing.unknown}};
-    rows.emplace_back("missing", missing.fraction == 0 ? "nothing"
-                                                       : fmt::format("{:.1f}% of the entries; each patient is fitted "
-                                                                     "to what is known of it",
-                                                                     100 * missing.fraction));
+void add_missing(const Projection& missing, Json& json, std::vector<std::pair<std::string, std::string>>& rows) {
+    json["missing"] = {{"fraction", missing.missing}, {"loose", missing.loose.size()}, {"unknown", missing.unknown}};
+    rows.emplace_back("missing", missing.missing == 0 ? "nothing"
+                                                      : fmt::format("{:.1f}% of the entries; each patient is fitted "
+                                                                    "to what is known of it",
+                                                                    100 * missing.missing));
     if (!missing.loose.empty()) {
         rows.emplace_back(
             "little known",
@@ -182,16 +111,10 @@ void execute(const Options& options, const Session& session) {
     if (!moved.empty()) session.note(fmt::format("note: {}: {}", options.input, moved));
     const double read_seconds = watch.lap();
 
-    const bool orthonormal = is_right_orthonormal(train);
-    const Features basis = orthonormal ? Features{train.clone(), {}, true} : orthonormal_features(train);
-    // The error is relative and the core linear in the patients: a power of two changes neither.
-    const int exponent = impute ? make_known_squares_safe(x) : make_squares_safe(x.elements());
-    Fitted fitted = impute ? fit_incomplete(x, basis) : Fitted{refit(x.view(), basis), {}};
-    PersonalFit& fit = fitted.fit;
-    if (!orthonormal) fit.personal = in_terms_of(train, basis, fit.personal);
-    restore_magnitude(fit.personal, exponent, options.input);
+    const Projection fit =
+        impute ? project_incomplete(train, x.view(), options.input) : project(train, x.view(), options.input);
     const double compute_seconds = watch.lap();
-    const double rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
+    const double rse = fit.rse;
 
     double write_seconds = 0;
     if (!options.output.empty()) {
@@ -213,7 +136,7 @@ void execute(const Options& options, const Session& session) {
         json["reordered"] = moved;
         rows.emplace_back("put in order", moved);
     }
-    if (impute) add_missing(fitted.missing, json, rows);
+    if (impute) add_missing(fit, json, rows);
     if (!options.output.empty()) {
         json["output"] = options.output;
         rows.emplace_back("written", options.output);

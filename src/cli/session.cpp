@@ -19,12 +19,18 @@ void Session::claim_output(const std::string& path, std::span<const std::string>
 }
 
 ProgressSink Session::progress() const {
+    if (listener_) return listener_->progress;
     if (globals_.quiet || !stderr_is_terminal()) return {};
     return progress_bar(write_stderr, locale_is_utf8());
 }
 
 void Session::note(std::string_view text) const {
-    if (!globals_.quiet) write_stderr(fmt::format("{}: {}\n", who_, text));
+    if (globals_.quiet) return;
+    if (listener_) {
+        if (listener_->note) listener_->note(text);
+        return;
+    }
+    write_stderr(fmt::format("{}: {}\n", who_, text));
 }
 
 void Session::print(const Json& json, std::string_view text) const {

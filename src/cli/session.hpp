@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +15,18 @@ namespace couplet::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// What a verb may know and do beyond its own options: the global flags, and the terminal.
+/// Hears what a verb says where another program runs it in its own process, which has no terminal of ours.
+struct Listener {
+    ProgressSink progress = {};
+    std::function<void(std::string_view)> note = {};
+};
+
+/// What a verb may know and do beyond its own options: the global flags, and the terminal or a listener.
 class Session {
   public:
     /// `who` starts every line on stderr: "couplet decompose".
-    Session(Globals globals, std::string who) : globals_(std::move(globals)), who_(std::move(who)) {}
+    Session(Globals globals, std::string who, std::optional<Listener> listener = {})
+        : globals_(std::move(globals)), who_(std::move(who)), listener_(std::move(listener)) {}
 
     std::uint64_t seed() const noexcept { return globals_.seed; }
     bool force() const noexcept { return globals_.force; }
@@ -25,9 +34,9 @@ class Session {
     /// Refuses, before the work starts, an output that could not be written at its end or that is an input, and has
     /// its temporary files removed on an interrupt. An empty path is no output.
     void claim_output(const std::string& path, std::span<const std::string> inputs) const;
-    /// Draws a bar on stderr when that is a terminal; empty otherwise and with --quiet.
+    /// The listener's; otherwise draws a bar on stderr when that is a terminal, and is empty else and with --quiet.
     ProgressSink progress() const;
-    /// A line on stderr, unless --quiet.
+    /// A line for the listener, or on stderr, unless --quiet.
     void note(std::string_view text) const;
     /// The result: the object with --json, the text without.
     void print(const Json& json, std::string_view text) const;
@@ -35,6 +44,7 @@ class Session {
   private:
     Globals globals_;
     std::string who_;
+    std::optional<Listener> listener_;
 };
 
 }  // namespace couplet::cli

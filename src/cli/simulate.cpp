@@ -1,4 +1,4 @@
-#include "couplet/sim/simulate.hpp"
+#include "simulate.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +18,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/sim/complete.hpp"
+#include "couplet/sim/simulate.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "federation.hpp"
 #include "format.hpp"
@@ -26,6 +27,7 @@
 #include "phase_lines.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
+#include "usage.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -39,12 +41,15 @@ struct Options {
     std::string missing = "refuse";
     bool dry_run = false;
     std::string output;
+    /// Hears each client's personal core, in the order of the clients; empty: nobody does.
+    std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
 };
 
 void check_reference(const CLI::App& app, const Options& options) {
     refuse_given(app,
-                 {"--network", "--aggregate", "--eps1", "--refit", "--no-refit", "--sketch", "--passes", "--graph",
-                  "--weights", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run", "--missing"},
+                 {"--network", "--aggregate", "--eps1", "--bytes", "--bytes-total", "--precision", "--refit",
+                  "--no-refit", "--sketch", "--passes", "--graph", "--weights", "--consensus", "--iterations",
+                  "--save-state", "--resume", "--dry-run", "--missing"},
                  "--method " + options.method, "it with --method ctt only");
     if (options.method == "local" && !options.output.empty()) {
         throw InputError({"--output", "given with --method local", "a method with shared features",
@@ -55,8 +60,8 @@ void check_reference(const CLI::App& app, const Options& options) {
 void check_baseline(const CLI::App& app, const Options& options) {
     const std::string with = "--method " + options.method;
     refuse_given(app,
-                 {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--sketch", "--passes", "--consensus",
-                  "--iterations", "--save-state", "--resume", "--dry-run"},
+                 {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--bytes", "--bytes-total", "--precision",
+                  "--sketch", "--passes", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
                  with, "a rank: the method trains a CP model in rounds");
     refuse_given(app, {"--missing"}, with, "it with --method ctt only");
     if (network_of(parse_method(options.method)) == Network::star) {
@@ -80,6 +85,9 @@ void check_combination(const CLI::App& app, const Options& options) {
                      "it with --network decentralized only");
     } else {
         refuse_idle_consensus(app, job);
+    }
+    if (options.missing == "impute") {
+        refuse_given(app, {"--precision", "--bytes", "--bytes-total"}, "--missing impute", "one or the other");
     }
     refuse_idle_flags(app, job);
     if (options.dry_run) {
@@ -199,7 +207,7 @@ void tell_order(const SimulationReport& report, const Session& session) {
     }
 }
 
-void execute(const CLI::App& app, Options& options, const Session& session) {
+SimulationReport run(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
     options.input.missing = options.missing == "impute";
     options.input.missing_remedy =
@@ -228,9 +236,11 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     report.tuned = options.baseline.tuned;
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
+    how.on_personal = options.on_personal;
     if (!options.output.empty()) {
         folder.emplace(options.output, session.force());
         how.on_personal = [&](Index k, const Matrix<double>& personal) {
+            if (options.on_personal) options.on_personal(k, personal);
             const auto at = static_cast<std::size_t>(k);
             const bool labelled = !federation.personal_labels.empty();
             folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{},
@@ -245,10 +255,16 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     report.trace = std::move(done.trace);
     report.stopped = done.stopped;
     report.privacy = done.privacy;
-    const Json json = simulation_json(report);
     if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
-    if (folder) folder->finish(*report.result.features, report.result.schema.modes, features_metadata(json));
-    session.print(json, simulation_text(report));
+    if (folder) {
+        folder->finish(*report.result.features, report.result.schema.modes, features_metadata(simulation_json(report)));
+    }
+    return report;
+}
+
+void execute(const CLI::App& app, Options& options, const Session& session) {
+    const SimulationReport report = run(app, options, session);
+    session.print(simulation_json(report), simulation_text(report));
     require_settled(report.result.missing);
 }
 
@@ -272,8 +288,7 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
     add_consensus_flags(app, options->flags);
 }
 
-Action setup(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     add_federation_input(app, options->input);
     add_method_options(app, options);
     add_job_flags(app, options->flags);
@@ -290,10 +305,63 @@ Action setup(CLI::App& app) {
     add_training_options(app, options->baseline.options);
     add_tuning_options(app, options->baseline.options.tuning);
     add_cache_options(app, options->baseline);
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_options(app, options);
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 
 }  // namespace
+
+std::vector<EmbeddedFlag> simulation_flags() {
+    CLI::App app("", "simulate");
+    app.set_help_flag();
+    Globals globals;
+    add_globals(app, globals);
+    add_options(app, std::make_shared<Options>());
+    std::vector<EmbeddedFlag> flags;
+    for (const CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->nonpositional(); })) {
+        for (const std::string& name : option->get_lnames()) {
+            flags.push_back({.name = name, .takes_value = option->get_expected_max() > 0});
+        }
+    }
+    return flags;
+}
+
+EmbeddedResult run_simulation(EmbeddedSimulation simulation) {
+    CLI::App root("", "couplet");
+    root.set_help_flag();
+    CLI::App& app = *root.add_subcommand("simulate");
+    app.set_help_flag();
+    auto options = std::make_shared<Options>();
+    Globals globals;
+    add_globals(app, globals);
+    add_options(app, options);
+    app.allow_extras();
+    std::vector<std::string> arguments(simulation.arguments.rbegin(), simulation.arguments.rend());
+    arguments.emplace_back("simulate");  // CLI11 takes them from the back
+    try {
+        root.parse(std::move(arguments));
+    } catch (const CLI::ParseError& error) {
+        refuse_leftovers(root);
+        throw explained(error, root);
+    }
+    refuse_leftovers(root);
+    options->input.tensors = std::move(simulation.clients);
+    options->input.names = std::move(simulation.names);
+    EmbeddedResult result;
+    options->on_personal = [&](Index, const Matrix<double>& personal) {
+        result.personal.push_back(Matrix<double>::copy(personal.view()));
+    };
+    const Session session(globals, "couplet simulate", std::move(simulation.listener));
+    SimulationReport report = run(app, *options, session);
+    result.json = simulation_json(report);
+    result.features = std::move(report.result.features);
+    result.feature_labels = std::move(report.result.schema.modes);
+    return result;
+}
 
 extern const Verb simulate_verb{
     .name = "simulate",
@@ -305,13 +373,14 @@ extern const Verb simulate_verb{
         "each fits its patients to the result. The programs of a real federation are run, so ranks, rounds and numbers "
         "sent are those of the network.\n\n"
         "Clients come from files, from one file with --split, or from --synthetic. Give --rank for features of a fixed "
-        "size, or --eps for a certified error.",
+        "size, --eps for a certified error, or --bytes for what the messages may take.",
     .output =
         "RSE: squared error over squared norm, of all clients together; its root is the relative error. rank: what the "
         "client sends. ranks: R_1 ... R_N of the shared cores. sent: numbers in cores and sums, messages as bytes.\n"
         "--json: rse, rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
-        "link, all counted up), numbers_total, bytes_up, bytes_down (all clients), seconds {clients_max, clients_sum, "
+        "link, all counted up), numbers_total, bytes_up, bytes_down, bytes_total (all clients), bytes_raw (the data in "
+        "64-bit numbers), seconds {clients_max, clients_sum, "
         "server, total}, consensus {lambda2, iterations, error} (decentralized), missing {fraction, "
         "iterations, change, settled, means_weight, validation, rse_validation, rse_means} (with --missing impute; rse "
         "then counts the known entries), method, network, aggregate "
@@ -331,6 +400,7 @@ extern const Verb simulate_verb{
     .examples =
         "couplet simulate a.npy b.npy c.npy --rank 20\n"
         "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"
+        "couplet simulate --split 4 X.npy --bytes 100kB\n"
         "couplet simulate --synthetic 200x30x30 --clients 4 --rank 20\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method trip --rounds 20\n"

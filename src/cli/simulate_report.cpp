@@ -73,19 +73,34 @@ std::string what_ran(const SimulationReport& report) {
     return fmt::format("{}{}, {}", to_string(job.network), graph, to_string(job.aggregate));
 }
 
+/// Of all data in 64-bit numbers: what it would take to have it in one place.
+double raw_bytes(const SimulationReport& report) {
+    double rows = 0;
+    for (const Index client : report.federation.rows) rows += static_cast<double>(client);
+    return 8 * rows * static_cast<double>(report.federation.features.size());
+}
+
+/// With the raw data as the yardstick.
+std::string in_all_text(const SimulationReport& report) {
+    const double bytes = report.result.bytes_up + report.result.bytes_down;
+    const double raw = raw_bytes(report);
+    const std::string share =
+        raw > 0 ? fmt::format(", {:.3g}% of the raw data ({})", 100 * bytes / raw, size_text(raw)) : "";
+    return fmt::format("{} in all{}", size_text(bytes), share);
+}
+
 std::string traffic_text(const SimulationReport& report) {
     const auto& result = report.result;
     const auto clients = static_cast<double>(result.personal_ranks.size());
     if (result.numbers_total == 0) return "nothing";
     if (is_decentralized(report)) {
-        return fmt::format("{} numbers per link and direction; {} numbers, {} in all",
+        return fmt::format("{} numbers per link and direction; {} numbers, {}",
                            numbers_text(result.numbers_up_per_client), numbers_text(result.numbers_total),
-                           size_text(result.bytes_up + result.bytes_down));
+                           in_all_text(report));
     }
-    return fmt::format("{} numbers up ({}), {} down ({}) per client; {} numbers in all",
-                       numbers_text(result.numbers_up_per_client), size_text(result.bytes_up / clients),
-                       numbers_text(result.numbers_down_per_client), size_text(result.bytes_down / clients),
-                       numbers_text(result.numbers_total));
+    return fmt::format("{} numbers up ({}), {} down ({}) per client; {}", numbers_text(result.numbers_up_per_client),
+                       size_text(result.bytes_up / clients), numbers_text(result.numbers_down_per_client),
+                       size_text(result.bytes_down / clients), in_all_text(report));
 }
 
 Json trace_json(const std::vector<TracePoint>& trace) {
@@ -129,6 +144,8 @@ Json simulation_json(const SimulationReport& report) {
     json["numbers_total"] = number(result.numbers_total);
     json["bytes_up"] = number(result.bytes_up);
     json["bytes_down"] = number(result.bytes_down);
+    json["bytes_total"] = number(result.bytes_up + result.bytes_down);
+    json["bytes_raw"] = number(raw_bytes(report));
     const PhaseSeconds& seconds = result.seconds;
     json["seconds"] = {{"clients_max", seconds.clients_max},
                        {"clients_sum", seconds.clients_sum},
@@ -212,6 +229,13 @@ std::string simulation_text(const SimulationReport& report) {
                                                  number_text(report.privacy->delta), report.privacy->releases));
     }
     rows.emplace_back("sent", traffic_text(report));
+    if (is_ctt(report) && has_budget(result.job)) {
+        const Job& job = result.job;
+        rows.emplace_back("budget",
+                          fmt::format("{} {}; it chose rank {}",
+                                      size_text(static_cast<double>(job.bytes ? *job.bytes : *job.bytes_total)),
+                                      job.bytes ? "a client" : "in all", count_text(result.ranks.front())));
+    }
     if (result.consensus) {
         rows.emplace_back("consensus",
                           fmt::format("{} iterations, error {}, lambda_2 {}", result.consensus->iterations,

@@ -3,57 +3,6 @@
 namespace couplet {
 namespace {
 
-constexpr int odds_range = 1536;  // log odds of 12 in 128ths
-constexpr int odds_entries = 4096;
-
-/// 65536 / (1 + exp(-x / 128)) for x = 0 ... 1535, from repeated products in fixed point: the same on every machine.
-constexpr std::array<std::uint16_t, odds_range> make_probabilities() {
-    constexpr std::uint64_t one = std::uint64_t{1} << 32;
-    constexpr std::uint64_t factor = 4261543595;  // 2^32 exp(-1/128)
-    std::array<std::uint16_t, odds_range> table = {};
-    std::uint64_t power = one;
-    for (auto& entry : table) {
-        entry = static_cast<std::uint16_t>(std::min<std::uint64_t>((one << 16) / (one + power), 65535));
-        power = power * factor >> 32;
-    }
-    return table;
-}
-constexpr auto probabilities = make_probabilities();
-
-constexpr std::uint32_t probability_of(int x) {
-    if (x < 0) return 65536 - probability_of(-x);
-    return probabilities[static_cast<std::size_t>(std::min(x, odds_range - 1))];
-}
-
-/// The x whose probability is just above each of 4096 probabilities.
-constexpr std::array<std::int16_t, odds_entries> make_odds() {
-    std::array<std::int16_t, odds_entries> table = {};
-    int x = 1 - odds_range;
-    for (int i = 0; i < odds_entries; ++i) {
-        const auto middle = static_cast<std::uint32_t>(16 * i + 8);
-        while (x < odds_range - 1 && probability_of(x) < middle) ++x;
-        table[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(x);
-    }
-    return table;
-}
-constexpr auto odds_table = make_odds();
-
-constexpr std::uint16_t most_seen = 255;
-/// How far a counter moves towards the bit after so many: about 1 / (seen + 1.6), in 65536ths.
-constexpr std::array<std::int32_t, most_seen + 1> make_rates() {
-    std::array<std::int32_t, most_seen + 1> table = {};
-    for (int i = 0; i <= most_seen; ++i) table[static_cast<std::size_t>(i)] = 655360 / (10 * i + 16);
-    return table;
-}
-constexpr auto rates = make_rates();
-
-constexpr std::array<std::int64_t, 33> make_reciprocals() {
-    std::array<std::int64_t, 33> table = {};
-    for (int i = 1; i < 33; ++i) table[static_cast<std::size_t>(i)] = 65536 / i;
-    return table;
-}
-constexpr auto reciprocals = make_reciprocals();
-
 // Counters of one scale: 128 buckets; of two scales together: 32 by 32 coarse ones.
 constexpr std::size_t buckets = 128;
 constexpr std::size_t coarse = 32;
@@ -71,22 +20,6 @@ std::size_t sign_class(std::int32_t value) {
 }
 
 }  // namespace
-
-std::uint32_t averaged(std::uint32_t value, std::uint32_t target, Index over) {
-    const std::int64_t difference = static_cast<std::int64_t>(target) - static_cast<std::int64_t>(value);
-    return static_cast<std::uint32_t>(value + (difference * reciprocals[static_cast<std::size_t>(over)] >> 16));
-}
-
-int log_odds(std::uint32_t p) { return odds_table[p >> 4]; }
-
-std::uint32_t odds_probability(int x) { return std::clamp<std::uint32_t>(probability_of(x), 2, 65534); }
-
-void Counter::update(bool bit) {
-    const std::int32_t target = bit ? 65535 : 0;
-    const std::int32_t moved = p + (target - p) * (rates[seen] >> 1) / 32768;
-    p = static_cast<std::uint16_t>(std::clamp(moved, 32, 65503));
-    if (seen < most_seen) ++seen;
-}
 
 IntegerModel::IntegerModel()
     : table_((5 * buckets + coarse * coarse) * nodes), lengths_(sets, 19661), signs_(1, 26000) {}

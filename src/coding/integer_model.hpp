@@ -29,8 +29,67 @@ struct Neighbourhood {
     bool has_plane = false;
 };
 
+/// Tables of the model, made of integers alone: the same on every machine.
+namespace tables {
+
+inline constexpr int odds_range = 1536;  // log odds of 12 in 128ths
+inline constexpr int odds_entries = 4096;
+
+/// 65536 / (1 + exp(-x / 128)) for x = 0 ... 1535, from repeated products in fixed point: the same on every machine.
+constexpr std::array<std::uint16_t, odds_range> make_probabilities() {
+    constexpr std::uint64_t one = std::uint64_t{1} << 32;
+    constexpr std::uint64_t factor = 4261543595;  // 2^32 exp(-1/128)
+    std::array<std::uint16_t, odds_range> table = {};
+    std::uint64_t power = one;
+    for (auto& entry : table) {
+        entry = static_cast<std::uint16_t>(std::min<std::uint64_t>((one << 16) / (one + power), 65535));
+        power = power * factor >> 32;
+    }
+    return table;
+}
+inline constexpr auto probabilities = make_probabilities();
+
+constexpr std::uint32_t probability_of(int x) {
+    if (x < 0) return 65536 - probability_of(-x);
+    return probabilities[static_cast<std::size_t>(std::min(x, odds_range - 1))];
+}
+
+/// The x whose probability is just above each of 4096 probabilities.
+constexpr std::array<std::int16_t, odds_entries> make_odds() {
+    std::array<std::int16_t, odds_entries> table = {};
+    int x = 1 - odds_range;
+    for (int i = 0; i < odds_entries; ++i) {
+        const auto middle = static_cast<std::uint32_t>(16 * i + 8);
+        while (x < odds_range - 1 && probability_of(x) < middle) ++x;
+        table[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(x);
+    }
+    return table;
+}
+inline constexpr auto odds_table = make_odds();
+
+inline constexpr std::uint16_t most_seen = 255;
+/// How far a counter moves towards the bit after so many: about 1 / (seen + 1.6), in 65536ths.
+constexpr std::array<std::int32_t, most_seen + 1> make_rates() {
+    std::array<std::int32_t, most_seen + 1> table = {};
+    for (int i = 0; i <= most_seen; ++i) table[static_cast<std::size_t>(i)] = 655360 / (10 * i + 16);
+    return table;
+}
+inline constexpr auto rates = make_rates();
+
+constexpr std::array<std::int64_t, 33> make_reciprocals() {
+    std::array<std::int64_t, 33> table = {};
+    for (int i = 1; i < 33; ++i) table[static_cast<std::size_t>(i)] = 65536 / i;
+    return table;
+}
+inline constexpr auto reciprocals = make_reciprocals();
+
+}  // namespace tables
+
 /// value + (target - value) / over, rounded down: one step of a decaying average. Requires 1 <= over <= 32.
-std::uint32_t averaged(std::uint32_t value, std::uint32_t target, Index over);
+inline std::uint32_t averaged(std::uint32_t value, std::uint32_t target, Index over) {
+    const std::int64_t difference = static_cast<std::int64_t>(target) - static_cast<std::int64_t>(value);
+    return static_cast<std::uint32_t>(value + (difference * tables::reciprocals[static_cast<std::size_t>(over)] >> 16));
+}
 
 /// Over how many numbers a new one counts in an average of at most `most`: all there are at the beginning.
 inline Index average_over(Index before, Index most) { return std::min(before + 1, most); }
@@ -43,16 +102,21 @@ inline std::uint32_t bucket(std::uint32_t value) {
 }
 
 /// Natural logarithm of the odds p / (1 - p), in 128ths, of a probability in units of 2^-16.
-int log_odds(std::uint32_t p);
+inline int log_odds(std::uint32_t p) { return tables::odds_table[p >> 4]; }
 /// Its inverse, at least 2 and at most 65534: no decision is free or costs more than 15 bits.
-std::uint32_t odds_probability(int x);
+inline std::uint32_t odds_probability(int x) { return std::clamp<std::uint32_t>(tables::probability_of(x), 2, 65534); }
 
 /// An adaptive probability: the share of set bits so far, at first of all, later with more weight on the last 255.
 struct Counter {
     std::uint16_t p = 1 << 15;
     std::uint16_t seen = 0;
 
-    void update(bool bit);
+    void update(bool bit) {
+        const std::int32_t target = bit ? 65535 : 0;
+        const std::int32_t moved = p + (target - p) * (tables::rates[seen] >> 1) / 32768;
+        p = static_cast<std::uint16_t>(std::clamp(moved, 32, 65503));
+        if (seen < tables::most_seen) ++seen;
+    }
 };
 
 /// One decision from the opinions of N counters: their log odds, weighted, where weights follow the gradient of the

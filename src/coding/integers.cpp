@@ -1,5 +1,6 @@
 #include "couplet/coding/integers.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -16,11 +17,8 @@ void require_sizes(Index rows, Index cols, Index inner) {
                       "sizes of at least 0", ""});
 }
 
-}  // namespace
-
-std::vector<std::byte> encode_integers(MatrixView<const std::int32_t> q, Index inner) {
+void encode(RangeEncoder& encoder, MatrixView<const std::int32_t> q, Index inner) {
     require_sizes(q.rows, q.cols, inner);
-    RangeEncoder encoder;
     IntegerModel model;
     Neighbourhoods neighbourhoods(q.cols, inner);
     for (Index i = 0; i < q.rows; ++i) {
@@ -34,12 +32,10 @@ std::vector<std::byte> encode_integers(MatrixView<const std::int32_t> q, Index i
             neighbourhoods.add(value, i, j);
         }
     }
-    return std::move(encoder).finish();
 }
 
-void decode_integers(std::span<const std::byte> bytes, Index inner, MatrixView<std::int32_t> q) {
+void decode(RangeDecoder& decoder, Index inner, MatrixView<std::int32_t> q) {
     require_sizes(q.rows, q.cols, inner);
-    RangeDecoder decoder(bytes);
     IntegerModel model;
     Neighbourhoods neighbourhoods(q.cols, inner);
     for (Index i = 0; i < q.rows; ++i) {
@@ -52,7 +48,28 @@ void decode_integers(std::span<const std::byte> bytes, Index inner, MatrixView<s
             neighbourhoods.add(value, i, j);
         }
     }
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_integers(std::span<const IntegerMatrix<const std::int32_t>> matrices) {
+    RangeEncoder encoder;
+    for (const auto& matrix : matrices) encode(encoder, matrix.values, matrix.inner);
+    return std::move(encoder).finish();
+}
+
+std::vector<std::byte> encode_integers(MatrixView<const std::int32_t> q, Index inner) {
+    return encode_integers(std::array{IntegerMatrix<const std::int32_t>{q, inner}});
+}
+
+void decode_integers(std::span<const std::byte> bytes, std::span<const IntegerMatrix<std::int32_t>> matrices) {
+    RangeDecoder decoder(bytes);
+    for (const auto& matrix : matrices) decode(decoder, matrix.inner, matrix.values);
     decoder.finish();
+}
+
+void decode_integers(std::span<const std::byte> bytes, Index inner, MatrixView<std::int32_t> q) {
+    decode_integers(bytes, std::array{IntegerMatrix<std::int32_t>{q, inner}});
 }
 
 }  // namespace couplet

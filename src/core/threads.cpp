@@ -1,5 +1,6 @@
 #include "couplet/core/threads.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/interrupt.hpp"
 
 namespace couplet {
 namespace {
@@ -35,6 +36,7 @@ thread_local bool inside_parallel_body = false;
 struct Loop {
     std::int64_t tasks;
     const std::function<void(std::int64_t)>& body;
+    const std::stop_token* stop = current_stop();
     std::atomic<std::int64_t> next{0};
     std::exception_ptr failure = nullptr;
     std::int64_t failed_at = tasks;
@@ -42,8 +44,10 @@ struct Loop {
 
     void drain() {
         inside_parallel_body = true;
+        const ShareStop of_the_caller(stop);
         for (std::int64_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) {
             try {
+                check_stop();
                 body(i);
             } catch (...) {
                 std::lock_guard lock(failure_mutex);
@@ -72,18 +76,9 @@ void look_for(const Condition& condition) {
     }
 }
 
-/// Idle helpers that wait for a loop. Loops of different callers take turns.
+/// Idle helpers that wait for a loop, for as long as the process lives. Loops of different callers take turns.
 class Pool {
   public:
-    ~Pool() {
-        {
-            std::lock_guard lock(mutex_);
-            stopping_ = true;
-        }
-        wake_.notify_all();
-        for (auto& helper : helpers_) helper.join();
-    }
-
     void run(Loop& loop, int helpers_wanted) {
         std::lock_guard one_loop_at_a_time(loop_mutex_);
         {
@@ -108,19 +103,18 @@ class Pool {
     /// Starts helpers until there are `count`. A system that refuses another thread costs speed, not the result.
     void hire(int count) {
         try {
-            while (static_cast<int>(helpers_.size()) < count) helpers_.emplace_back([this] { serve(); });
+            for (; helpers_ < count; ++helpers_) std::thread([this] { serve(); }).detach();
         } catch (const std::system_error&) {
             return;
         }
     }
 
-    void serve() {
+    [[noreturn]] void serve() {
         std::unique_lock lock(mutex_, std::defer_lock);
         while (true) {
-            look_for([this] { return stopping_ || open_seats_ > 0; });
+            look_for([this] { return open_seats_ > 0; });
             lock.lock();
-            wake_.wait(lock, [this] { return stopping_ || open_seats_ > 0; });
-            if (stopping_) return;
+            wake_.wait(lock, [this] { return open_seats_ > 0; });
             --open_seats_;
             ++seated_;
             Loop* loop = loop_;
@@ -136,13 +130,26 @@ class Pool {
     std::mutex mutex_;
     std::condition_variable wake_;
     std::condition_variable finished_;
-    std::vector<std::thread> helpers_;
+    int helpers_ = 0;
     Loop* loop_ = nullptr;
     // Changed under the mutex; atomic because they are looked at without it.
     std::atomic<int> open_seats_{0};
     std::atomic<int> seated_{0};
-    std::atomic<bool> stopping_{false};
 };
+
+Pool* pool_of_this_process = nullptr;
+
+/// The pool is never taken down: a loop may still be running in another thread while the process ends. A child of
+/// fork() has none of its parent's threads, and the locks in whatever state they were: it gets a pool of its own.
+Pool& pool() {
+    static const bool made = [] {
+        pool_of_this_process = new Pool;
+        ::pthread_atfork(nullptr, nullptr, [] { pool_of_this_process = new Pool; });
+        return true;
+    }();
+    (void)made;
+    return *pool_of_this_process;
+}
 
 }  // namespace
 
@@ -159,12 +166,14 @@ void set_thread_count(int count) {
 void parallel_for(std::int64_t tasks, const std::function<void(std::int64_t)>& body) {
     const auto threads = std::min<std::int64_t>(tasks, thread_count());
     if (threads <= 1 || inside_parallel_body) {
-        for (std::int64_t i = 0; i < tasks; ++i) body(i);
+        for (std::int64_t i = 0; i < tasks; ++i) {
+            check_stop();
+            body(i);
+        }
         return;
     }
-    static Pool pool;
     Loop loop{.tasks = tasks, .body = body};
-    pool.run(loop, static_cast<int>(threads) - 1);
+    pool().run(loop, static_cast<int>(threads) - 1);
     if (loop.failure) std::rethrow_exception(loop.failure);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/block_code.hpp"
 #include "couplet/linalg/products.hpp"
 
 namespace couplet {
@@ -20,13 +21,18 @@ FeatureBlock::FeatureBlock(Matrix<double> rows, Shape features)
 FeatureBlock::FeatureBlock(TensorTrain<double> train) : features_(train.shape()), content_(std::move(train)) {}
 
 FeatureBlock FeatureBlock::clone() const {
-    if (is_dense()) return FeatureBlock(Matrix<double>::copy(dense().view()), features_);
-    return FeatureBlock(train().clone());
+    FeatureBlock copy =
+        is_dense() ? FeatureBlock(Matrix<double>::copy(dense().view()), features_) : FeatureBlock(train().clone());
+    copy.code_ = code_;
+    return copy;
 }
 
 Index FeatureBlock::rows() const noexcept { return is_dense() ? dense().rows() : train().left_rank(); }
 
-Index FeatureBlock::numbers() const noexcept { return is_dense() ? dense().size() : train().parameters(); }
+Index FeatureBlock::numbers() const {
+    if (code_) return code_->numbers();
+    return is_dense() ? dense().size() : train().parameters();
+}
 
 double FeatureBlock::squared_norm() const {
     if (is_dense()) return couplet::squared_norm<double>(dense().view());
@@ -43,6 +49,8 @@ void FeatureBlock::expand(MatrixView<double> target) const {
         copy_from(train().full().data());
     }
 }
+
+Index Features::numbers() const { return code ? code->numbers() : train.parameters(); }
 
 FeatureBlock smaller_form(TensorTrain<double> train) {
     const Index dense = checked_product(train.left_rank(), train.shape().size());

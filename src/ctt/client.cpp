@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
+#include "code_rows.hpp"
+#include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "couplet/linalg/svd.hpp"
@@ -23,6 +26,14 @@ std::pair<double, double> certified_split(Index order, Index clients) {
     if (order == 3) return clients <= 8 ? std::pair{0.8, 0.1} : std::pair{0.65, 0.06};
     return {0.6, 0.3};
 }
+
+/// The same for coded messages, whose loss is the message's own: the server's message travels to everybody and has the
+/// larger part (least bytes of all on diabetes, CMS and synthetic data, flat around it).
+std::pair<double, double> coded_split() { return {0.7, 0.2}; }
+// Singular values below this part of the norm are never worth their bytes.
+constexpr double budget_eps = 1e-6;
+// Of eps1 the SVD may take this part of the square where the rank does not cut, and the message's code the rest.
+constexpr double svd_share = 0.5;
 
 TensorView<const double> with_shape(const double* data, Shape shape) { return {data, std::move(shape)}; }
 
@@ -120,22 +131,80 @@ std::vector<double> upper_triangle(const Matrix<double>& g) {
 
 }  // namespace
 
-ClientLimits client_limits(const Job& job, const Hello& hello, const Start& start) {
+ClientLimits client_limits(const Job& job, const Hello& hello, const Start& start, Index hops) {
     const Index order = hello.features.order() + 1;
     const Index cap = std::min(job.rank.value_or(unlimited_rank), rank_cap(hello));
+    const bool coded = job.precision == Precision::automatic;
+    const auto parts = static_cast<double>(hops);
+    if (has_budget(job)) {
+        // A row takes some bytes at least, so that more of them than this would never be sent.
+        constexpr Index least_row_bytes = 4;
+        const Index bytes = star_code_bytes(job, start.clients, hello.features.order());
+        return {budget_eps,  budget_eps,    std::min(cap, std::max<Index>(1, bytes / least_row_bytes)),
+                hello.norm2, job.precision, 2 * budget_eps,
+                bytes};
+    }
+    if (!job.eps && coded) {
+        return {job.eps1 * std::sqrt(svd_share),
+                job.eps1 * std::sqrt((1 - svd_share) / parts),
+                cap,
+                hello.norm2,
+                job.precision,
+                job.eps1};
+    }
     if (!job.eps) {
         const double share = job.eps1 / std::sqrt(static_cast<double>(std::max<Index>(1, order - 1)));
-        return {share, share * std::sqrt(static_cast<double>(std::max<Index>(0, order - 2))), cap, hello.norm2};
+        return {share, share * std::sqrt(static_cast<double>(std::max<Index>(0, order - 2))), cap, hello.norm2,
+                job.precision};
     }
     if (hello.norm2 == 0) return {most_eps, most_eps, cap, hello.norm2};
-    const auto [svd, tt] = certified_split(order, start.clients);
+    auto [svd, tt] = coded ? coded_split() : certified_split(order, start.clients);
+    // Errors of one row after the other add up, their squares do not.
+    if (coded) tt /= parts;
     // z_k: half the client's own norm, half its share of patients; the squares of all z_k add up to ||X||^2.
     const double share = static_cast<double>(hello.rows) / static_cast<double>(start.rows);
     const double z = std::sqrt((hello.norm2 + start.norm2 * share) / 2 / hello.norm2);
-    return {std::min(svd * *job.eps * z, most_eps), std::min(tt * *job.eps * z, most_eps), cap, hello.norm2};
+    const auto part = [&](double of) { return std::min(of * *job.eps * z, most_eps); };
+    return {part(svd), part(tt), cap, hello.norm2, job.precision, part(std::hypot(svd, tt))};
 }
 
-Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
+namespace {
+
+struct Rows {
+    Matrix<double> weighted;  ///< D_k
+    double norm2 = 0;
+    double tail2 = 0;
+};
+
+Rows weighted_rows(const TensorView<const double>& x, const ClientLimits& limits) {
+    const auto rows = x.unfold(1);
+    const double norm2 = limits.norm2 ? *limits.norm2 : squared_norm(rows);
+    auto [weighted, tail2] =
+        dominant_rows(rows, {.max_tail = limits.svd_eps * std::sqrt(norm2), .max_rank = limits.max_rank});
+    return {std::move(weighted), norm2, tail2};
+}
+
+/// Nothing where the limits ask for more precision than integers have.
+std::optional<Upload> coded_client(const TensorView<const double>& x, const ClientLimits& limits) {
+    if (!(limits.total_eps > 0)) return std::nullopt;
+    const Rows rows = weighted_rows(x, limits);
+    const double message2 = limits.tt_eps * limits.tt_eps * rows.norm2;
+    // Where the rank cuts first, the message's own part is all that coding may add.
+    const bool by_rank = rows.tail2 > limits.svd_eps * limits.svd_eps * rows.norm2 * (1 + 1e-9);
+    const double total2 = by_rank ? message2 : limits.total_eps * limits.total_eps * rows.norm2 - rows.tail2;
+    const Shape features = feature_shape(x.shape());
+    const auto coded = limits.code_bytes ? code_rows_within(rows.weighted, features, *limits.code_bytes)
+                                         : code_rows(rows.weighted, features, {total2, message2});
+    if (!coded && limits.code_bytes && rows.norm2 > 0) {
+        throw InputError({"budget", std::to_string(*limits.code_bytes) + " bytes for a client's rows",
+                          "enough for one number", "Allow more bytes."});
+    }
+    if (!coded) return std::nullopt;
+    return Upload{ReleaseGate::release(decode_block(coded->code)), x.shape()[0], rows.norm2,
+                  rows.tail2 + coded->dropped2, coded->error2};
+}
+
+Upload exact_client(TensorView<const double> x, const ClientLimits& limits) {
     const Index order = x.shape().order();
     const double bond_eps = limits.tt_eps / std::sqrt(static_cast<double>(std::max<Index>(1, order - 2)));
     const auto rows = x.unfold(1);
@@ -160,6 +229,31 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
     for (std::size_t n = 1; n < result.bond_errors2.size(); ++n) tt_tail2 += result.bond_errors2[n] * norm2;
     return {ReleaseGate::release(smaller_form(without_first(std::move(train)))), x.shape()[0], norm2,
             result.bond_errors2[0] * norm2, tt_tail2};
+}
+
+}  // namespace
+
+Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
+    if (limits.precision == Precision::automatic) {
+        if (auto coded = coded_client(x, limits)) return std::move(*coded);
+        ClientLimits exact = limits;
+        const double rest2 = limits.total_eps * limits.total_eps - limits.svd_eps * limits.svd_eps;
+        exact.tt_eps = std::sqrt(std::max(0.0, rest2));
+        return exact_client(std::move(x), exact);
+    }
+    Upload upload = exact_client(std::move(x), limits);
+    if (limits.precision == Precision::f64) return upload;
+    const auto coded = float_block(upload.block.get());
+    upload.block = ReleaseGate::release(decode_block(coded.code));
+    const double error = std::sqrt(upload.tt_tail2) + std::sqrt(coded.error2);
+    upload.tt_tail2 = error * error;
+    return upload;
+}
+
+Upload uncoded_client(TensorView<const double> x, const ClientLimits& limits) {
+    Rows rows = weighted_rows(x, limits);
+    return {ReleaseGate::release(FeatureBlock(std::move(rows.weighted), feature_shape(x.shape()))), x.shape()[0],
+            rows.norm2, rows.tail2, 0};
 }
 
 PersonalSplit split_personal(TensorView<const double> x, Index rank) {

@@ -62,6 +62,10 @@ void check_combination(const JobOptions& options, Aggregate aggregate) {
         refuse("--rank", "no rank", "a rank for --aggregate average or subspace",
                "Only --aggregate stack can choose it from --eps.");
     }
+    if (options.precision == Precision::f32 && aggregate != Aggregate::stack) {
+        refuse("--precision", "f32 with an aggregate other than stack", "--aggregate stack, or --precision f64",
+               "Sums and averages travel as 64-bit numbers.");
+    }
     if (options.oversampling < 0 || options.oversampling > 1'000'000) {
         throw InputError({"--oversampling", std::to_string(options.oversampling), "0 to 1000000", ""});
     }
@@ -70,7 +74,57 @@ void check_combination(const JobOptions& options, Aggregate aggregate) {
     }
 }
 
+constexpr Index least_code_bytes = 16;
+
+/// Of a message beside its code: see message_bytes.cpp, whose sizes are at most these.
+Index envelope_bytes(Index fixed, Index modes, Index message) {
+    constexpr Index per_chunk = 4;
+    constexpr Index least_chunk = Index{64} << 10;
+    return fixed + 2 * 8 * modes + per_chunk * (message / least_chunk);
+}
+
+Index code_bytes(Index message, Index envelope, const char* flag, Index given) {
+    if (message - envelope >= least_code_bytes) return message - envelope;
+    throw InputError({flag, std::to_string(given) + " bytes",
+                      "messages of at least " + std::to_string(envelope + least_code_bytes) + " bytes each",
+                      "Allow more bytes, or use fewer clients."});
+}
+
+void check_budget(const JobOptions& options, Aggregate aggregate) {
+    if (!options.bytes && !options.bytes_total) return;
+    const char* flag = options.bytes ? "--bytes" : "--bytes-total";
+    if (options.bytes && options.bytes_total) {
+        refuse("--bytes", "--bytes together with --bytes-total", "one or the other", "");
+    }
+    if (options.eps || options.eps1 || options.eps2) {
+        refuse(flag, "a number of bytes together with an error", "one or the other",
+               "The bytes choose rank and precision for the least error.");
+    }
+    if (aggregate != Aggregate::stack || options.precision != Precision::automatic) {
+        refuse(flag, "a number of bytes for messages that are not coded", "--aggregate stack and --precision auto", "");
+    }
+    if (options.bytes.value_or(1) < 1 || options.bytes_total.value_or(1) < 1) {
+        refuse(flag, "no bytes", "at least 1", "");
+    }
+}
+
 }  // namespace
+
+Index star_code_bytes(const Job& job, Index clients, Index modes) {
+    // Half up, half down: what a client sends is one part of many, what it gets is the whole, and both cost alike.
+    constexpr Index fixed = 164;
+    const Index message = (job.bytes ? *job.bytes : *job.bytes_total / std::max<Index>(1, clients)) / 2;
+    return code_bytes(message, envelope_bytes(fixed, modes, message), job.bytes ? "--bytes" : "--bytes-total",
+                      job.bytes ? *job.bytes : *job.bytes_total);
+}
+
+Index tree_code_bytes(const Job& job, Index links, Index most_links_of_a_node, Index modes) {
+    constexpr Index fixed = 184;  // of a merge, which has a ledger
+    const Index message = job.bytes ? *job.bytes / (2 * std::max<Index>(1, most_links_of_a_node))
+                                    : *job.bytes_total / (2 * std::max<Index>(1, links));
+    return code_bytes(message, envelope_bytes(fixed, modes, message), job.bytes ? "--bytes" : "--bytes-total",
+                      job.bytes ? *job.bytes : *job.bytes_total);
+}
 
 Network parse_network(std::string_view name) {
     return parse<Network, 2>("--network", name, {{{"star", Network::star}, {"decentralized", Network::decentralized}}});
@@ -87,6 +141,11 @@ Sketch parse_sketch(std::string_view name) {
                             {{{"auto", Sketch::automatic}, {"random", Sketch::random}, {"gram", Sketch::gram}}});
 }
 
+Precision parse_precision(std::string_view name) {
+    return parse<Precision, 3>("--precision", name,
+                               {{{"auto", Precision::automatic}, {"f32", Precision::f32}, {"f64", Precision::f64}}});
+}
+
 std::string_view to_string(Network network) noexcept { return network == Network::star ? "star" : "decentralized"; }
 
 std::string_view to_string(Aggregate aggregate) noexcept {
@@ -94,16 +153,23 @@ std::string_view to_string(Aggregate aggregate) noexcept {
     return names[static_cast<int>(aggregate)];
 }
 
+std::string_view to_string(Precision precision) noexcept {
+    constexpr std::string_view names[] = {"auto", "f32", "f64"};
+    return names[static_cast<int>(precision)];
+}
+
 Job resolve_job(const JobOptions& options) {
     Job job;
     job.network = options.network;
-    job.aggregate =
-        options.aggregate.value_or(options.network == Network::star ? Aggregate::stack : Aggregate::subspace);
+    job.aggregate = options.aggregate.value_or(Aggregate::stack);
     check_combination(options, job.aggregate);
+    check_budget(options, job.aggregate);
+    job.bytes = options.bytes;
+    job.bytes_total = options.bytes_total;
     const bool average = job.aggregate == Aggregate::average;
     job.rank = options.rank;
     job.eps = options.eps;
-    if (!options.rank && !options.eps && !options.eps1 && !options.eps2) job.eps = 0.1;
+    if (!options.rank && !options.eps && !options.eps1 && !options.eps2 && !has_budget(job)) job.eps = 0.1;
     job.eps1 = options.eps1.value_or(average ? 0.1 : 0.01);
     job.eps2 = options.eps2.value_or(average ? 0.05 : 0.01);
     job.refit = options.refit.value_or(!average);
@@ -111,12 +177,19 @@ Job resolve_job(const JobOptions& options) {
         refuse("--no-refit", "no refit with an aggregate other than average", "--refit",
                "Only the printed method has a personal core before the features are known.");
     }
+    // Sums are added up and averages compared element by element: those messages stay as they are.
+    job.precision = job.aggregate == Aggregate::stack ? options.precision : Precision::f64;
     job.sketch = options.sketch;
     job.passes = options.passes;
     job.oversampling = options.oversampling;
     job.seed = options.seed;
     job.graph = options.graph;
     job.consensus.engine = options.consensus.value_or(average ? ConsensusEngine::plain : ConsensusEngine::automatic);
+    // Neighbours see the same of a node's sums in a tree as in gossip, which takes many more messages.
+    if (job.aggregate == Aggregate::subspace && job.consensus.engine == ConsensusEngine::automatic &&
+        !options.iterations) {
+        job.consensus.engine = ConsensusEngine::tree;
+    }
     job.consensus.weights = options.weights.value_or("paper");
     job.consensus.iterations = options.iterations;
     job.unnamed = options.unnamed;

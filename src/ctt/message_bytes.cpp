@@ -1,5 +1,10 @@
 #include "couplet/ctt/message_bytes.hpp"
 
+#include <variant>
+
+#include "couplet/core/overloaded.hpp"
+#include "couplet/ctt/block_code.hpp"
+
 namespace couplet {
 namespace {
 
@@ -23,20 +28,61 @@ Index framed(Index bytes) { return 1 + varint_bytes(bytes) + bytes; }
 
 Index packed(Index count) { return count == 0 ? 0 : framed(8 * count); }
 
-Index message_bytes(Index body, Index numbers) {
-    const Index payload = 8 * numbers;
+/// Field numbers of 16 and more, as those of what only peers send have, take a byte more.
+enum class Sender : Index { anybody = 0, peer = 1 };
+
+/// With so many bytes of payload.
+Index packed_message(Index body, Index payload, Sender sender = Sender::anybody) {
     const Index full = payload / default_chunk_bytes;
     const Index rest = payload % default_chunk_bytes;
-    return framed(route_bytes + framed(body)) + full * framed(default_chunk_bytes) + (rest > 0 ? framed(rest) : 0) +
-           framed(hash_bytes);
+    const Index head = route_bytes + framed(body) + static_cast<Index>(sender);
+    return framed(head) + full * framed(default_chunk_bytes) + (rest > 0 ? framed(rest) : 0) + framed(hash_bytes);
 }
+
+Index message_bytes(Index body, Index numbers, Sender sender = Sender::anybody) {
+    return packed_message(body, 8 * numbers, sender);
+}
+
+/// Fields that tell how a block is coded: its kind and step.
+constexpr Index code_fields = field32 + field64;
 
 }  // namespace
 
 Index serialised_bytes(const Upload& upload) {
     const FeatureBlock& block = upload.block.get();
-    const Index ranks = block.is_dense() ? 0 : block.features().order() + 1;
-    return message_bytes(packed(block.features().order()) + packed(ranks) + 5 * field64, block.numbers());
+    const auto& code = block.code();
+    const bool dense = code ? code->ranks.empty() : block.is_dense();
+    const Index body =
+        packed(block.features().order()) + packed(dense ? 0 : block.features().order() + 1) + 5 * field64;
+    if (code) return packed_message(body + code_fields, static_cast<Index>(code->bytes.size()));
+    return message_bytes(body, block.numbers());
+}
+
+namespace {
+
+Index merge_bytes(const MergeState& state) {
+    const FeatureBlock& block = state.block;
+    const auto& code = block.code();
+    const bool dense = code ? code->ranks.empty() : block.is_dense();
+    const Index order = block.features().order();
+    // Trains that are not coded say whether they are orthonormal.
+    const Index body = packed(order) + packed(dense ? 0 : order + 1) + 7 * field64 +
+                       (block.is_dense() ? 0 : field_bool) + (code ? code_fields : 0);
+    return code ? packed_message(body, static_cast<Index>(code->bytes.size()), Sender::peer)
+                : message_bytes(body, block.numbers(), Sender::peer);
+}
+
+}  // namespace
+
+Index serialised_bytes(const PeerBody& body) {
+    const auto plain = [](Index numbers) { return message_bytes(2 * field64, numbers, Sender::peer); };
+    return std::visit(
+        Overloaded{[&](const Released<std::vector<double>>& state) { return plain(static_cast<Index>(state->size())); },
+                   [&](const Matrix<double>& basis) { return plain(basis.size()); },
+                   [](const FeaturesMessage& message) { return serialised_bytes(message); },
+                   [](const Start&) { return message_bytes(3 * field64 + field_bool, 0); },
+                   [](const MergeState& state) { return merge_bytes(state); }},
+        body);
 }
 
 Index serialised_bytes(const SumReply& reply) {
@@ -50,6 +96,12 @@ Index serialised_bytes(const SumRequest& request) {
 
 Index serialised_bytes(const FeaturesMessage& message) {
     const TensorTrain<double>& train = message.features.train;
+    if (const auto& code = message.features.code) {
+        const Index ranks = code->ranks.empty() ? 0 : train.order() + 1;
+        const Index body = packed(train.order()) + packed(ranks) + field64 + code_fields + field_bool +
+                           (message.rel_error_bound ? field64 : 0);
+        return packed_message(body, static_cast<Index>(code->bytes.size()));
+    }
     const Index body = packed(train.order()) + packed(train.order() + 1) + field64 + field_bool +
                        (message.rel_error_bound ? field64 : 0) + (message.filling ? 2 * field64 + 3 * field_bool : 0);
     return message_bytes(body, train.parameters() + static_cast<Index>(message.features.sigma.size()));

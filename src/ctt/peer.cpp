@@ -50,12 +50,23 @@ void require_features(const Shape& found, const Shape& expected) {
     throw InputError({"peer message", "feature modes " + found.to_string(), expected.to_string(), ""});
 }
 
+/// Rounds until what the first node floods has reached everybody.
+Index flood_rounds(const ConsensusPlan& plan) {
+    if (plan.engine != ConsensusEngine::tree) return plan.graph.eccentricity(0);
+    std::vector<Edge> edges;
+    for (Index k = 0; k < plan.graph.nodes(); ++k) {
+        const Index parent = plan.tree.parent[static_cast<std::size_t>(k)];
+        if (parent >= 0) edges.push_back({std::min(k, parent), std::max(k, parent)});
+    }
+    return Graph(plan.graph.nodes(), std::move(edges)).eccentricity(0);
+}
+
 }  // namespace
 
 Index count_numbers(const PeerBody& body) {
     return std::visit(Overloaded{[](const ConsensusState& state) { return static_cast<Index>(state->size()); },
                                  [](const Matrix<double>& basis) { return basis.size(); },
-                                 [](const FeaturesMessage& message) { return message.features.train.parameters(); },
+                                 [](const FeaturesMessage& message) { return message.features.numbers(); },
                                  [](const Start&) { return Index{3}; },
                                  [](const MergeState& state) { return state.block.numbers(); }},
                       body);
@@ -64,7 +75,7 @@ Index count_numbers(const PeerBody& body) {
 Index count_rounds(const Job& job, const ConsensusPlan& plan, const Shape& features) {
     if (job.aggregate == Aggregate::stack) return 2 * plan.graph.radius();
     if (job.aggregate == Aggregate::average) return plan.iterations;
-    return SubspaceIteration(job, features).sums_left() * (plan.iterations + plan.graph.eccentricity(0));
+    return SubspaceIteration(job, features).sums_left() * (plan.iterations + flood_rounds(plan));
 }
 
 Peer::Peer(const Job& job, const ConsensusPlan& plan, Index node, TensorView<const double> x)
@@ -178,7 +189,7 @@ void Peer::handle(Index from, const PeerMessage& message) {
             break;
         case Activity::flood:
             // The first copy is passed on to everybody else; later ones belong to a step that is over.
-            for (const Index neighbour : plan_.graph.neighbours(node_)) {
+            for (const Index neighbour : flooded()) {
                 if (neighbour != from) send(neighbour, message.body);
             }
             take_flooded(*message.body);
@@ -272,13 +283,24 @@ void Peer::begin_sum() {
                               : sketch_sum(x_, subspace_->basis().view()));
 }
 
+std::vector<Index> Peer::flooded() const {
+    if (plan_.engine != ConsensusEngine::tree) {
+        const auto all = plan_.graph.neighbours(node_);
+        return {all.begin(), all.end()};
+    }
+    const auto at = static_cast<std::size_t>(node_);
+    std::vector<Index> next = plan_.tree.children[at];
+    if (plan_.tree.parent[at] >= 0) next.push_back(plan_.tree.parent[at]);
+    return next;
+}
+
 void Peer::begin_flood() {
     next_step(Activity::flood);
     if (node_ == 0) {
         const bool over = subspace_->want() == SubspaceIteration::Want::nothing;
         const auto body = over ? body_of(FeaturesMessage{subspace_->features().clone(), std::nullopt})
                                : body_of(Matrix<double>::copy(subspace_->basis().view()));
-        for (const Index neighbour : plan_.graph.neighbours(node_)) send(neighbour, body);
+        for (const Index neighbour : flooded()) send(neighbour, body);
         take_flooded(*body);
         return;
     }
@@ -326,7 +348,11 @@ void Peer::gather_when_complete() {
     } else {
         const Hello hello{features_shape_, x_.shape()[0], norm2_};
         Merger merger(job_, features_shape_, *totals_);
-        auto upload = compress_client(x_, client_limits(job_, hello, *totals_));
+        const auto limits = client_limits(job_, hello, *totals_, hops());
+        const bool coded = job_.precision == Precision::automatic;
+        // What stays at this node needs no code.
+        auto upload = coded && (parent < 0 || !children.empty() || has_budget(job_)) ? uncoded_client(x_, limits)
+                                                                                     : compress_client(x_, limits);
         personal_rank_ = upload.block->rows();
         merger.add(std::move(upload));
         for (const Index child : children) {
@@ -334,15 +360,39 @@ void Peer::gather_when_complete() {
             merger.add(MergeState{state.block.clone(), state.ledger});
         }
         if (parent >= 0) {
-            send(parent, body_of(merger.state()));
+            auto state = merger.state();
+            if (has_budget(job_)) {
+                code_state_within(state, message_bytes());
+            } else if (coded && !state.block.code()) {
+                code_state(state, state_limit2(state.ledger));
+            }
+            send(parent, body_of(std::move(state)));
             scattered_ = nullptr;
         } else {
-            auto outcome = merger.finish();
+            auto outcome = merger.finish(has_budget(job_) ? std::optional(message_bytes()) : std::nullopt);
             scattered_ = body_of(FeaturesMessage{std::move(outcome.features), outcome.rel_error_bound});
         }
     }
     gathered_.clear();
     begin_scatter();
+}
+
+Index Peer::hops() const { return std::max<Index>(1, plan_.graph.radius()); }
+
+Index Peer::message_bytes() const {
+    Index most = 0;
+    for (Index k = 0; k < plan_.graph.nodes(); ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const Index up = tree_.parent[at] >= 0 ? 1 : 0;
+        most = std::max(most, up + static_cast<Index>(tree_.children[at].size()));
+    }
+    return tree_code_bytes(job_, plan_.graph.nodes() - 1, most, features_shape_.order());
+}
+
+double Peer::state_limit2(const Ledger& ledger) const {
+    const Hello subtree{features_shape_, ledger.rows, ledger.norm2};
+    const double eps = client_limits(job_, subtree, *totals_, hops()).tt_eps;
+    return eps * eps * ledger.norm2;
 }
 
 void Peer::begin_scatter() {

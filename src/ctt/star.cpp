@@ -158,7 +158,10 @@ void StarCoordinator::on_upload(Index client, Upload upload) {
                           std::to_string(hello.rows) + " as it said", ""});
     }
     const double most = most_squares(hello);
-    for (const double squares : {block.squared_norm(), upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
+    // Quantised rows may be longer than they were, by the error that came with them.
+    const double longest = std::sqrt(most) + std::sqrt(std::clamp(upload.tt_tail2, 0.0, most));
+    const double within = std::min(block.squared_norm(), block.squared_norm() * most / (longest * longest));
+    for (const double squares : {within, upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
         if (squares >= 0 && squares <= most) continue;
         throw InputError({"client " + std::to_string(client + 1), "a squared norm that its data cannot have",
                           "one from 0 to that of its greeting", ""});

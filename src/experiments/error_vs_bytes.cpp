@@ -16,7 +16,29 @@ const std::vector<DataId> data_sets{DataId::synthetic3, DataId::diabetes, DataId
 
 std::string figure_of(DataId id) { return fmt::format("rse_{}", static_cast<int>(id)); }
 
-/// Ours, the printed method and FedSVD at several ranks.
+// Ours begins with as many bytes as messages of a few hundred each take, and doubles them up to a part of the data.
+constexpr double least_bytes = 2000;
+constexpr double most_part = 0.1;
+
+/// Ours with one budget of bytes after the other, which chooses rank and precision.
+void measure_budgets(Collector& collect, const ExperimentData& data) {
+    const MemorySource source = data.split(clients);
+    double raw = 0;
+    for (Index k = 0; k < clients; ++k) raw += static_cast<double>(sizeof(double) * source.client(k)->size());
+    const auto add = [&](const char* method, Network network, double budget) {
+        JobOptions job{.network = network};
+        job.bytes_total = static_cast<Index>(budget);
+        const auto result = simulate(source, {.job = job});
+        collect.add_measured(figure_of(data.id), method, "", budget, total_bytes(result), result.rse);
+    };
+    const double most = std::max(most_part * raw, 8 * least_bytes);
+    for (double budget = least_bytes; budget <= most; budget *= 2) {
+        add("ctt-star", Network::star, budget);
+        add("ctt-dec", Network::decentralized, budget);
+    }
+}
+
+/// The printed method and FedSVD at several ranks.
 void measure_ranks(Collector& collect, const MethodBench& bench, const ExperimentData& data) {
     const MemorySource source = data.split(clients);
     const auto add = [&](const char* method, Index rank, const JobOptions& job) {
@@ -26,8 +48,6 @@ void measure_ranks(Collector& collect, const MethodBench& bench, const Experimen
     };
     for (const Index part : {10, 6, 4, 3, 2, 1}) {
         const Index rank = std::max<Index>(1, data.rank / part);
-        add("ctt-star", rank, couplet_star(rank));
-        add("ctt-dec", rank, couplet_peers(rank));
         add("printed-star", rank, printed_star(rank));
         add("printed-dec", rank, printed_peers(rank, clients, 3));
         const auto masked = bench.run_plain(Method::fedsvd, source, rank, 0);
@@ -97,6 +117,7 @@ ExperimentResult run(Lab& lab) {
             {figure_of(id), std::string(data_title(id)), Chart::lines, {"bytes, all links", true}, {"RSE", true}});
         for (Index r = 0; r < lab.settings.repeats; ++r) {
             const auto data = lab.data.open(id, lab.seed(r));
+            measure_budgets(collect, *data);
             measure_ranks(collect, lab.methods, *data);
             measure_traces(collect, lab, *data, r);
             steps.next();
@@ -115,10 +136,9 @@ extern const Experiment error_vs_bytes_experiment{
     .name = "error_vs_bytes",
     .title = "Error against bytes",
     .about =
-        "What a byte buys, with four clients. Lines of Couplet, of the printed method (L = 3 among peers) and of "
-        "FedSVD "
-        "run over ranks up to that of the other experiments, those of methods that train over their rounds at that "
-        "rank. Down and to the left is better.",
+        "What a byte buys, with four clients. Lines of Couplet run over budgets of bytes, which choose rank and "
+        "precision; those of the printed method (L = 3 among peers) and of FedSVD over ranks up to that of the other "
+        "experiments, those of methods that train over their rounds at that rank. Down and to the left is better.",
     .paper = "",
     .data = {DataId::synthetic3, DataId::diabetes, DataId::ecg},
     .run = run};

@@ -83,10 +83,9 @@ void measure_truth(Collector& collect, const ExperimentData& data, double fracti
         collect.add(fmt::format("truth_{}", suffix(data.id)), method, variant, percent, against.rse());
         if (fraction == 0) return;
         collect.add(fmt::format("hidden_{}", suffix(data.id)), method, variant, percent, against.hidden_rse());
-        // Two rounds make a federation in a star.
         if (as == MissingAs::nan) {
             collect.add(fmt::format("federations_{}", suffix(data.id)), method, variant, percent,
-                        static_cast<double>(done.rounds) / 2);
+                        static_cast<double>(done.missing->iterations));
         }
     };
     measure("printed-star", "zeros", MissingAs::zero, printed_star(data.rank), 1);

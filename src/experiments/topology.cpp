@@ -76,8 +76,8 @@ ExperimentResult run(Lab& lab) {
     const Row* rse_ring = find_category(result, "graphs_rse", "ctt-dec", "ring");
     if (complete && ring && rse_complete && rse_ring) {
         result.findings.push_back(fmt::format(
-            "Couplet's RSE does not depend on the graph ({} on a complete one, {} on a ring), since consensus runs "
-            "until it is exact; the ring sends {} times the numbers of the complete graph.",
+            "Couplet's RSE hardly depends on the graph ({} on a complete one, {} on a ring), since it merges along a "
+            "tree in every one; the ring sends {} times the numbers of the complete graph.",
             short_number(rse_complete->y.mean), short_number(rse_ring->y.mean),
             short_number(ring->y.mean / complete->y.mean)));
     }
@@ -99,7 +99,7 @@ ExperimentResult run(Lab& lab) {
     const Row* printed_ring = find_category(result, "graphs_numbers", "printed-dec", "ring");
     if (ring && printed_ring) {
         result.findings.push_back(
-            fmt::format("Agreement is paid for in numbers: on a ring Couplet sends {} times those of the printed "
+            fmt::format("In numbers: on a ring Couplet sends {} times those of the printed "
                         "method with L = 3.",
                         short_number(ring->y.mean / printed_ring->y.mean)));
     }
@@ -113,8 +113,8 @@ extern const Experiment topology_experiment{
     .title = "Topology and density",
     .about =
         "Graphs of density S (links over those of a complete graph), eight clients. The printed method averages L "
-        "times, with magic-square weights on the complete graph and eq. M on others; ours picks a consensus that is "
-        "exact. The total counts all links.",
+        "times, with magic-square weights on the complete graph and eq. M on others; ours merges along a tree. The "
+        "total counts all links.",
     .paper = "Figure: RSE and total communication cost in different network structures",
     .data = {DataId::diabetes},
     .run = run};

@@ -69,11 +69,11 @@ void CsvReader::split(std::string_view line, std::vector<std::string_view>& row)
 bool CsvReader::append_line() {
     std::string_view line;
     if (!lines_.next(line)) return false;
-    if (record_.size() + line.size() > LineReader::longest_line) {
-        throw InputError(
-            {name(),
-             fmt::format("a quoted field from line {} on is longer than {} bytes", row_line_, LineReader::longest_line),
-             "a closing quote", "Check the quotes on that line."});
+    if (record_.size() + line.size() > LineLimits{}.longest_line) {
+        throw InputError({name(),
+                          fmt::format("a quoted field from line {} on is longer than {} bytes", row_line_,
+                                      LineLimits{}.longest_line),
+                          "a closing quote", "Check the quotes on that line."});
     }
     record_ += '\n';
     record_ += line;

@@ -23,8 +23,12 @@ bool is_gzip(std::span<const std::byte> bytes) {
 /// Decompresses a gzip stream, of one or several members, into a window that keeps what is still unread.
 class LineReader::Inflater {
   public:
-    Inflater(std::span<const std::byte> input, const std::string& name)
-        : input_(input), most_text_(std::max(free_text, most_expansion * input.size())), name_(name), window_(1 << 18) {
+    Inflater(std::span<const std::byte> input, const std::string& name, const LineLimits& limits)
+        : input_(input),
+          most_expansion_(limits.most_expansion),
+          most_text_(std::max(limits.free_text, limits.most_expansion * input.size())),
+          name_(name),
+          window_(1 << 18) {
         constexpr int gzip_only = 16 + MAX_WBITS;
         if (::inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
     }
@@ -68,13 +72,14 @@ class LineReader::Inflater {
         text_ += added;
         if (text_ > most_text_) {
             throw InputError({name_, fmt::format("a gzip file that holds more than {} bytes of text", most_text_),
-                              fmt::format("at most {} times its own size", most_expansion),
+                              fmt::format("at most {} times its own size", most_expansion_),
                               "Decompress it if you trust it: plain text of any size is read."});
         }
         return added;
     }
 
     std::span<const std::byte> input_;
+    std::size_t most_expansion_;
     std::size_t most_text_;
     std::size_t text_ = 0;
     std::string name_;
@@ -88,7 +93,10 @@ LineReader::LineReader(const std::filesystem::path& path) : name_(path.string())
     open(file_.bytes());
 }
 
-LineReader::LineReader(std::span<const std::byte> bytes, std::string name) : name_(std::move(name)) { open(bytes); }
+LineReader::LineReader(std::span<const std::byte> bytes, std::string name, const LineLimits& limits)
+    : name_(std::move(name)), limits_(limits) {
+    open(bytes);
+}
 
 LineReader::~LineReader() = default;
 LineReader::LineReader(LineReader&&) noexcept = default;
@@ -96,7 +104,7 @@ LineReader& LineReader::operator=(LineReader&&) noexcept = default;
 
 void LineReader::open(std::span<const std::byte> bytes) {
     if (is_gzip(bytes)) {
-        inflater_ = std::make_unique<Inflater>(bytes, name_);
+        inflater_ = std::make_unique<Inflater>(bytes, name_, limits_);
     } else if (name_.ends_with(".gz")) {
         throw InputError({name_, "a file that is not compressed", "a gzip file, as its name says",
                           "Drop .gz from the name or compress it with gzip."});
@@ -113,7 +121,7 @@ bool LineReader::refill() { return inflater_ != nullptr && inflater_->refill(pen
 bool LineReader::next(std::string_view& line) {
     std::size_t searched = 0;
     std::size_t end = pending_.find('\n');
-    while (end == std::string_view::npos && pending_.size() <= longest_line) {
+    while (end == std::string_view::npos && pending_.size() <= limits_.longest_line) {
         searched = pending_.size();
         if (!refill()) break;
         end = pending_.find('\n', searched);
@@ -121,8 +129,8 @@ bool LineReader::next(std::string_view& line) {
     if (end == std::string_view::npos && pending_.empty()) return false;
     ++line_number_;
     const std::size_t length = std::min(end, pending_.size());
-    if (length > longest_line) {
-        throw InputError({name_, fmt::format("line {} is longer than {} bytes", line_number_, longest_line),
+    if (length > limits_.longest_line) {
+        throw InputError({name_, fmt::format("line {} is longer than {} bytes", line_number_, limits_.longest_line),
                           "lines of text", "Check that this is a text file."});
     }
     line = pending_.substr(0, length);

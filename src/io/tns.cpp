@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -87,43 +87,43 @@ void require_dense(const std::vector<Index>& sizes, Index max_bytes, const std::
                       fmt::format("at most {} bytes", max_bytes), "Drop or merge indices, or raise the limit."});
 }
 
-/// Adds up entries of equal indices. The first keeps its place, and values are added in the order of the file, as a
-/// dense tensor would add them.
-void merge_equal(TnsEntries& entries) {
-    std::vector<std::size_t> order(entries.values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto before = [&](std::size_t a, std::size_t b) {
-        return std::ranges::lexicographical_compare(entries.index(a), entries.index(b));
-    };
-    std::ranges::stable_sort(order, before);
-    std::vector<bool> keep(order.size(), true);
-    for (std::size_t first = 0, i = 1; i < order.size(); ++i) {
-        if (before(order[first], order[i])) {
-            first = i;
-        } else {
-            entries.values[order[first]] += entries.values[order[i]];
-            keep[order[i]] = false;
-        }
+/// Cells of the tensor so far; sizes are largest indices, which may count from 0. Nothing when that is beyond 2^63.
+std::optional<Index> cells_so_far(const TnsEntries& entries) {
+    Index cells = 1;
+    for (const Index largest : entries.sizes) {
+        if (__builtin_mul_overflow(cells, largest + 1, &cells)) return std::nullopt;
     }
+    return cells;
+}
+
+/// Adds up entries of equal indices, of which there are more than cells. The first keeps its place, and values are
+/// added in the order of the file, as a dense tensor would add them.
+void merge_equal(TnsEntries& entries, Index cells) {
+    constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    std::vector<std::size_t> place(static_cast<std::size_t>(cells), none);
     const std::size_t width = entries.sizes.size();
     std::size_t kept = 0;
-    for (std::size_t e = 0; e < keep.size(); ++e) {
-        if (!keep[e]) continue;
-        std::copy_n(entries.indices.begin() + static_cast<std::ptrdiff_t>(e * width), width,
-                    entries.indices.begin() + static_cast<std::ptrdiff_t>(kept * width));
+    for (std::size_t e = 0; e < entries.values.size(); ++e) {
+        Index cell = 0;
+        for (std::size_t n = 0; n < width; ++n) cell = cell * (entries.sizes[n] + 1) + entries.indices[e * width + n];
+        std::size_t& first = place[static_cast<std::size_t>(cell)];
+        if (first != none) {
+            entries.values[first] += entries.values[e];
+            continue;
+        }
+        first = kept;
+        for (std::size_t n = 0; n < width; ++n) entries.indices[kept * width + n] = entries.indices[e * width + n];
         entries.values[kept++] = entries.values[e];
     }
     entries.indices.resize(kept * width);
     entries.values.resize(kept);
 }
 
-/// Entries that may be kept without a look for equal ones; sizes are largest indices, which may count from 0.
-std::size_t entries_allowed(const TnsEntries& entries, Index spare) {
-    Index cells = 2;
-    for (const Index largest : entries.sizes) {
-        if (__builtin_mul_overflow(cells, largest + 1, &cells)) return std::numeric_limits<std::size_t>::max();
-    }
-    return static_cast<std::size_t>(cells) + static_cast<std::size_t>(spare);
+/// Merges equal entries once there are more than two for each cell and `spare` beyond: at least half of them go.
+void bound_entries(TnsEntries& entries, Index spare) {
+    const auto cells = cells_so_far(entries);
+    if (!cells || *cells > std::numeric_limits<Index>::max() / 4) return;
+    if (static_cast<Index>(entries.values.size()) > 2 * *cells + spare) merge_equal(entries, *cells);
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ TnsEntries read_tns_entries(LineReader& lines, IndexBase base, const TnsLimits& 
             require_dense(entries.sizes, limits.max_bytes, lines.name(),
                           fmt::format(" by line {}", lines.line_number()));
         }
-        if (entries.values.size() > entries_allowed(entries, limits.spare_entries)) merge_equal(entries);
+        bound_entries(entries, limits.spare_entries);
     }
     if (entries.values.empty())
         throw InputError({lines.name(), "no entries", line_form, "Check how the file was made."});

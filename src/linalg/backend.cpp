@@ -8,6 +8,10 @@ namespace couplet {
 
 const char* blas_core_name() { return blas::core_name(); }
 
+const char* blas_library_name() { return blas::library_name(); }
+
+void share_process() noexcept { blas::share_process(); }
+
 void prepare_backend() {
     // Enough to touch the work memory, and for helpers to be awake before it is over.
     constexpr Index rows = 64;

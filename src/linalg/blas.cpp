@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +24,25 @@ namespace couplet {
 namespace blas {
 namespace {
 
-constexpr const char* library_name = "libopenblas.so.0";
+/// A file that may hold OpenBLAS, and what every name in it starts with.
+struct Candidate {
+    const char* file;
+    const char* prefix;
+};
 
-/// Sets an environment variable unless the user has, and takes it back at the end of the scope.
+/// The copy that the Python wheel brings, found beside whoever asks (RPATH), and the distribution's. The first has a
+/// name of its own, so that it is never mistaken for one that NumPy or SciPy brought.
+constexpr Candidate bundled{"libcouplet_openblas.so", "scipy_"};
+constexpr Candidate system_wide{"libopenblas.so.0", ""};
+
+std::atomic<bool> process_is_shared{false};
+
+/// Sets an environment variable unless the user has, and takes it back at the end of the scope. Does nothing in a
+/// process that is not ours: another thread may be reading the environment, which nothing makes safe.
 class ScopedDefault {
   public:
-    ScopedDefault(const char* name, const char* value) : name_(name), ours_(std::getenv(name) == nullptr) {
+    ScopedDefault(const char* name, const char* value)
+        : name_(name), ours_(!process_is_shared && std::getenv(name) == nullptr) {
         if (ours_) ::setenv(name, value, 1);
     }
     ~ScopedDefault() {
@@ -41,22 +56,27 @@ class ScopedDefault {
     bool ours_;
 };
 
-template <class F>
-F symbol(void* library, const char* name) {
-    void* address = ::dlsym(library, name);
-    if (address == nullptr) {
-        throw RunError({library_name, std::string("symbol ") + name + " is missing", "OpenBLAS 0.3 with LAPACK",
-                        "Install libopenblas0-pthread."});
-    }
-    return reinterpret_cast<F>(address);
-}
+/// A loaded OpenBLAS.
+struct Library {
+    void* handle = nullptr;
+    Candidate from = system_wide;
 
-void* open_library() {
-    void* library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-        throw RunError({library_name, ::dlerror(), "OpenBLAS on the library path", "Install libopenblas0-pthread."});
+    template <class F>
+    F symbol(const char* name) const {
+        void* address = ::dlsym(handle, (std::string(from.prefix) + name).c_str());
+        if (address == nullptr) {
+            throw RunError({from.file, std::string("symbol ") + name + " is missing", "OpenBLAS 0.3 with LAPACK",
+                            "Install libopenblas0-pthread."});
+        }
+        return reinterpret_cast<F>(address);
     }
-    return library;
+};
+
+/// Nothing when there is no such library.
+std::optional<Library> find_library(const Candidate& from) {
+    void* handle = ::dlopen(from.file, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return std::nullopt;
+    return Library{handle, from};
 }
 
 const char* better_core(std::string_view chosen) {
@@ -76,27 +96,39 @@ const char* better_core(std::string_view chosen) {
     return nullptr;
 }
 
-void* load() {
-    // Another part of the process (NumPy, say) may own the library already: then its settings are not ours to
-    // change.
-    if (void* shared = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return shared;
+/// Loads a copy that nobody else in this process uses, with the best kernels, for one thread: our loops bring theirs.
+std::optional<Library> load_for_us(const Candidate& from) {
     const ScopedDefault one_thread("OPENBLAS_NUM_THREADS", "1");
-    void* library = open_library();
-    const char* core = better_core(symbol<char* (*)()>(library, "openblas_get_corename")());
-    if (core != nullptr && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
-        ::dlclose(library);
+    auto library = find_library(from);
+    if (!library) return library;
+    const char* core = better_core(library->symbol<char* (*)()>("openblas_get_corename")());
+    if (core != nullptr && !process_is_shared && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+        ::dlclose(library->handle);
         const ScopedDefault coretype("OPENBLAS_CORETYPE", core);
-        library = open_library();
+        library = find_library(from);
     }
-    symbol<void (*)(int)>(library, "openblas_set_num_threads")(1);
+    if (library) library->symbol<void (*)(int)>("openblas_set_num_threads")(1);
     return library;
+}
+
+Library load() {
+    if (auto library = load_for_us(bundled)) return *library;
+    // Another part of the process (a distribution's NumPy, say) may own the library already, or load it later: then its
+    // settings are not ours to change.
+    void* shared = ::dlopen(system_wide.file, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (shared != nullptr) return {shared, system_wide};
+    const auto library = process_is_shared ? find_library(system_wide) : load_for_us(system_wide);
+    if (library) return *library;
+    const char* why = ::dlerror();
+    throw RunError({system_wide.file, why != nullptr ? why : "not found", "OpenBLAS on the library path",
+                    "Install libopenblas0-pthread."});
 }
 
 using I = blasint;
 
 struct Table {
-    void* library = load();
-#define COUPLET_SYMBOL(type, name) type name = symbol<type>(library, #name)
+    Library library = load();
+#define COUPLET_SYMBOL(type, name) type name = library.symbol<type>(#name)
     COUPLET_SYMBOL(decltype(&::cblas_dgemm), cblas_dgemm);
     COUPLET_SYMBOL(decltype(&::cblas_sgemm), cblas_sgemm);
     COUPLET_SYMBOL(decltype(&::cblas_dsyrk), cblas_dsyrk);
@@ -325,6 +357,10 @@ void trtri(Index n, double* a) {
 }
 
 const char* core_name() { return table().openblas_get_corename(); }
+
+const char* library_name() { return table().library.from.file; }
+
+void share_process() noexcept { process_is_shared = true; }
 
 }  // namespace blas
 

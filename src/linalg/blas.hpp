@@ -43,5 +43,9 @@ void trtri(Index n, double* a);
 
 /// Kernel family OpenBLAS runs with, for example "SkylakeX".
 const char* core_name();
+/// File it was loaded from, as asked for: the wheel's own copy or the distribution's.
+const char* library_name();
+/// See couplet::share_process().
+void share_process() noexcept;
 
 }  // namespace couplet::blas

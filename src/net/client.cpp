@@ -97,7 +97,7 @@ class Work {
     void fit(FeaturesMessage message) {
         if (result_.personal_rank > 0) return;  // told again
         const Stopwatch watch(seconds_);
-        result_.numbers_down += static_cast<double>(message.features.train.parameters());
+        result_.numbers_down += static_cast<double>(message.features.numbers());
         result_.bytes_down += static_cast<double>(serialised_bytes(message));
         result_.rel_error_bound = message.rel_error_bound;
         result_.features = message.features.clone();

@@ -277,7 +277,7 @@ struct Coordinator::Parts {
                 require_finite(features->features);
                 crash_point("merged");
                 const auto clients = static_cast<double>(members.size());
-                outcome.traffic.numbers_down += clients * static_cast<double>(features->features.train.parameters());
+                outcome.traffic.numbers_down += clients * static_cast<double>(features->features.numbers());
                 if (room.spec().missing) features->filling.emplace();  // of this size, whatever it says
                 outcome.traffic.bytes_down += clients * static_cast<double>(serialised_bytes(*features));
                 outcome.features = std::move(*features);
@@ -647,6 +647,8 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
         throw InputError({"--min-clients", std::to_string(*options.min_clients),
                           fmt::format("a number from 1 to {}, the clients on the roster", roster), ""});
     }
+    // What rounding changes from one attempt to the next must stay below what counts as settled.
+    if (options.spec.missing) options.spec.job.precision = Precision::f64;
     std::optional<Credentials> credentials;
     if (options.insecure) {
         require_loopback(kit);

@@ -30,6 +30,9 @@ Json spec_json(const wire::JobSpec& spec) {
     json["eps1"] = job.eps1;
     json["eps2"] = job.eps2;
     json["refit"] = job.refit;
+    json["precision"] = to_string(job.precision);
+    if (job.bytes) json["bytes"] = *job.bytes;
+    if (job.bytes_total) json["bytes_total"] = *job.bytes_total;
     json["sketch"] = sketch_name(job.sketch);
     json["passes"] = job.passes;
     json["oversampling"] = job.oversampling;
@@ -52,6 +55,9 @@ wire::JobSpec parse_spec(const Json& json) {
     job.eps1 = json.at("eps1");
     job.eps2 = json.at("eps2");
     job.refit = json.at("refit");
+    job.precision = parse_precision(json.at("precision").get<std::string>());
+    if (json.contains("bytes")) job.bytes = json.at("bytes").get<Index>();
+    if (json.contains("bytes_total")) job.bytes_total = json.at("bytes_total").get<Index>();
     job.sketch = parse_sketch(json.at("sketch").get<std::string>());
     job.passes = json.at("passes");
     job.oversampling = json.at("oversampling");

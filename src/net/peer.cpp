@@ -75,15 +75,16 @@ std::string job_text(const wire::JobSpec& spec, const std::optional<Schema>& sch
     digest.add(std::as_bytes(std::span(network)));
     const wire::Hash hash = digest.finish();
     return fmt::format(
-        "aggregate {}, rank {}, eps {}, eps1 {}, eps2 {}, refit {}, sketch {}, passes {}, oversampling {}, seed {}, "
-        "consensus {}, weights {}, iterations {}, target {}, scale-clients {}, heldout {}, unnamed {}, schema {}, "
-        "network {:02x}{:02x}{:02x}",
+        "aggregate {}, rank {}, eps {}, eps1 {}, eps2 {}, refit {}, precision {}, bytes {}, bytes-total {}, sketch {}, "
+        "passes {}, oversampling {}, seed {}, consensus {}, weights {}, iterations {}, target {}, scale-clients {}, "
+        "heldout {}, unnamed {}, schema {}, network {:02x}{:02x}{:02x}",
         to_string(job.aggregate), job.rank ? std::to_string(*job.rank) : "none", optional_text(job.eps), job.eps1,
-        job.eps2, job.refit, static_cast<int>(job.sketch), job.passes, job.oversampling, job.seed,
-        to_string(job.consensus.engine), job.consensus.weights,
-        job.consensus.iterations ? std::to_string(*job.consensus.iterations) : "auto", job.consensus.target,
-        spec.preparation.scale_clients, spec.preparation.heldout, to_string(job.unnamed), given_text(schema),
-        static_cast<unsigned>(hash[0]), static_cast<unsigned>(hash[1]), static_cast<unsigned>(hash[2]));
+        job.eps2, job.refit, to_string(job.precision), job.bytes.value_or(0), job.bytes_total.value_or(0),
+        static_cast<int>(job.sketch), job.passes, job.oversampling, job.seed, to_string(job.consensus.engine),
+        job.consensus.weights, job.consensus.iterations ? std::to_string(*job.consensus.iterations) : "auto",
+        job.consensus.target, spec.preparation.scale_clients, spec.preparation.heldout, to_string(job.unnamed),
+        given_text(schema), static_cast<unsigned>(hash[0]), static_cast<unsigned>(hash[1]),
+        static_cast<unsigned>(hash[2]));
 }
 
 wire::JobId id_of(const std::string& text) {

@@ -54,9 +54,8 @@ class PeerWork::Run {
     void send(const std::vector<PeerMessage>& messages) {
         for (const PeerMessage& message : messages) {
             if (!std::holds_alternative<Start>(*message.body)) {
-                const auto numbers = static_cast<double>(count_numbers(*message.body));
-                report_.numbers += numbers;
-                report_.bytes += serialised_bytes(numbers);
+                report_.numbers += static_cast<double>(count_numbers(*message.body));
+                report_.bytes += static_cast<double>(serialised_bytes(*message.body));
                 links_.insert(message.to);
             }
             hooks_.send(epoch_, message);

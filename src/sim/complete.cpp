@@ -104,6 +104,8 @@ class Completion {
     Completion(const ClientSource& source, CompletionOptions& options)
         : options_(options), course_(options.limits), clients_(static_cast<std::size_t>(source.clients())) {
         options_.simulation.job.refit = true;
+        // What rounding changes from one federation to the next must stay below what counts as settled.
+        options_.simulation.job.precision = Precision::f64;
         parallel_for(source.clients(), [&](Index k) {
             clients_[static_cast<std::size_t>(k)].emplace(
                 *source.client(k), Preparation{options_.simulation.scale_clients}, options_.simulation.job.seed, k);

@@ -8,6 +8,7 @@
 #include "couplet/consensus/plan.hpp"
 #include "couplet/consensus/runner.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/interrupt.hpp"
 #include "couplet/ctt/peer.hpp"
 #include "couplet/sim/run.hpp"
 
@@ -79,7 +80,7 @@ void run_peers(SimulationRun& run) {
         for (auto& message : messages) {
             const auto size = static_cast<double>(count_numbers(*message.body));
             if (!std::holds_alternative<Start>(*message.body)) {
-                traffic.up(size);
+                traffic.message_up(size, serialised_bytes(*message.body));
                 links.emplace(from, message.to);
             }
             queue.push_back({from, std::move(message)});
@@ -95,6 +96,7 @@ void run_peers(SimulationRun& run) {
         [&](Index k) { post(k, std::move(first[static_cast<std::size_t>(k)])); });
     report(run.options_.progress, "consensus", 0, 1);
     while (!queue.empty()) {
+        check_stop();
         const Delivery delivery = std::move(queue.front());
         queue.pop_front();
         const Index to = delivery.message.to;

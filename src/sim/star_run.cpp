@@ -121,7 +121,7 @@ class StarRun {
             const Stopwatch watch(result.seconds.server);
             result.state = saved();
         }
-        traffic_.message_down(static_cast<double>(message.features.train.parameters()), serialised_bytes(message),
+        traffic_.message_down(static_cast<double>(message.features.numbers()), serialised_bytes(message),
                               run_.clients());
         result.rel_error_bound = message.rel_error_bound;
         result.personal_ranks = coordinator_.personal_ranks();

@@ -50,6 +50,9 @@ v1::Welcome to_proto(const Welcome& welcome) {
     p.set_clients(static_cast<std::uint64_t>(welcome.clients));
     p.set_missing(welcome.spec.missing.has_value());
     p.set_unnamed_allowed(job.unnamed == Unnamed::allow);
+    p.set_precision(static_cast<std::uint32_t>(job.precision));
+    if (job.bytes) p.set_bytes(static_cast<std::uint64_t>(*job.bytes));
+    if (job.bytes_total) p.set_bytes_total(static_cast<std::uint64_t>(*job.bytes_total));
     return p;
 }
 
@@ -106,13 +109,18 @@ v1::Features to_proto(const FeaturesMessage& message) {
     const TensorTrain<double>& train = message.features.train;
     v1::Features p;
     put(p.mutable_modes(), train.shape().sizes());
-    put(p.mutable_ranks(), train.ranks());
-    p.set_sigma_count(message.features.sigma.size());
+    if (const auto& code = message.features.code) {
+        put_code(p, *code);
+        p.set_block_rows(static_cast<std::uint64_t>(code->rows));
+    } else {
+        put(p.mutable_ranks(), train.ranks());
+        p.set_sigma_count(message.features.sigma.size());
+    }
     p.set_orthonormal(message.features.orthonormal);
     if (message.rel_error_bound) p.set_rel_error_bound(*message.rel_error_bound);
     if (message.filling) {
         p.set_means(message.filling->means);
-        p.set_step(message.filling->step);
+        p.set_fill_step(message.filling->step);
         p.set_last(message.filling->last);
         p.set_answered(message.filling->answered);
         p.set_settled(message.filling->settled);
@@ -190,6 +198,10 @@ struct BodyWriter {
 // ---- what a head promises
 
 Promise promise(const v1::Features& p, const std::string& who) {
+    if (p.code() != 0) {
+        if (!p.orthonormal()) refuse(who, "coded features that carry their weights", "orthonormal ones");
+        return promise_block(Kind::features, "features", p, who);
+    }
     Promise result{Kind::features, 0, modes_of(p.modes(), who), {}, 0};
     result.ranks = ranks_of(p.ranks(), result.modes, who);
     result.rows = result.ranks.front();
@@ -296,6 +308,16 @@ Promise promise(const v1::Head& head, const std::string& who) {
     refuse(who, "a message of unknown kind", "one of protocol " + std::to_string(protocol_version));
 }
 
+/// Bytes that a payload of so many numbers can have. Integers take as many as they need, never more than doubles would.
+void require_payload(Index bytes, Index numbers, const std::optional<BlockCode>& code, const std::string& who) {
+    constexpr Index empty_stream = 5;
+    const bool integers = code && code->kind == BlockCode::Kind::integers;
+    const Index most = checked_product(numbers, code && !integers ? sizeof(float) : sizeof(double));
+    if (integers ? bytes >= empty_stream && bytes <= most + empty_stream : bytes == most) return;
+    refuse(who, "a payload of " + std::to_string(bytes) + " bytes",
+           (integers ? "5 to " : "") + std::to_string(most) + " for its shape");
+}
+
 v1::Head parse_proto(std::string_view bytes, const std::string& who) {
     v1::Head head;
     if (!head.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -324,7 +346,8 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     Job& job = welcome.spec.job;
     constexpr std::uint32_t most_passes = 50;
     if (p.aggregate() > static_cast<std::uint32_t>(Aggregate::subspace) ||
-        p.sketch() > static_cast<std::uint32_t>(Sketch::gram) || p.passes() < 1 || p.passes() > most_passes) {
+        p.sketch() > static_cast<std::uint32_t>(Sketch::gram) ||
+        p.precision() > static_cast<std::uint32_t>(Precision::f64) || p.passes() < 1 || p.passes() > most_passes) {
         refuse(who, "a job of unknown kind", "one that this version computes");
     }
     job.aggregate = static_cast<Aggregate>(p.aggregate());
@@ -333,6 +356,9 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     job.eps1 = part(p.eps1(), who, "eps1");
     job.eps2 = part(p.eps2(), who, "eps2");
     job.refit = p.refit();
+    job.precision = static_cast<Precision>(p.precision());
+    if (p.has_bytes()) job.bytes = to_index(p.bytes(), who, "bytes");
+    if (p.has_bytes_total()) job.bytes_total = to_index(p.bytes_total(), who, "bytes");
     if (job.aggregate == Aggregate::average ? !job.rank.has_value() : !job.refit) {
         refuse(who, "a job that makes no sense", "average with a rank, or a refit");
     }
@@ -397,6 +423,20 @@ SumReply from_proto(const v1::SumReply& p, const Promise& promised, PayloadReade
 
 FeaturesMessage from_proto(const v1::Features& p, const Promise& promised, PayloadReader& payload,
                            const std::string& who) {
+    const auto with_bound = [&](Features features) {
+        FeaturesMessage message{std::move(features), {}};
+        if (p.has_rel_error_bound()) message.rel_error_bound = squares(p.rel_error_bound(), who, "error bound");
+        if (p.has_means() || p.has_fill_step() || p.has_last()) {
+            constexpr double longest_step = 1e3;
+            if (!(p.means() >= 0 && p.means() <= 1 && p.fill_step() >= 1 && p.fill_step() <= longest_step)) {
+                refuse(who, "a way to fill entries that makes no sense",
+                       "a weight from 0 to 1 and a step of at least 1");
+            }
+            message.filling = Filling{p.means(), p.fill_step(), p.last(), p.answered(), p.settled()};
+        }
+        return message;
+    };
+    if (promised.code) return with_bound(decode_features(payload.coded(*promised.code)));
     auto cores = payload.cores(promised.modes, promised.ranks);
     bool orthonormal = p.orthonormal();
     for (std::size_t n = 0; orthonormal && n < cores.size(); ++n) {
@@ -405,18 +445,10 @@ FeaturesMessage from_proto(const v1::Features& p, const Promise& promised, Paylo
     if (orthonormal != p.orthonormal())
         refuse(who, "features that are not orthonormal", "orthonormal ones as promised");
     std::vector<Orthogonality> kinds(cores.size(), orthonormal ? Orthogonality::right : Orthogonality::none);
-    FeaturesMessage message{{TensorTrain<double>(std::move(cores), std::move(kinds)), {}, orthonormal}, {}};
-    message.features.sigma.resize(p.sigma_count());
-    payload.read(message.features.sigma.data(), static_cast<Index>(p.sigma_count()));
-    if (p.has_rel_error_bound()) message.rel_error_bound = squares(p.rel_error_bound(), who, "error bound");
-    if (p.has_means() || p.has_step() || p.has_last()) {
-        constexpr double longest_step = 1e3;
-        if (!(p.means() >= 0 && p.means() <= 1 && p.step() >= 1 && p.step() <= longest_step)) {
-            refuse(who, "a way to fill entries that makes no sense", "a weight from 0 to 1 and a step of at least 1");
-        }
-        message.filling = Filling{p.means(), p.step(), p.last(), p.answered(), p.settled()};
-    }
-    return message;
+    Features features{TensorTrain<double>(std::move(cores), std::move(kinds)), {}, orthonormal, {}};
+    features.sigma.resize(p.sigma_count());
+    payload.read(features.sigma.data(), static_cast<Index>(p.sigma_count()));
+    return with_bound(std::move(features));
 }
 
 std::vector<std::string> names(const google::protobuf::RepeatedPtrField<std::string>& values, const std::string& who) {
@@ -487,14 +519,21 @@ void require_chunk_bytes(Index chunk_bytes, const std::string& who) {
            "a multiple of 8 from " + std::to_string(least_chunk_bytes) + " to " + std::to_string(most_chunk_bytes));
 }
 
-std::vector<std::span<const double>> payload_of(const Message& message) {
-    std::vector<std::span<const double>> arrays;
-    const auto add = [&](const double* data, Index size) { arrays.emplace_back(data, static_cast<std::size_t>(size)); };
+std::vector<std::span<const std::byte>> payload_of(const Message& message) {
+    std::vector<std::span<const std::byte>> arrays;
+    const auto add = [&](const double* data, Index size) {
+        arrays.push_back(std::as_bytes(std::span(data, static_cast<std::size_t>(size))));
+    };
+    const auto add_all = [&](const std::vector<double>& values) {
+        add(values.data(), static_cast<Index>(values.size()));
+    };
     const auto add_train = [&](const TensorTrain<double>& train) {
         for (Index n = 0; n < train.order(); ++n) add(train.core(n).data(), train.core(n).size());
     };
     const auto add_block = [&](const FeatureBlock& block) {
-        if (block.is_dense()) {
+        if (block.code()) {
+            arrays.emplace_back(block.code()->bytes);
+        } else if (block.is_dense()) {
             add(block.dense().data(), block.dense().size());
         } else {
             add_train(block.train());
@@ -502,15 +541,19 @@ std::vector<std::span<const double>> payload_of(const Message& message) {
     };
     if (const auto* upload = std::get_if<Upload>(&message.body)) add_block(upload->block.get());
     if (const auto* state = std::get_if<MergeState>(&message.body)) add_block(state->block);
-    if (const auto* reply = std::get_if<SumReply>(&message.body)) arrays.emplace_back(reply->sum.get());
+    if (const auto* reply = std::get_if<SumReply>(&message.body)) add_all(reply->sum.get());
     if (const auto* request = std::get_if<SumRequest>(&message.body); request != nullptr && travels(*request)) {
         add(request->basis.data(), request->basis.size());
     }
     if (const auto* shared = std::get_if<FeaturesMessage>(&message.body)) {
-        add_train(shared->features.train);
-        arrays.emplace_back(shared->features.sigma);
+        if (shared->features.code) {
+            arrays.emplace_back(shared->features.code->bytes);
+        } else {
+            add_train(shared->features.train);
+            add_all(shared->features.sigma);
+        }
     }
-    if (const auto* state = std::get_if<PeerState>(&message.body)) arrays.emplace_back(state->values.get());
+    if (const auto* state = std::get_if<PeerState>(&message.body)) add_all(state->values.get());
     if (const auto* merge = std::get_if<PeerMerge>(&message.body)) add_block(merge->state.block);
     if (const auto* basis = std::get_if<PeerBasis>(&message.body)) add(basis->basis.data(), basis->basis.size());
     return arrays;
@@ -538,23 +581,18 @@ Head parse_head(std::string_view bytes, const std::string& who) {
               std::move(promised.modes),
               std::move(promised.ranks),
               promised.rows,
-              promised.pass};
+              promised.pass,
+              std::move(promised.code),
+              promised.numbers};
     require_chunk_bytes(head.chunk_bytes, who);
-    const Index needed = checked_product(promised.numbers, sizeof(double));
-    if (head.payload_bytes != needed) {
-        refuse(who, "a payload of " + std::to_string(head.payload_bytes) + " bytes",
-               std::to_string(needed) + " for its shape");
-    }
+    require_payload(head.payload_bytes, head.numbers, head.code, who);
     return head;
 }
 
 Message assemble(std::string_view head, std::span<const std::byte> payload, const std::string& who) {
     const v1::Head proto = parse_proto(head, who);
     const Promise promised = promise(proto, who);
-    if (static_cast<Index>(payload.size()) != checked_product(promised.numbers, sizeof(double))) {
-        refuse(who, "a payload of " + std::to_string(payload.size()) + " bytes",
-               std::to_string(promised.numbers) + " numbers");
-    }
+    require_payload(static_cast<Index>(payload.size()), promised.numbers, promised.code, who);
     return {route_of(proto, who), body_of(proto, promised, payload, who)};
 }
 

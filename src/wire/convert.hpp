@@ -11,7 +11,7 @@
 namespace couplet::wire {
 
 /// The arrays of numbers that a message carries, in the order they travel.
-std::vector<std::span<const double>> payload_of(const Message& message);
+std::vector<std::span<const std::byte>> payload_of(const Message& message);
 
 std::string serialise_head(const Message& message, Index payload_bytes, Index chunk_bytes);
 

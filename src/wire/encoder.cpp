@@ -13,10 +13,8 @@ static_assert(std::endian::native == std::endian::little, "numbers travel little
 
 Encoder::Encoder(const Message& message, Index chunk_bytes) : chunk_bytes_(chunk_bytes) {
     require_chunk_bytes(chunk_bytes, "chunk size");
-    for (const std::span<const double> numbers : payload_of(message)) {
-        arrays_.push_back(std::as_bytes(numbers));
-        payload_bytes_ += static_cast<Index>(numbers.size_bytes());
-    }
+    arrays_ = payload_of(message);
+    for (const auto& array : arrays_) payload_bytes_ += static_cast<Index>(array.size());
     head_ = serialise_head(message, payload_bytes_, chunk_bytes);
     digest_.add(std::as_bytes(std::span(head_)));
 }

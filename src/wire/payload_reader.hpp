@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "couplet/ctt/block_code.hpp"
 #include "couplet/tensor/tensor.hpp"
 #include "couplet/wire/message.hpp"
 
@@ -17,6 +20,7 @@ struct Promise {
     std::vector<Index> ranks = {};
     Index rows = 0;
     Index pass = 0;
+    std::optional<BlockCode> code = {};  ///< without its bytes
 };
 
 /// Hands the payload out array by array.
@@ -28,6 +32,12 @@ class PayloadReader {
         const auto size = static_cast<std::size_t>(count) * sizeof(double);
         std::memcpy(to, bytes_.data(), size);
         bytes_ = bytes_.subspan(size);
+    }
+    /// All that is left, as the bytes of this code.
+    std::shared_ptr<const BlockCode> coded(BlockCode code) {
+        code.bytes.assign(bytes_.begin(), bytes_.end());
+        bytes_ = {};
+        return std::make_shared<const BlockCode>(std::move(code));
     }
     std::vector<Tensor<double>> cores(const Shape& modes, const std::vector<Index>& ranks) {
         std::vector<Tensor<double>> result;

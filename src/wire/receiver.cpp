@@ -49,6 +49,11 @@ const Head& Receiver::head(std::string_view bytes) {
                           "at most " + std::to_string(limits_.max_payload_bytes),
                           "Use a smaller rank, or raise max_message_mib in the coordinator's kit."});
     }
+    if (head.code && head.numbers > limits_.max_payload_bytes / static_cast<Index>(sizeof(double))) {
+        throw InputError({who_, "a message that decodes to " + std::to_string(head.numbers) + " numbers",
+                          "at most " + std::to_string(limits_.max_payload_bytes / static_cast<Index>(sizeof(double))),
+                          "Use a smaller rank, or raise max_message_mib in the coordinator's kit."});
+    }
     digest_.add(std::as_bytes(std::span(bytes)));
     head_ = std::move(head);
     return *head_;
@@ -62,7 +67,9 @@ void Receiver::chunk(std::span<const std::byte> bytes) {
         throw InputError(
             {who_, "a chunk of " + std::to_string(size) + " bytes", std::to_string(wanted) + " as promised", ""});
     }
-    if (const auto at = first_non_finite(bytes)) {
+    if (head_->code) {
+        coded_.insert(coded_.end(), bytes.begin(), bytes.end());
+    } else if (const auto at = first_non_finite(bytes)) {
         throw InputError({who_,
                           "NaN or infinity at number " + std::to_string(received_ / 8 + *at + 1) + " of its " +
                               std::string(to_string(head_->kind)),
@@ -82,7 +89,19 @@ void Receiver::tail(std::span<const std::byte> hash) {
     if (!std::equal(hash.begin(), hash.end(), found.begin(), found.end())) {
         throw InputError({who_, "a hash that does not match", "that of the message", "Send it again."});
     }
+    if (head_->code) check_coded();
     complete_ = true;
+}
+
+void Receiver::check_coded() {
+    BlockCode code = *head_->code;
+    code.bytes = std::exchange(coded_, {});
+    try {
+        decode_cores(code);
+    } catch (const InputError& error) {
+        throw InputError({who_, error.parts().found + " in its " + std::string(to_string(head_->kind)),
+                          error.parts().expected, "Check the version of couplet at that party."});
+    }
 }
 
 }  // namespace couplet::wire

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "checks.hpp"
+#include "couplet/ctt/block_code.hpp"
 #include "couplet/ctt/blocks.hpp"
 #include "couplet/ctt/merger.hpp"
 #include "couplet/tensor/schema.hpp"
@@ -13,10 +16,35 @@
 namespace couplet::wire {
 
 template <class Proto>
+void put_code(Proto& p, const BlockCode& code) {
+    if (!code.ranks.empty()) put(p.mutable_ranks(), code.ranks);
+    p.set_code(1 + static_cast<std::uint32_t>(code.kind));
+    p.set_step(code.step);
+}
+
+template <class Proto>
 void put_block(Proto& p, const FeatureBlock& block) {
     put(p.mutable_modes(), block.features().sizes());
-    if (!block.is_dense()) put(p.mutable_ranks(), block.train().ranks());
     p.set_block_rows(static_cast<std::uint64_t>(block.rows()));
+    if (block.code()) {
+        put_code(p, *block.code());
+    } else if (!block.is_dense()) {
+        put(p.mutable_ranks(), block.train().ranks());
+    }
+}
+
+/// The code that a message says its block has, without its bytes; none: doubles.
+template <class Proto>
+std::optional<BlockCode> code_of(const Proto& p, const Promise& promised, const std::string& who) {
+    if (p.code() == 0) return std::nullopt;
+    constexpr std::uint32_t floats = 1 + static_cast<std::uint32_t>(BlockCode::Kind::floats);
+    if (p.code() > floats) refuse(who, "a block of unknown coding", "one that this version decodes");
+    return BlockCode{static_cast<BlockCode::Kind>(p.code() - 1),
+                     promised.rows,
+                     promised.modes,
+                     promised.ranks,
+                     squares(p.step(), who, "step"),
+                     {}};
 }
 
 template <class Modes>
@@ -51,6 +79,7 @@ Promise promise_block(Kind kind, const char* what, const Proto& p, const std::st
     if (p.ranks().empty()) {
         if (result.rows < 1) refuse(who, std::string(what) + " without rows", "at least one");
         result.numbers = checked_product(result.rows, result.modes.size());
+        result.code = code_of(p, result, who);
         return result;
     }
     result.ranks = ranks_of(p.ranks(), result.modes, who);
@@ -58,12 +87,14 @@ Promise promise_block(Kind kind, const char* what, const Proto& p, const std::st
         refuse(who, std::to_string(result.rows) + " rows", std::to_string(result.ranks.front()) + ", the first rank");
     }
     result.numbers = train_numbers(result.modes, result.ranks);
+    result.code = code_of(p, result, who);
     return result;
 }
 
 /// `train` makes a train of the cores that arrived.
 template <class Train>
 FeatureBlock read_block(const Promise& promised, PayloadReader& payload, const Train& train) {
+    if (promised.code) return decode_block(payload.coded(*promised.code));
     if (!promised.ranks.empty()) return FeatureBlock(train(payload.cores(promised.modes, promised.ranks)));
     Matrix<double> rows(promised.rows, promised.modes.size());
     payload.read(rows.data(), rows.size());

@@ -28,9 +28,9 @@ def expect_right(verdict, names):
     assert sorted(verdict["success"]) == sorted(names), verdict["reasons"]
 
 
-@pytest.mark.parametrize("flags", [["--rank", 3], ["--rank", 3, "--aggregate", "average", "--consensus", "finite-time"],
+@pytest.mark.parametrize("flags", [["--rank", 3], ["--rank", 3, "--aggregate", "subspace"], ["--rank", 3, "--aggregate", "average", "--consensus", "finite-time"],
                                    ["--eps", 0.2, "--aggregate", "stack"]],
-                         ids=["subspace", "average", "stack"])
+                         ids=["default", "subspace", "average", "stack"])
 def test_eight_peers_give_the_bits_of_the_simulation(network, flags):
     peers = network(federation.Peers, 1, "paper8", 8, flags, deadline=120.0, link_deadline=10.0)
     peers.start()
@@ -38,8 +38,19 @@ def test_eight_peers_give_the_bits_of_the_simulation(network, flags):
     expect_right(peers.judge(), peers.names)
 
 
+def test_the_root_of_the_tree_is_one_more_lost_peer(network):
+    """On a ring of five the first peer is the root; the epoch without it elects another."""
+    peers = network(federation.Peers, 3, "ring", 5, ["--rank", 3], deadline=60.0, link_deadline=3.0)
+    peers.start({"p1": "peer-epoch"})
+    assert peers.wait() == []
+    verdict = peers.judge()
+    assert verdict["killed"] == ["p1"], verdict["reasons"]
+    expect_right(verdict, peers.names[1:])
+
+
 def test_seven_finish_when_one_of_eight_is_killed(network):
-    peers = network(federation.Peers, 2, "paper8", 8, ["--rank", 3], deadline=60.0, link_deadline=3.0)
+    flags = ["--rank", 3, "--aggregate", "subspace"]
+    peers = network(federation.Peers, 2, "paper8", 8, flags, deadline=60.0, link_deadline=3.0)
     peers.start({"p8": "peer-sent:4"})
     assert peers.wait() == []
     verdict = peers.judge()

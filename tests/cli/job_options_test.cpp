@@ -56,7 +56,7 @@ TEST_F(JobOptionsTest, WeightsBelongToPlainConsensus) {
     };
     EXPECT_EQ(refusal("--rank 3 --aggregate average --weights metropolis"), "");
     EXPECT_EQ(refusal("--rank 3 --aggregate subspace --weights metropolis --consensus plain"), "");
-    EXPECT_EQ(refusal("--rank 3 --aggregate subspace --weights metropolis"), "--weights given with --consensus auto");
+    EXPECT_EQ(refusal("--rank 3 --aggregate subspace --weights metropolis"), "--weights given with --consensus tree");
     for (const std::string engine : {"auto", "chebyshev", "finite-time", "tree"}) {
         EXPECT_EQ(refusal("--rank 3 --aggregate average --weights metropolis --consensus " + engine),
                   "--weights given with --consensus " + engine);
@@ -70,6 +70,16 @@ TEST_F(JobOptionsTest, WrongWordsAndNumbersAreRefused) {
     EXPECT_THROW(parse("--rank 0"), InputError);
     EXPECT_THROW(parse_fraction("--heldout", "1"), InputError);
     EXPECT_EQ(parse_fraction("--heldout", "0.5"), 0.5);
+}
+
+TEST(ParseBytes, TakesUnits) {
+    EXPECT_EQ(parse_bytes("--bytes", "5000"), 5000);
+    EXPECT_EQ(parse_bytes("--bytes", "100kB"), 100'000);
+    EXPECT_EQ(parse_bytes("--bytes", "1.5MB"), 1'500'000);
+    EXPECT_EQ(parse_bytes("--bytes", "64KiB"), 65536);
+    for (const char* wrong : {"", "kB", "-5", "5kb", "5 kB", "1e5", "0", "1e99GB", "1..5"}) {
+        EXPECT_THROW(parse_bytes("--bytes", wrong), InputError) << wrong;
+    }
 }
 
 }  // namespace

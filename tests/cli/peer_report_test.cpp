@@ -9,7 +9,8 @@ namespace {
 net::PeerResult some_result() {
     net::PeerResult result;
     result.job = "00ff";
-    result.spec.job = resolve_job({.network = Network::decentralized, .rank = 3, .seed = 4});
+    result.spec.job =
+        resolve_job({.network = Network::decentralized, .aggregate = Aggregate::subspace, .rank = 3, .seed = 4});
     result.graph = "ring";
     result.features.train = support::random_train<double>({6, 7}, {3, 2, 1}, 1);
     result.rse = 0.04;

@@ -81,7 +81,7 @@ TEST_F(PeerTest, BadUsageIsTwo) {
     refused({"--rank", "3", "--aggregate", "stack", "--consensus", "tree"}, "--consensus");
     refused({"--rank", "3", "--aggregate", "average", "--passes", "2"}, "--passes");
     refused({"--rank", "3", "--graph", "ring"}, "--graph");
-    refused({}, "rank");
+    refused({"--aggregate", "subspace"}, "rank");
     const Outcome missing =
         couplet({"peer", "--kit", path("nowhere"), "--data", path("d/client_1.npy"), "--rank", "3"});
     EXPECT_EQ(missing.status, 2);

@@ -6,8 +6,8 @@ namespace {
 class ProjectTest : public CliTest {
   protected:
     ProjectTest() {
-        const Outcome run = couplet({"simulate", "--synthetic", "30x5x4:rank=3", "--clients", "2", "--rank", "3", "-o",
-                                     "fit", "--quiet", "--json"});
+        const Outcome run = couplet({"simulate", "--synthetic", "30x5x4:rank=3", "--clients", "2", "--rank", "3",
+                                     "--precision", "f64", "-o", "fit", "--quiet", "--json"});
         EXPECT_EQ(run.status, 0) << run.err;
         EXPECT_EQ(couplet({"data", "synthetic", "30x5x4:rank=3", "--clients", "2", "-o", "x"}).status, 0);
     }

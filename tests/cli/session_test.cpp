@@ -96,5 +96,22 @@ TEST_F(SessionTest, NotesGoToStderrUnlessQuiet) {
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "couplet verb: something\n");
 }
 
+TEST(SessionListenerTest, HearsWhatTheTerminalWould) {
+    std::vector<std::string> notes;
+    std::vector<std::int64_t> done;
+    const cli::Listener listener{.progress = [&](const ProgressEvent& event) { done.push_back(event.done); },
+                                 .note = [&](std::string_view text) { notes.emplace_back(text); }};
+    const cli::Session session({}, "couplet simulate", listener);
+    ::testing::internal::CaptureStderr();
+    session.note("warning: something");
+    report(session.progress(), "phase", 3, 4);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(notes, (std::vector<std::string>{"warning: something"}));
+    EXPECT_EQ(done, (std::vector<std::int64_t>{3}));
+    const cli::Session quiet({.quiet = true}, "couplet simulate", listener);
+    quiet.note("more");
+    EXPECT_EQ(notes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace couplet::testing

@@ -1,6 +1,11 @@
+#include "simulate.hpp"
+
 #include <limits>
+#include <memory>
 
 #include "cli_test_support.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/io/tensor_file.hpp"
 
 namespace couplet::testing {
 namespace {
@@ -72,6 +77,30 @@ TEST_F(SimulateTest, WithoutARankTheErrorIsCertified) {
         EXPECT_LE(std::sqrt(json["rse"].get<double>()), json["rel_error_bound"].get<double>() + 1e-12);
     }
     EXPECT_LE(fitted({"a.npy", "b.npy"})["rel_error_bound"].get<double>(), 0.1);
+}
+
+TEST_F(SimulateTest, ABudgetOfBytesIsKept) {
+    const Json each = fitted({"a.npy", "b.npy", "c.npy", "--bytes", "2kB"});
+    EXPECT_LE(each["bytes_total"].get<double>(), 3 * 2000);
+    EXPECT_LE(std::sqrt(each["rse"].get<double>()), each["rel_error_bound"].get<double>() + 1e-12);
+    const Json all = fitted({"a.npy", "b.npy", "c.npy", "--bytes-total", "5kB"});
+    EXPECT_LE(all["bytes_total"].get<double>(), 5000);
+    EXPECT_EQ(all["bytes_total"].get<double>(), all["bytes_up"].get<double>() + all["bytes_down"].get<double>());
+    EXPECT_GT(all["bytes_raw"].get<double>(), 0);
+    refused({"a.npy", "--bytes", "2kB", "--eps", "0.1"}, "--bytes");
+    refused({"a.npy", "--bytes", "two"}, "--bytes: 'two'");
+    refused({"a.npy", "--bytes", "200"}, "--bytes");
+}
+
+TEST_F(SimulateTest, PrecisionIsTheUsersToChoose) {
+    const auto bytes = [&](const char* precision) {
+        return fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--precision", precision})["bytes_total"]
+            .get<double>();
+    };
+    EXPECT_LT(bytes("auto"), bytes("f32"));
+    EXPECT_LT(bytes("f32"), bytes("f64"));
+    refused({"a.npy", "--rank", "4", "--precision", "f16"}, "--precision");
+    refused({"a.npy", "--rank", "4", "--aggregate", "average", "--precision", "f32"}, "--precision");
 }
 
 TEST_F(SimulateTest, DecentralizedAgreesWithTheStar) {
@@ -168,7 +197,7 @@ TEST_F(SimulateTest, HeldOutPatientsAreScored) {
 }
 
 TEST_F(SimulateTest, WhatDoesNotSettleIsWrittenMarkedAndFails) {
-    // As many numbers are known as the model has: hardly anything pulls what is filled in.
+    // Hardly more numbers are known than the model has: what is filled in comes to rest slowly.
     ASSERT_EQ(
         couplet({"data", "synthetic", "40x8x7:rank=4", "--clients", "2", "--missing", "0.5", "-o", "holes"}).status, 0);
     const std::vector<std::string> arguments{
@@ -451,6 +480,34 @@ TEST_F(SimulateTest, FlagsOfOtherMethodsAreRefused) {
     refused({"a.npy", "--rank", "4", "--method", "dpsgd"}, "one client");
     refused({"a.npy", "b.npy", "--method", "dpsgd"}, "--rank");
     refused({"a.npy", "--rank", "4", "--method", "sgd"}, "dpsgd");
+}
+
+TEST_F(SimulateTest, AnotherProgramGetsTheSameFromMemory) {
+    const Json printed = fitted({"a.npy", "b.npy", "--rank", "4", "-o", "result"});
+    cli::EmbeddedSimulation simulation{.arguments = {"--rank", "4"}};
+    for (const char* name : {"a.npy", "b.npy"}) {
+        simulation.clients.push_back(std::make_shared<const Tensor<double>>(open_tensor(path(name)).take<double>()));
+    }
+    const auto result = cli::run_simulation(std::move(simulation));
+    for (const char* field : {"rse", "rse_per_client", "ranks", "rel_error_bound", "bytes_up"}) {
+        EXPECT_EQ(result.json[field], printed[field]) << field;
+    }
+    ASSERT_EQ(result.personal.size(), 2U);
+    EXPECT_EQ(result.personal[1].rows(), 9);
+    ASSERT_TRUE(result.features);
+    EXPECT_EQ(result.features->train.left_rank(), 4);
+}
+
+TEST_F(SimulateTest, AnotherProgramIsRefusedInTheSameWords) {
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"--rank", "0"},
+                                               {"--rnk", "3"},
+                                               {"--help"},
+                                               {"--rank"},
+                                               {"no.npy"},
+                                               {"--sketch", "gram", "--rank", "2"}}) {
+        EXPECT_THROW(cli::run_simulation({.arguments = arguments}), InputError) << arguments.front();
+    }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "coding_test_support.hpp"
 #include "couplet/core/error.hpp"
 
@@ -93,6 +95,18 @@ TEST(Integers, RefuseMissingAndExtraBytes) {
     }
     bytes.push_back(std::byte{0});
     EXPECT_THROW(decoded(bytes, block, 0), InputError);
+}
+
+TEST(Integers, SeveralMatricesShareAStream) {
+    const auto a = support::decaying_block(5, 30, 40, 8);
+    const auto b = support::decaying_block(3, 7, 2, 9);
+    const auto bytes = encode_integers(std::array<IntegerMatrix<const std::int32_t>, 2>{{{a.view(), 6}, {b.view()}}});
+    Integers c = support::zeros(5, 30);
+    Integers d = support::zeros(3, 7);
+    decode_integers(bytes, std::array<IntegerMatrix<std::int32_t>, 2>{{{c.view(), 6}, {d.view()}}});
+    EXPECT_EQ(c.values, a.values);
+    EXPECT_EQ(d.values, b.values);
+    EXPECT_LT(bytes.size(), encode_integers(a.view(), 6).size() + encode_integers(b.view(), 0).size());
 }
 
 TEST(Integers, AnyBytesGiveIntegersOrARefusal) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -288,6 +290,31 @@ TEST(ParallelFor, FollowsChangesOfTheThreadCount) {
         }
     }
 }
+
+#ifndef __SANITIZE_THREAD__  // which ends a child that starts threads
+/// The child has none of the helpers, and may find their locks taken.
+TEST(ParallelFor, WorksInAChildThatWasForkedInMidLoop) {
+    const WithThreads threads(3);
+    std::atomic<bool> done{false};
+    std::thread busy([&] {
+        while (!done) parallel_for(8, [](std::int64_t) {});
+    });
+    for (int round = 0; round < 20; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(20);  // instead of waiting for ever
+            std::atomic<int> sum{0};
+            parallel_for(10, [&](std::int64_t i) { sum += static_cast<int>(i); });
+            ::_exit(sum == 45 ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << round;
+    }
+    done = true;
+    busy.join();
+}
+#endif
 
 }  // namespace
 }  // namespace couplet

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/block_code.hpp"
 #include "couplet/ctt/merge.hpp"
 #include "couplet/ctt/refit.hpp"
 #include "federations.hpp"
@@ -50,7 +51,7 @@ double largest_correlation(const Tensor<double>& x, const Matrix<double>& upload
 }
 
 TEST(ClientLimitsTest, CertifiedSquaresAddUpToTheNorm) {
-    const Job job = resolve_job({.eps = 0.01});
+    const Job job = resolve_job({.eps = 0.01, .precision = Precision::f64});
     const std::vector<Hello> hellos = {{{4, 5}, 3, 1.0}, {{4, 5}, 7, 1e6}, {{4, 5}, 1, 0.25}, {{4, 5}, 30, 17}};
     const Start start = start_job(job, hellos);
     double svd2 = 0;
@@ -69,7 +70,7 @@ TEST(ClientLimitsTest, CertifiedSquaresAddUpToTheNorm) {
 }
 
 TEST(ClientLimitsTest, SplitDependsOnOrderAndClients) {
-    const Job job = resolve_job({.eps = 0.1});
+    const Job job = resolve_job({.eps = 0.1, .precision = Precision::f64});
     const auto limits = [&](Shape features, Index clients) {
         return client_limits(job, {features, 10, 1.0}, {clients, 10 * clients, static_cast<double>(clients)});
     };
@@ -84,12 +85,70 @@ TEST(ClientLimitsTest, SplitDependsOnOrderAndClients) {
 }
 
 TEST(ClientLimitsTest, Eps1IsSplitAsInThePaper) {
-    const Job job = resolve_job({.rank = 4, .eps1 = 0.3});
+    const Job job = resolve_job({.rank = 4, .eps1 = 0.3, .precision = Precision::f64});
     const auto limits = client_limits(job, {{5, 6, 7}, 10, 2.0}, {});
     EXPECT_NEAR(limits.svd_eps, 0.3 / std::sqrt(3), 1e-15);
     EXPECT_NEAR(limits.tt_eps, 0.3 * std::sqrt(2.0 / 3), 1e-15);
     EXPECT_EQ(limits.max_rank, 4);
     EXPECT_EQ(client_limits(job, {{5, 6, 7}, 2, 2.0}, {}).max_rank, 2);
+}
+
+TEST(ClientLimitsTest, CodedMessagesShareEps1AndHops) {
+    const Job job = resolve_job({.rank = 4, .eps1 = 0.3});
+    const Hello hello{{5, 6, 7}, 10, 2.0};
+    const auto once = client_limits(job, hello, {});
+    EXPECT_EQ(once.precision, Precision::automatic);
+    EXPECT_NEAR(std::hypot(once.svd_eps, once.tt_eps), 0.3, 1e-15);
+    EXPECT_EQ(once.total_eps, 0.3);
+    // Squares of what every node on the way loses add up to the same.
+    EXPECT_NEAR(client_limits(job, hello, {}, 4).tt_eps, once.tt_eps / 2, 1e-15);
+    const Job certified = resolve_job({.eps = 0.1});
+    const Start alone{1, 10, 2.0};
+    const auto split = client_limits(certified, hello, alone);
+    EXPECT_NEAR(split.total_eps, std::hypot(split.svd_eps, split.tt_eps), 1e-15);
+    EXPECT_LT(std::hypot(split.svd_eps, split.tt_eps), 0.1);
+    EXPECT_NEAR(client_limits(certified, hello, alone, 4).tt_eps, split.tt_eps / 4, 1e-15);
+}
+
+TEST(CompressClientTest, CodedTailsCoverTheError) {
+    for (const Shape& shape : {Shape{12, 40}, Shape{12, 5, 7}, Shape{40, 3, 4}, Shape{9, 4, 3, 5}, Shape{1, 4, 6}}) {
+        const auto x = population_client(shape, 5, 0.5, 0.02, 3, 1);
+        const double norm2 = squared_norm(x.view().unfold(1));
+        for (const double eps : {0.5, 0.1, 1e-3}) {
+            for (const Index rank : {Index{2}, unlimited_rank}) {
+                const ClientLimits limits{eps, eps, rank, {}, Precision::automatic, 1.2 * eps};
+                const auto upload = compress_client(x.view(), limits);
+                ASSERT_TRUE(upload.block->code()) << shape.to_string();
+                EXPECT_LE(upload.tt_tail2, eps * eps * norm2 * (1 + 1e-12));
+                if (rank == unlimited_rank) {
+                    EXPECT_LE(upload.svd_tail2 + upload.tt_tail2, 1.44 * eps * eps * norm2 * (1 + 1e-12));
+                }
+                EXPECT_LE(unexplained2(x, upload.block.get()),
+                          (upload.svd_tail2 + upload.tt_tail2) * (1 + 1e-9) + 1e-20 * norm2);
+            }
+        }
+    }
+}
+
+TEST(CompressClientTest, MorePrecisionThanIntegersHaveTravelsAsNumbers) {
+    const auto x = population_client({12, 5, 7}, 5, 0.5, 0.02, 3, 1);
+    for (const double eps : {0.0, 1e-12}) {
+        const auto upload = compress_client(x.view(), {eps, eps, unlimited_rank, {}, Precision::automatic, 1.5 * eps});
+        EXPECT_FALSE(upload.block->code());
+        EXPECT_LE(upload.svd_tail2 + upload.tt_tail2, 3 * eps * eps * upload.norm2);
+    }
+    const Tensor<double> zero = Tensor<double>::zeros({3, 4, 5});
+    EXPECT_EQ(compress_client(zero.view(), {0.1, 0.1, 3, {}, Precision::automatic, 0.15}).block->squared_norm(), 0);
+}
+
+TEST(CompressClientTest, FloatsLoseWhatTheyLose) {
+    const auto x = population_client({12, 5, 7}, 5, 0.5, 0.02, 3, 1);
+    const auto exact = compress_client(x.view(), {0, 0, unlimited_rank});
+    const auto upload = compress_client(x.view(), {0, 0, unlimited_rank, {}, Precision::f32});
+    ASSERT_TRUE(upload.block->code());
+    EXPECT_EQ(upload.block->code()->kind, BlockCode::Kind::floats);
+    EXPECT_GT(upload.tt_tail2, exact.tt_tail2);
+    EXPECT_LT(std::sqrt(upload.tt_tail2 / upload.norm2), 1e-6);
 }
 
 TEST(CompressClientTest, TailsCoverTheError) {
@@ -239,7 +298,7 @@ TEST(SketchSumTest, IsTheProductByDefinition) {
 }
 
 TEST(ClientLimitsTest, ClientsWithoutANormAndThoseOfAlmostNone) {
-    const Job job = resolve_job({.eps = 0.5});
+    const Job job = resolve_job({.eps = 0.5, .precision = Precision::f64});
     const auto zero = client_limits(job, {{4, 5}, 3, 0.0}, {2, 6, 1.0});
     EXPECT_LT(zero.svd_eps, 1);
     EXPECT_GT(zero.svd_eps, 0.999);

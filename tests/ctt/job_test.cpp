@@ -41,7 +41,20 @@ TEST(JobTest, AverageTakesThePapersDefaults) {
 }
 
 TEST(JobTest, DecentralizedIsSubspaceByDefault) {
-    EXPECT_EQ(resolve_job({.network = Network::decentralized, .rank = 3}).aggregate, Aggregate::subspace);
+    EXPECT_EQ(resolve_job({.network = Network::decentralized, .rank = 3}).aggregate, Aggregate::stack);
+    // Sums go along a tree unless a consensus, or a number of its iterations, is asked for.
+    const auto engine = [](std::optional<ConsensusEngine> asked, std::optional<Index> iterations) {
+        return resolve_job({.network = Network::decentralized,
+                            .aggregate = Aggregate::subspace,
+                            .rank = 3,
+                            .consensus = asked,
+                            .iterations = iterations})
+            .consensus.engine;
+    };
+    EXPECT_EQ(engine({}, {}), ConsensusEngine::tree);
+    EXPECT_EQ(engine(ConsensusEngine::automatic, {}), ConsensusEngine::tree);
+    EXPECT_EQ(engine(ConsensusEngine::chebyshev, {}), ConsensusEngine::chebyshev);
+    EXPECT_EQ(engine({}, 5), ConsensusEngine::automatic);
 }
 
 TEST(JobTest, RefusesWhatMeansNothing) {
@@ -52,6 +65,15 @@ TEST(JobTest, RefusesWhatMeansNothing) {
     EXPECT_NE(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps2 = 1e-8}).find("1e-7"), std::string::npos);
     EXPECT_EQ(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps2 = 0}), "");
     EXPECT_NE(refusal({.aggregate = Aggregate::subspace}).find("--rank"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .precision = Precision::f32}).find("--precision"),
+              std::string::npos);
+    EXPECT_NE(refusal({.bytes = 9000, .bytes_total = 9000}).find("one or the other"), std::string::npos);
+    EXPECT_NE(refusal({.eps = 0.1, .bytes = 9000}).find("--bytes"), std::string::npos);
+    EXPECT_NE(refusal({.eps2 = 0.1, .bytes_total = 9000}).find("--bytes-total"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .bytes = 9000}).find("stack"), std::string::npos);
+    EXPECT_NE(refusal({.bytes = 9000, .precision = Precision::f64}).find("--precision"), std::string::npos);
+    EXPECT_NE(refusal({.bytes = 0}).find("at least 1"), std::string::npos);
+    EXPECT_EQ(refusal({.rank = 3, .bytes = 9000}), "");
     EXPECT_NE(refusal({.aggregate = Aggregate::average}).find("--rank"), std::string::npos);
     EXPECT_NE(refusal({.rank = 0}).find("at least 1"), std::string::npos);
     EXPECT_NE(refusal({.eps = 1.0}).find("--eps"), std::string::npos);
@@ -117,6 +139,21 @@ TEST(StartJobTest, NamesTheClientThatDoesNotFit) {
         refused({{{3, 4}, 5, 1}, {{3, 4}, 9, 1}}, resolve_job({.aggregate = Aggregate::average, .rank = 7}));
     EXPECT_NE(caps.find("client 1 5, client 2 9"), std::string::npos) << caps;
     EXPECT_EQ(refused({{{3, 4}, 5, 1}, {{3, 4}, 9, 1}}, resolve_job({.rank = 7})), "");
+}
+
+TEST(JobTest, BytesAreSharedByTheMessages) {
+    const Job each = resolve_job({.bytes = 100'000});
+    EXPECT_LT(star_code_bytes(each, 4, 2), 50'000);
+    EXPECT_GT(star_code_bytes(each, 4, 2), 49'000);
+    EXPECT_EQ(star_code_bytes(each, 4, 2), star_code_bytes(each, 400, 2));
+    const Job all = resolve_job({.bytes_total = 800'000});
+    EXPECT_EQ(star_code_bytes(all, 8, 2), star_code_bytes(each, 8, 2));
+    // Seven links, three of them at one node.
+    EXPECT_LT(tree_code_bytes(each, 7, 3, 2), 100'000 / 6);
+    EXPECT_LT(tree_code_bytes(all, 7, 3, 2), 800'000 / 14);
+    EXPECT_THROW(star_code_bytes(resolve_job({.bytes = 400}), 4, 2), InputError);
+    EXPECT_THROW(star_code_bytes(resolve_job({.bytes_total = 5000}), 100, 2), InputError);
+    EXPECT_FALSE(each.eps);
 }
 
 }  // namespace

@@ -98,6 +98,51 @@ TEST(MergerTest, CertifiedBoundIsNeverViolated) {
     EXPECT_GT(tightest, 0.9);
 }
 
+/// Whatever steps the parties choose, and however often rows are coded on their way: what was decoded is what the
+/// ledger counts.
+TEST(MergerTest, RandomStepsAreCertified) {
+    Random random(77);
+    int coded = 0;
+    for (int trial = 0; trial < 1000; ++trial) {
+        const auto clients = random_federation(random);
+        const auto eps = [&] { return 0.9 * std::pow(1000.0, -random.uniform()); };
+        JobOptions options{.eps1 = eps(), .eps2 = eps()};
+        if (trial % 2 == 0) options.rank = 1 + static_cast<Index>(random.below(5));
+        const Job job = resolve_job(options);
+        const Shape features = feature_modes(clients.front().shape());
+        const auto start = start_job(job, hellos_of(clients));
+        Merger merger(job, features, start);
+        std::optional<MergeState> state;
+        for (const auto& x : clients) {
+            const double svd = eps();
+            const double message = eps();
+            const ClientLimits limits{svd,
+                                      message,
+                                      1 + static_cast<Index>(random.below(9)),
+                                      {},
+                                      Precision::automatic,
+                                      std::hypot(svd, message)};
+            Upload upload = compress_client(x.view(), limits);
+            coded += upload.block->code() ? 1 : 0;
+            if (trial % 3 != 0) {
+                merger.add(std::move(upload));
+                continue;
+            }
+            // Along a path: every node adds its rows and codes the sum of what it has.
+            Merger node(job, features, start);
+            if (state) node.add(std::move(*state));
+            node.add(std::move(upload));
+            state = node.state();
+            const double limit = eps();
+            code_state(*state, limit * limit * state->ledger.norm2);
+        }
+        if (state) merger.add(std::move(*state));
+        const auto outcome = merger.finish();
+        ASSERT_LE(std::sqrt(rse_with(clients, outcome.features)), outcome.rel_error_bound + 1e-12) << "trial " << trial;
+    }
+    EXPECT_GT(coded, 2000);
+}
+
 TEST(MergerTest, ChainTreeAndOneGoAgreeExactlyWhenNothingIsCut) {
     const auto clients = population(9, {4, 5, 6}, 3, 0.7, 0);
     const Job job = resolve_job({.eps = 0});
@@ -266,7 +311,7 @@ TEST(MergerTest, TheLastCutSpendsExactlyWhatIsLeft) {
     for (const Shape& shape : {Shape{6, 40}, Shape{6, 8, 9}, Shape{6, 3, 4, 5}}) {
         const auto clients = population(5, shape, 8, 0.8, 0.3, 12);
         const double eps = 0.3;
-        const Job job = resolve_job({.eps = eps});
+        const Job job = resolve_job({.eps = eps, .precision = Precision::f64});
         const auto start = start_job(job, hellos_of(clients));
         Merger merger(job, feature_modes(shape), start);
         for (const auto& x : clients) merger.add(copy_of(x, job, start));
@@ -340,8 +385,7 @@ TEST(MergerTest, MergesInBetweenSpendTheirShareAndNoMore) {
         for (std::uint64_t k = 0; k < 40; ++k) clients.push_back(random_tensor<double>(shape, k + 1));
         const auto start = start_job(job, hellos_of(clients));
         const auto limits = client_limits(job, {feature_modes(shape), start.rows, start.norm2}, start);
-        const double tt = shape.order() > 2 ? limits.tt_eps : 0;
-        const double rest = std::sqrt(eps * eps - limits.svd_eps * limits.svd_eps) - tt;
+        const double rest = std::sqrt(eps * eps - limits.svd_eps * limits.svd_eps) - limits.tt_eps;
         for (const std::size_t merged : {std::size_t{20}, std::size_t{40}}) {
             Merger merger(job, feature_modes(shape), start);
             for (std::size_t k = 0; k < merged; ++k) merger.add(copy_of(clients[k], job, start));

@@ -1,5 +1,6 @@
 #include "couplet/ctt/message_bytes.hpp"
 
+#include "couplet/ctt/block_code.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -21,6 +22,17 @@ TEST(MessageBytesTest, TheFirstBasisDoesNotTravel) {
     SumRequest first{0, SubspaceIteration::Want::sketch, Matrix<double>::zeros(30, 4)};
     SumRequest second{1, SubspaceIteration::Want::sketch, Matrix<double>::zeros(30, 4)};
     EXPECT_EQ(serialised_bytes(second) - serialised_bytes(first), 30 * 4 * 8 + 3);
+}
+
+TEST(MessageBytesTest, CodedBlocksCountTheirBytes) {
+    const auto x = population_client({20, 9, 8}, 4, 0.6, 0.01, 1, 1);
+    const auto exact = compress_client(x.view(), {0.01, 0.01, 20});
+    const auto coded = compress_client(x.view(), {0.01, 0.01, 20, {}, Precision::automatic, 0.015});
+    ASSERT_TRUE(coded.block->code());
+    const auto size = static_cast<Index>(coded.block->code()->bytes.size());
+    EXPECT_GT(serialised_bytes(coded), size);
+    EXPECT_LT(serialised_bytes(coded), size + 300);
+    EXPECT_LT(5 * size, 8 * exact.block->numbers());
 }
 
 TEST(MessageBytesTest, UploadsAndFeaturesCountTheirNumbers) {

@@ -351,7 +351,11 @@ TEST(PeerTest, ConsensusStatesOfTheWrongSizeOrIterationAreRefused) {
 
 TEST(PeerTest, EarlyStateOfTheWrongSizeIsAsIfItNeverCame) {
     const auto data = population(2, {6, 6, 7}, 5, 0.7, 0.1, 4);
-    const Job job = resolve_job({.network = Network::decentralized, .rank = 3, .sketch = Sketch::gram});
+    const Job job = resolve_job({.network = Network::decentralized,
+                                 .aggregate = Aggregate::subspace,
+                                 .rank = 3,
+                                 .sketch = Sketch::gram,
+                                 .consensus = ConsensusEngine::finite_time});
     const auto plan = plan_for(job, 2);
     Peer peer(job, plan, 0, data[0].view());
     peer.receive(1, message_with(0, 0, state_of(7, 1.0)));
@@ -371,7 +375,11 @@ TEST(PeerTest, CountsRounds) {
     options = {.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .iterations = 5};
     EXPECT_EQ(rounds(options), 5);
     // A Gram matrix is one sum; one iteration on a complete graph, then one round of flooding.
-    options = {.network = Network::decentralized, .rank = 3, .sketch = Sketch::gram};
+    options = {.network = Network::decentralized,
+               .aggregate = Aggregate::subspace,
+               .rank = 3,
+               .sketch = Sketch::gram,
+               .consensus = ConsensusEngine::finite_time};
     EXPECT_EQ(rounds(options), 2);
 }
 

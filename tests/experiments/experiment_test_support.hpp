@@ -103,7 +103,12 @@ inline JobOptions couplet_star_job(Index rank) {
     return {.network = Network::star, .aggregate = Aggregate::stack, .rank = rank, .eps1 = 0.01, .eps2 = 0.01};
 }
 inline JobOptions couplet_peers_job(Index rank, const std::string& graph = "complete") {
-    return {.network = Network::decentralized, .aggregate = Aggregate::subspace, .rank = rank, .graph = graph};
+    return {.network = Network::decentralized,
+            .aggregate = Aggregate::stack,
+            .rank = rank,
+            .eps1 = 0.01,
+            .eps2 = 0.01,
+            .graph = graph};
 }
 
 /// A folder with data files in the form of the public ones, removed afterwards.

@@ -26,7 +26,7 @@ TEST(FederateTest, JobsAreThoseOfThePaper) {
     EXPECT_EQ(resolve_job(printed_peers(5, 2, 3)).consensus.weights, "paper");
     EXPECT_EQ(resolve_job(printed_peers(5, 4, 3, "ring")).consensus.weights, "paper");
     EXPECT_EQ(resolve_job(couplet_star(5)).aggregate, Aggregate::stack);
-    EXPECT_EQ(resolve_job(couplet_peers(5)).aggregate, Aggregate::subspace);
+    EXPECT_EQ(resolve_job(couplet_peers(5)).aggregate, Aggregate::stack);
 }
 
 /// With eq. M on a complete graph one iteration is the mean: from L = 2 on the evaluation is that of the star.

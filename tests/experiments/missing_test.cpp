@@ -29,6 +29,7 @@ std::pair<double, double> against_truth(const Tensor<double>& truth, const Tenso
     std::vector<double> model;
     std::vector<Matrix<double>> personal;
     SimulationOptions how{.job = job};
+    how.job.precision = Precision::f64;  // as every completion
     how.on_personal = [&](Index, const Matrix<double>& a) { personal.push_back(Matrix<double>::copy(a.view())); };
     const auto result = simulate(source, std::move(how));
     const auto& train = result.features->train;

@@ -7,14 +7,14 @@ namespace {
 
 class TopologyTest : public testing::LabTest {};
 
-TEST_F(TopologyTest, ExactConsensusForgetsTheGraph) {
+TEST_F(TopologyTest, MergingAlongATreeForgetsTheGraph) {
     put_all();
     const auto result = run("topology");
     for (const char* graph : {"complete", "random:0.5", "grid", "ring", "path"}) {
         const Row* ours = find_category(result, "graphs_rse", "ctt-dec", graph);
         ASSERT_NE(ours, nullptr) << graph;
-        // Exact consensus: the graph does not matter.
-        EXPECT_NEAR(ours->y.mean, find_category(result, "graphs_rse", "ctt-dec", "complete")->y.mean, 1e-6) << graph;
+        // Longer trees round more often, each time to a share of eps1^2 = 1e-4.
+        EXPECT_NEAR(ours->y.mean, find_category(result, "graphs_rse", "ctt-dec", "complete")->y.mean, 1e-4) << graph;
     }
     // Fewer links send fewer numbers at the same L.
     EXPECT_LT(find_row(result, "numbers_total", "printed-dec", "S = 0.6, eq. M", 2)->y.mean,

@@ -74,7 +74,7 @@ def packed(number, values):
     return field(number, 2, struct.pack(f"<{len(values)}Q", *values))
 
 
-def wire_bytes(body, content, numbers=(), chunk=1 << 18, protocol=1, promised=None):
+def wire_bytes(body, content, numbers=(), chunk=1 << 18, protocol=2, promised=None):
     """A message as tests/fuzz/wire_targets.hpp takes it: length of the head, head, payload."""
     payload = struct.pack(f"<{len(numbers)}d", *numbers)
     promised = len(payload) if promised is None else promised
@@ -92,7 +92,7 @@ def wire_corpus():
     put("wire_upload", "nan", wire_bytes(7, packed(1, [3, 2]) + scalars, [float("nan")] * 12))
     put("wire_upload", "gigabytes", wire_bytes(7, packed(1, [1 << 20, 1 << 20]) + u64(3, 1 << 20), promised=1 << 63))
     put("wire_upload", "ranks", wire_bytes(7, packed(1, [3, 2]) + packed(2, [2, 1 << 40, 1]) + scalars, [1.0] * 4))
-    put("wire_upload", "protocol", wire_bytes(7, train, [1.0] * 16, protocol=2))
+    put("wire_upload", "protocol", wire_bytes(7, train, [1.0] * 16, protocol=1))
     put("wire_upload", "tiny-chunks", wire_bytes(7, train, [1.0] * 16, chunk=8))
     put("wire_sum_reply", "sum", wire_bytes(8, u32(1, 0) + u64(2, 3), [1.0, 2.0, 3.0]))
     put("wire_sum_reply", "promise", wire_bytes(8, u32(1, 0) + u64(2, 1 << 60), [1.0]))

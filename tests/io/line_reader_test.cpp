@@ -91,12 +91,20 @@ TEST_F(LineReaderFile, RefusesDamagedGzip) {
               "gzip.");
 }
 
+TEST(LineReader, LimitsAreThoseOfRealTables) {
+    const LineLimits limits;
+    EXPECT_EQ(limits.longest_line, 67108864u);
+    EXPECT_EQ(limits.free_text, 33554432u);
+    EXPECT_EQ(limits.most_expansion, 100u);
+}
+
 TEST(LineReader, ALineWithoutEndIsRefused) {
-    std::string text(LineReader::longest_line, ' ');
-    EXPECT_EQ(refusal("x.csv", [&] { lines_of(text); }), "nothing thrown");
+    std::string text = "a\n" + std::string(1000, ' ');
+    const auto read = [&] { lines_of(LineReader(bytes_of(text), "x.csv", {.longest_line = 1000})); };
+    EXPECT_EQ(refusal("x.csv", read), "nothing thrown");
     text += ' ';
-    EXPECT_EQ(refusal("x.csv", [&] { lines_of(text); }),
-              "line 1 is longer than 67108864 bytes; expected lines of text. Check that this is a text file.");
+    EXPECT_EQ(refusal("x.csv", read),
+              "line 2 is longer than 1000 bytes; expected lines of text. Check that this is a text file.");
 }
 
 /// gzip of `count` copies of a text, made without holding them.
@@ -123,57 +131,55 @@ std::string gzip_of_copies(const std::string& text, std::size_t count) {
     return result;
 }
 
+constexpr LineLimits small{.longest_line = std::size_t{2} << 20, .free_text = std::size_t{1} << 20};
+
+std::string read_all(LineReader& reader) {
+    return refusal(reader.name(), [&] {
+        for (std::string_view line; reader.next(line);) continue;
+    });
+}
+
 TEST(LineReaderBomb, OfLinesIsRefusedWhileItIsRead) {
-    // 64 MiB of lines in less than a hundred kilobytes.
-    const std::string bomb = gzip_of_copies("1 1 1 0\n", std::size_t{8} << 20);
-    EXPECT_LT(bomb.size(), 100'000u);
-    LineReader reader(bytes_of(bomb), "x.tns.gz");
-    EXPECT_EQ(refusal("x.tns.gz",
-                      [&] {
-                          for (std::string_view line; reader.next(line);) continue;
-                      }),
-              "a gzip file that holds more than 33554432 bytes of text; expected at most 100 times its own size. "
-              "Decompress it if you trust it: plain text of any size is read.");
-    EXPECT_LE(reader.line_number(), static_cast<Index>(LineReader::free_text / 8));
-    EXPECT_GT(reader.line_number(), static_cast<Index>(LineReader::free_text / 16));
+    // 8 MiB of lines in some ten kilobytes.
+    const std::string bomb = gzip_of_copies("1 1 1 0\n", std::size_t{1} << 20);
+    EXPECT_LT(bomb.size(), 20'000u);
+    LineReader reader(bytes_of(bomb), "x.tns.gz", small);
+    const std::size_t most = std::max(small.free_text, 100 * bomb.size());
+    EXPECT_EQ(read_all(reader),
+              "a gzip file that holds more than " + std::to_string(most) +
+                  " bytes of text; expected at most 100 times its own size. Decompress it if you trust "
+                  "it: plain text of any size is read.");
+    EXPECT_LE(reader.line_number(), static_cast<Index>(most / 8));
+    EXPECT_GT(reader.line_number(), static_cast<Index>(most / 16));
 }
 
 TEST(LineReaderBomb, OfOneLineIsRefusedWhileItIsRead) {
-    const std::string bomb = gzip_of_copies(" ", std::size_t{48} << 20);
-    LineReader reader(bytes_of(bomb), "x.csv.gz");
-    std::string_view line;
-    EXPECT_TRUE(
-        refusal("x.csv.gz", [&] { reader.next(line); }).starts_with("a gzip file that holds more than 33554432"));
+    const std::string bomb = gzip_of_copies(" ", std::size_t{8} << 20);
+    LineReader reader(bytes_of(bomb), "x.csv.gz", small);
+    EXPECT_TRUE(read_all(reader).starts_with("a gzip file that holds more than 1048576 bytes"));
+    LineReader longer(bytes_of(bomb), "x.csv.gz", {.longest_line = 1000, .free_text = std::size_t{16} << 20});
+    EXPECT_TRUE(read_all(longer).starts_with("line 1 is longer than 1000 bytes"));
 }
 
 TEST(LineReaderBomb, TextUpToTheLimitIsRead) {
-    const std::size_t lines = LineReader::free_text / 8;
     for (const std::size_t more : {0, 1}) {
-        const std::string bytes = gzip_of_copies("1 1 1 0\n", lines + more);
-        LineReader reader(bytes_of(bytes), "x.tns.gz");
-        const std::string outcome = refusal("x.tns.gz", [&] {
-            for (std::string_view line; reader.next(line);) continue;
-        });
-        EXPECT_EQ(outcome == "nothing thrown", more == 0) << outcome;
+        const std::string bytes = gzip_of_copies("1 1 1 0\n", small.free_text / 8 + more);
+        LineReader reader(bytes_of(bytes), "x.tns.gz", small);
+        EXPECT_EQ(read_all(reader) == "nothing thrown", more == 0);
     }
 }
 
 TEST(LineReaderBomb, AFileThatIsLargeItselfMayHoldMore) {
-    // Random digits shrink to a half: 40 MiB of them are a table, not a bomb.
+    // Random digits shrink to a half: 3 MiB of them are a table, not a bomb.
     std::string text;
     std::uint64_t state = 1;
     while (text.size() < (std::size_t{1} << 20)) {
         state = state * 6364136223846793005ULL + 1442695040888963407ULL;
         text += std::to_string(state) + "\n";
     }
-    const std::string bytes = gzip_of_copies(text, 40);
-    EXPECT_GT(bytes.size() * LineReader::most_expansion, 40 * text.size());
-    LineReader reader(bytes_of(bytes), "x.csv.gz");
-    EXPECT_EQ(refusal("x.csv.gz",
-                      [&] {
-                          for (std::string_view line; reader.next(line);) continue;
-                      }),
-              "nothing thrown");
+    const std::string bytes = gzip_of_copies(text, 3);
+    LineReader reader(bytes_of(bytes), "x.csv.gz", small);
+    EXPECT_EQ(read_all(reader), "nothing thrown");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ class Loop final : public FrameStream {
 class ExchangeTest : public NetTest {};
 
 wire::Message some_features() {
-    return {{1, {}, 1, 2}, FeaturesMessage{orthonormal_features(random_train<double>({50, 40}, {9, 30, 1}, 1)), 0.5}};
+    return {{wire::protocol_version, {}, 1, 2},
+            FeaturesMessage{orthonormal_features(random_train<double>({50, 40}, {9, 30, 1}, 1)), 0.5}};
 }
 
 TEST_F(ExchangeTest, SentBytesAreReceivedBytesAndThoseOfTheFormula) {

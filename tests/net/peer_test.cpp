@@ -17,6 +17,9 @@ TEST_F(PeerNodeTest, GivesWhatASimulationGives) {
     const TestPeers peers(path("kits"), population(5, {9, 6, 7}, 4, 0.7, 0.05, 4), "ring");
     const std::vector<JobOptions> jobs{
         {.network = Network::decentralized, .rank = 3, .graph = "ring"},
+        {.network = Network::decentralized, .aggregate = Aggregate::subspace, .rank = 3, .graph = "ring"},
+        {.network = Network::decentralized, .bytes = 6000, .graph = "ring"},
+        {.network = Network::decentralized, .rank = 3, .precision = Precision::f32, .graph = "ring"},
         {.network = Network::decentralized,
          .aggregate = Aggregate::average,
          .rank = 3,
@@ -102,7 +105,11 @@ TEST_F(PeerNodeTest, HeldOutAndScaledPeersAreThoseOfASimulation) {
 /// Everything that a peer hands to its links, searched for rows of its data and of its personal core.
 TEST_F(PeerNodeTest, NeitherDataNorPersonalCoreLeave) {
     const TestPeers peers(path("kits"), population(3, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
-    const JobOptions job{.network = Network::decentralized, .rank = 3, .sketch = Sketch::random, .graph = "complete"};
+    const JobOptions job{.network = Network::decentralized,
+                         .aggregate = Aggregate::subspace,
+                         .rank = 3,
+                         .sketch = Sketch::random,
+                         .graph = "complete"};
     std::string sent;
     std::mutex mutex;
     std::vector<std::future<PeerResult>> running;

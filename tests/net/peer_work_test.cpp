@@ -77,7 +77,8 @@ struct Works {
 
 TEST(PeerWorkTest, ANewEpochForgetsTheOneBefore) {
     const Clients data = population(4, {9, 6, 7}, 4, 0.7, 0.05, 4);
-    const JobOptions job{.network = Network::decentralized, .rank = 3, .graph = "ring"};
+    const JobOptions job{
+        .network = Network::decentralized, .aggregate = Aggregate::subspace, .rank = 3, .graph = "ring"};
     Works works(data, job);
     // The first epoch never gets its fourth member; the second has them all.
     for (Index k = 0; k < 3; ++k) works.begin(k, 1, ring_graph(4));
@@ -125,7 +126,11 @@ TEST(PeerWorkTest, ANeighbourThatSendsWithoutWaitingIsRefused) {
                                 },
                                 [](std::uint64_t, PeerOutput) {}, [](std::uint64_t, const std::string&) {},
                                 [](Index, const std::string&) {}};
-    PeerWork work(wire::JobSpec{resolve_job({.network = Network::decentralized, .rank = 3}), {}},
+    PeerWork work(wire::JobSpec{resolve_job({.network = Network::decentralized,
+                                             .aggregate = Aggregate::subspace,
+                                             .rank = 3,
+                                             .consensus = ConsensusEngine::finite_time}),
+                                {}},
                   std::make_shared<const Tensor<double>>(Tensor<double>::copy(data[0].view())), hooks);
     work.begin(1, complete_graph(3), 0, feature_schema(data[0], "data"));
     sending.get_future().wait();  // the worker is busy from here on

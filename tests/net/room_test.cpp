@@ -19,7 +19,9 @@ class RoomTest : public NetTest {
         return job;
     }
     Room room(JobFile job, bool late = false) { return Room(std::move(job), {path("job"), late}, log_); }
-    wire::Message hello(const Hello& said = {{5, 4}, 9, 2}) const { return {{1, new_job().id, 0, 0}, said}; }
+    wire::Message hello(const Hello& said = {{5, 4}, 9, 2}) const {
+        return {{wire::protocol_version, new_job().id, 0, 0}, said};
+    }
     static Room::Ticket join(Room& room, const std::string& name) { return room.enter(name, {name, "1"}); }
     Room::Ticket greet(Room& room, const std::string& name) const {
         const auto ticket = join(room, name);
@@ -212,8 +214,8 @@ TEST_F(RoomTest, ReportsAreKeptOnceAndEndTheJob) {
     const auto a = greet(r, "a");
     r.update([](JobFile& job) { job.phase = Phase::delivering, job.attempt = 1, job.members = {0}; });
     EXPECT_FALSE(r.await_reports({0}, soon()));
-    r.report(a, {{1, new_job().id, 0, 0}, wire::Report{3, 1, 4, 0, 0, 1}});
-    r.report(a, {{1, new_job().id, 0, 0}, wire::Report{3, 2, 4, 0, 0, 1}});
+    r.report(a, {{wire::protocol_version, new_job().id, 0, 0}, wire::Report{3, 1, 4, 0, 0, 1}});
+    r.report(a, {{wire::protocol_version, new_job().id, 0, 0}, wire::Report{3, 2, 4, 0, 0, 1}});
     EXPECT_TRUE(r.await_reports({0}, soon()));
     EXPECT_EQ(r.status().clients[0].rse, 0.25);
     const auto bye = std::get<wire::Bye>(r.bye(a).body);
@@ -228,7 +230,7 @@ TEST_F(RoomTest, ALatecomerThatDoesNotAnswerIsGivenUp) {
     greet(r, "b");
     greet(r, "c");
     r.update([](JobFile& job) { job.phase = Phase::closed, job.attempt = 1, job.members = {0}; });
-    r.report(a, {{1, new_job().id, 0, 0}, wire::Report{3, 1, 4, 0, 0, 1}});
+    r.report(a, {{wire::protocol_version, new_job().id, 0, 0}, wire::Report{3, 1, 4, 0, 0, 1}});
     const auto never = Room::Clock::now() + 1h;
     EXPECT_EQ(r.await_latecomer(never), 1);
     r.begin_late(2, 1);
@@ -490,7 +492,7 @@ TEST_F(RoomTest, ShowsHowFarEverybodyIs) {
     r.publish(FeaturesMessage{orthonormal_features(random_train<double>({5, 4}, {3, 4, 1}, 1)), {}}, false);
     EXPECT_EQ(state(0), "fitting");
     EXPECT_EQ(r.status().round, 2);
-    r.report(a, {{1, new_job().id, 0, 0}, wire::Report{3, 1, 0, 0, 0, 1}});
+    r.report(a, {{wire::protocol_version, new_job().id, 0, 0}, wire::Report{3, 1, 0, 0, 0, 1}});
     EXPECT_EQ(state(0), "done");
     EXPECT_EQ(r.status().clients[0].rse, 0) << "nothing to explain is explained";
     wire::Message foreign{{1, {}, 0, 0}, wire::Report{}};

@@ -12,7 +12,7 @@ class SpoolTest : public NetTest {
   protected:
     static wire::Message message() {
         const auto x = random_tensor<double>({3, 50}, 1);
-        return {{1, {}, 2, 3}, compress_client(x.view(), {0, 0, 3})};
+        return {{wire::protocol_version, {}, 2, 3}, compress_client(x.view(), {0, 0, 3})};
     }
     void write(const std::string& name, bool tail) {
         const wire::Message sent = message();

@@ -4,6 +4,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/sim/reference.hpp"
+#include "datasets.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -327,6 +328,39 @@ TEST(SimulateTest, OneClientOfAnotherMagnitude) {
         EXPECT_LE(std::sqrt(result.rse), *result.rel_error_bound);
         EXPECT_LE(*result.rel_error_bound, 0.1);
     }
+}
+
+TEST(SimulateBudgetTest, BytesChooseRankAndPrecision) {
+    const auto run = [](JobOptions job) {
+        return simulate(MemorySource(synthetic_clients("120x14x15", 3, 4)), {.job = std::move(job)});
+    };
+    for (const auto network : {Network::star, Network::decentralized}) {
+        double before = 2;
+        for (const Index bytes : {3000, 8000, 30'000}) {
+            const auto result = run({.network = network, .bytes = bytes, .graph = "ring"});
+            // Of a client in a star; in a ring a peer has two links at most.
+            const double sent = result.bytes_up + result.bytes_down;
+            EXPECT_LE(sent, 4.0 * static_cast<double>(bytes));
+            EXPECT_LE(std::sqrt(result.rse), *result.rel_error_bound);
+            EXPECT_LT(result.rse, before);
+            before = result.rse;
+            const auto total = run({.network = network, .bytes_total = 4 * bytes, .graph = "ring"});
+            EXPECT_LE(total.bytes_up + total.bytes_down, 4.0 * static_cast<double>(bytes));
+            // Enough is used that the budget, not a rule, decides.
+            EXPECT_GE(total.bytes_up + total.bytes_down, 0.5 * 4.0 * static_cast<double>(bytes));
+        }
+    }
+    const auto capped = run({.rank = 3, .bytes = 8000});
+    EXPECT_LE(capped.ranks.front(), 3);
+    EXPECT_NE(message_of([&] { run({.bytes = 300}); }).find("--bytes"), std::string::npos);
+}
+
+TEST(SimulateBudgetTest, ADryRunSaysWhatIsSent) {
+    SimulationOptions dry{.job = {.rank = 6}, .dry_run = true};
+    const auto said = simulate(MemorySource(synthetic_clients("120x14x15", 3, 4)), std::move(dry));
+    const auto done = simulate(MemorySource(synthetic_clients("120x14x15", 3, 4)), {.job = {.rank = 6}});
+    EXPECT_EQ(said.bytes_up, done.bytes_up);
+    EXPECT_EQ(said.bytes_down, done.bytes_down);
 }
 
 }  // namespace

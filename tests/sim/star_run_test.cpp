@@ -104,7 +104,7 @@ void expect_centralized_accuracy(const Tensor<double>& all, Index rank, const st
         if (smallest >= rank) {
             const auto printed = simulate(
                 source, {.job = {.aggregate = Aggregate::average, .rank = rank, .eps1 = 0.01}, .dry_run = true});
-            EXPECT_LE(stack.numbers_up_per_client, printed.numbers_up_per_client) << what << " K = " << clients;
+            EXPECT_LE(stack.bytes_up, printed.bytes_up) << what << " K = " << clients;
         }
     }
 }

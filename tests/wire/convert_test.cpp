@@ -35,7 +35,9 @@ TEST(ConvertTest, ControlMessagesComeBack) {
 
 TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
     for (const JobOptions& options :
-         {JobOptions{}, JobOptions{.rank = 5, .seed = 9}, JobOptions{.aggregate = Aggregate::average, .rank = 3},
+         {JobOptions{}, JobOptions{.rank = 5, .seed = 9}, JobOptions{.bytes = 5000},
+          JobOptions{.rank = 3, .bytes_total = 50000}, JobOptions{.rank = 3, .precision = Precision::f32},
+          JobOptions{.aggregate = Aggregate::average, .rank = 3},
           JobOptions{.aggregate = Aggregate::subspace, .rank = 4, .sketch = Sketch::random, .passes = 2}}) {
         const Job job = resolve_job(options);
         const Welcome back = round_trip(Welcome{{job, {true, 0.25}}, 2, 5});
@@ -46,6 +48,9 @@ TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
         EXPECT_EQ(same.eps1, job.eps1);
         EXPECT_EQ(same.eps2, job.eps2);
         EXPECT_EQ(same.refit, job.refit);
+        EXPECT_EQ(same.precision, job.precision);
+        EXPECT_EQ(same.bytes, job.bytes);
+        EXPECT_EQ(same.bytes_total, job.bytes_total);
         EXPECT_EQ(same.sketch, job.sketch);
         EXPECT_EQ(same.passes, job.passes);
         EXPECT_EQ(same.oversampling, job.oversampling);
@@ -116,6 +121,70 @@ TEST(ConvertTest, NumbersComeBackBitForBit) {
     const SumRequest request_back = round_trip(std::move(request));
     EXPECT_EQ(request_back.want, SubspaceIteration::Want::projected);
     for (Index i = 0; i < basis.size(); ++i) ASSERT_EQ(request_back.basis.data()[i], basis.data()[i]);
+}
+
+TEST(ConvertTest, CodedBlocksComeBackBitForBit) {
+    for (const bool dense : {true, false}) {
+        const Upload upload = coded_upload(dense);
+        ASSERT_TRUE(upload.block->code());
+        ASSERT_EQ(upload.block->is_dense(), dense);
+        const Upload back = round_trip(coded_upload(dense), route);
+        ASSERT_TRUE(back.block->code());
+        EXPECT_EQ(back.block->code()->bytes, upload.block->code()->bytes);
+        EXPECT_EQ(back.block->code()->step, upload.block->code()->step);
+        Matrix<double> sent(upload.block->rows(), upload.block->features().size());
+        Matrix<double> received(back.block->rows(), back.block->features().size());
+        upload.block->expand(sent.view());
+        back.block->expand(received.view());
+        EXPECT_EQ(naive_distance(sent.view(), received.view()), 0);
+        EXPECT_EQ(back.tt_tail2, upload.tt_tail2);
+
+        const FeaturesMessage features = round_trip(coded_features(dense), route);
+        EXPECT_TRUE(same_bits(features.features, coded_features(dense).features));
+        EXPECT_EQ(features.rel_error_bound, 0.25);
+    }
+    const auto x = random_tensor<double>({6, 5, 4}, 1);
+    const auto floats = [&] { return compress_client(x.view(), {0.1, 0.1, 3, {}, Precision::f32}); };
+    EXPECT_EQ(round_trip(floats()).block->code()->bytes, floats().block->code()->bytes);
+}
+
+TEST(ConvertTest, CodedBlocksThatCannotBeAreRefused) {
+    const auto refused = [](const std::function<void(v1::Head&, std::vector<std::byte>&)>& change) {
+        Parts parts = encode({route, coded_upload(false)});
+        v1::Head head;
+        EXPECT_TRUE(head.ParseFromString(parts.head));
+        auto payload = parts.payload();
+        change(head, payload);
+        head.set_payload_bytes(payload.size());
+        const std::string bytes = head.SerializeAsString();
+        return refusal([&] {
+            Receiver receiver("client a", {.max_payload_bytes = 1 << 20});
+            receiver.head(bytes);
+            receiver.chunk(payload);
+            Digest digest;
+            digest.add(std::as_bytes(std::span(bytes)));
+            digest.add(payload);
+            receiver.tail(digest.finish());
+        });
+    };
+    const auto expect = [&](const char* words, const std::function<void(v1::Head&, std::vector<std::byte>&)>& change) {
+        EXPECT_NE(refused(change).find(words), std::string::npos) << words << ": " << refused(change);
+        EXPECT_EQ(refused(change).find("client a"), 0U);
+    };
+    EXPECT_EQ(refused([](auto&, auto&) {}), "");
+    expect("unknown coding", [](auto& h, auto&) { h.mutable_upload()->set_code(3); });
+    expect("bytes", [](auto& h, auto&) { h.mutable_upload()->set_code(2); });
+    expect("step", [](auto& h, auto&) { h.mutable_upload()->set_step(0); });
+    expect("step", [](auto& h, auto&) { h.mutable_upload()->set_step(std::numeric_limits<double>::quiet_NaN()); });
+    expect("payload", [](auto&, auto& p) { p.resize(4); });
+    expect("payload", [](auto&, auto& p) { p.resize(20000); });
+    expect("end of the bytes", [](auto&, auto& p) { p.pop_back(); });
+    expect("too many", [](auto&, auto& p) { p.push_back(std::byte{0}); });
+    // A few bytes that would decode to more than is accepted.
+    expect("decodes to", [](auto& h, auto&) {
+        h.mutable_upload()->clear_ranks();
+        h.mutable_upload()->set_block_rows(1 << 20);
+    });
 }
 
 TEST(ConvertTest, ASavedMergeComesBack) {
@@ -268,8 +337,8 @@ TEST(ConvertTest, BodiesThatMakeNoSenseAreRefused) {
     EXPECT_EQ(refused(filling(), [](auto&) {}), "");
     EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_means(1.01); }), "");
     EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_means(-0.01); }), "");
-    EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_step(0.99); }), "");
-    EXPECT_NE(refused(filling(), [&](auto& h) { h.mutable_features()->set_step(nan); }), "");
+    EXPECT_NE(refused(filling(), [](auto& h) { h.mutable_features()->set_fill_step(0.99); }), "");
+    EXPECT_NE(refused(filling(), [&](auto& h) { h.mutable_features()->set_fill_step(nan); }), "");
     const SumRequest request{1, SubspaceIteration::Want::sketch, random_matrix<double>(2, 2, 1)};
     EXPECT_NE(refused({route, SumRequest{1, request.want, Matrix<double>::copy(request.basis.view())}},
                       [](auto& h) { h.mutable_sum_request()->set_want(7); }),

@@ -74,6 +74,11 @@ TEST(EncoderTest, SizesAreThoseThatSimulationsCount) {
     expect_size(some_upload());
     expect_size(compress_client(random_tensor<double>({3, 40}, 1).view(), {0, 0, 3}));
     expect_size(compress_client(random_tensor<double>({30, 2000, 2}, 1).view(), {0, 0, 30}));
+    for (const bool dense : {true, false}) {
+        expect_size(coded_upload(dense));
+        expect_size(coded_features(dense));
+    }
+    expect_size(compress_client(random_tensor<double>({30, 200, 2}, 1).view(), {0.1, 0, 30, {}, Precision::f32}));
     expect_size(some_features());
     expect_size(large_features());
     FeaturesMessage filling = some_features();
@@ -84,6 +89,19 @@ TEST(EncoderTest, SizesAreThoseThatSimulationsCount) {
     for (const Index pass : {0, 1}) {
         expect_size(SumRequest{pass, SubspaceIteration::Want::sketch, random_matrix<double>(300, 12, 1)});
     }
+    const auto expect_peer_size = [](PeerBody body) {
+        const Index formula = serialised_bytes(body);
+        const PeerMessage message{1, 2, 0, std::make_shared<const PeerBody>(std::move(body))};
+        EXPECT_EQ(encoded_bytes(to_message({}, message)), formula);
+    };
+    expect_peer_size(sketch_sum(x.view(), {}));
+    expect_peer_size(random_matrix<double>(30, 4, 1));
+    expect_peer_size(some_features());
+    expect_peer_size(coded_features(false));
+    const auto merge_of = [](const Upload& upload) { return MergeState{upload.block->clone(), {1, 2, 3, 0, 0, 0}}; };
+    expect_peer_size(merge_of(some_upload()));
+    expect_peer_size(merge_of(coded_upload(true)));
+    expect_peer_size(merge_of(coded_upload(false)));
     for (const double numbers : {1.0, 15.0, 16.0, 32768.0, 32769.0, 100000.0}) {
         const auto count = static_cast<Index>(numbers);
         const auto q = random_matrix<double>(1, count, 1);

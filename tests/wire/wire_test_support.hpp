@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/block_code.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "couplet/wire/receiver.hpp"
 #include "federations.hpp"
@@ -69,6 +70,14 @@ inline Upload some_upload() {
     const auto x = population_client({9, 5, 4, 3}, 2, 0.7, 1e-4, 1, 1);
     return compress_client(x.view(), {0.1, 0.1, 2});
 }
+
+/// Quantised: dense rows, or a train.
+inline Upload coded_upload(bool dense) {
+    const auto x = dense ? random_tensor<double>({6, 5, 4}, 1) : population_client({9, 12, 13}, 2, 0.7, 1e-5, 1, 1);
+    return compress_client(x.view(), {0.01, 0.01, 6, {}, Precision::automatic, 0.015});
+}
+
+inline FeaturesMessage coded_features(bool dense) { return {decode_features(coded_upload(dense).block->code()), 0.25}; }
 
 inline FeaturesMessage some_features() {
     auto features = orthonormal_features(random_train<double>({5, 4, 3}, {3, 4, 2, 1}, 2));

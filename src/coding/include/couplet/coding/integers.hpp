@@ -27,9 +27,20 @@ inline constexpr std::int32_t largest_integer = std::int32_t{1} << 30;
 /// Throws InputError for an integer beyond largest_integer, or negative sizes.
 std::vector<std::byte> encode_integers(MatrixView<const std::int32_t> q, Index inner);
 
+/// One of several matrices in a stream.
+template <class T>
+struct IntegerMatrix {
+    MatrixView<T> values;
+    Index inner = 0;
+};
+
+/// Several matrices one after the other; each starts anew with what it knows of its numbers.
+std::vector<std::byte> encode_integers(std::span<const IntegerMatrix<const std::int32_t>> matrices);
+
 /// Fills q, whose sizes the caller knows and has checked. Bytes may be hostile: never reads outside them, takes time
 /// and memory in proportion to the sizes of q, and throws InputError unless they are exactly what encode_integers()
 /// gives for some integers of these sizes: none missing, none left.
 void decode_integers(std::span<const std::byte> bytes, Index inner, MatrixView<std::int32_t> q);
+void decode_integers(std::span<const std::byte> bytes, std::span<const IntegerMatrix<std::int32_t>> matrices);
 
 }  // namespace couplet

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <memory>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "couplet/tt/tensor_train.hpp"
 
 namespace couplet {
+
+struct BlockCode;
 
 /// Rows over the feature modes, R x (I2 ... IN): D_k of a client, or a merged state. Held as a train with open left
 /// bond (left-orthonormal cores, the norm in the last) or dense, whichever is smaller.
@@ -23,7 +27,10 @@ class FeatureBlock {
     const TensorTrain<double>& train() const { return std::get<TensorTrain<double>>(content_); }
     FeatureBlock clone() const;
     /// Numbers that travel.
-    Index numbers() const noexcept;
+    Index numbers() const;
+    /// How the block travels; none: as 64-bit numbers. The rows are then what the code decodes to.
+    const std::shared_ptr<const BlockCode>& code() const noexcept { return code_; }
+    void set_code(std::shared_ptr<const BlockCode> code) { code_ = std::move(code); }
     /// Of all rows together. Trains are left-orthonormal here, with the norm in the last core.
     double squared_norm() const;
     /// The rows multiplied out, written to `target` (rows() x features().size()).
@@ -32,6 +39,7 @@ class FeatureBlock {
   private:
     Shape features_;
     std::variant<TensorTrain<double>, Matrix<double>> content_;
+    std::shared_ptr<const BlockCode> code_;
 };
 
 /// The train itself, or its rows multiplied out where that is fewer numbers.
@@ -42,8 +50,11 @@ struct Features {
     TensorTrain<double> train;
     std::vector<double> sigma;  ///< weight of each of the R1 directions, descending; empty when not orthonormal
     bool orthonormal = true;    ///< false for the printed average without refit: cores carry the weights themselves
+    std::shared_ptr<const BlockCode> code = {};  ///< what travels and decodes to these; none: 64-bit numbers
 
-    Features clone() const { return {train.clone(), sigma, orthonormal}; }
+    /// Numbers that travel, weights not counted.
+    Index numbers() const;
+    Features clone() const { return {train.clone(), sigma, orthonormal, code}; }
 };
 
 }  // namespace couplet

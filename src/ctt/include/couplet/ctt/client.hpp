@@ -13,25 +13,33 @@ struct Upload {
     Released<FeatureBlock> block;
     Index rows = 0;        ///< I1
     double norm2 = 0;      ///< ||X_k||^2
-    double svd_tail2 = 0;  ///< a_k^2, cut at the R1 bond
-    double tt_tail2 = 0;   ///< t_k^2, cut at the feature bonds
+    double svd_tail2 = 0;  ///< a_k^2, cut at the R1 bond, rows that quantisation made zero included
+    double tt_tail2 = 0;   ///< t_k^2, cut at the feature bonds and lost to quantisation, as the receiver decodes it
 };
 
 /// Relative errors a client may make, as parts of its own norm.
 struct ClientLimits {
     double svd_eps = 0;
-    double tt_eps = 0;  ///< over all feature bonds together
+    double tt_eps = 0;  ///< over all feature bonds together; of a coded message, for all that coding loses
     Index max_rank = 0;
     std::optional<double> norm2 = {};  ///< ||X_k||^2 where the caller has it
+    Precision precision = Precision::f64;
+    double total_eps = 0;                  ///< automatic: of both together, where the rank does not cut first
+    std::optional<Index> code_bytes = {};  ///< automatic: of the coded block, instead of errors
 };
 
-/// Limits of one client under a job: the certified split of section 3, or eps1 and the rank as in the paper.
-ClientLimits client_limits(const Job& job, const Hello& hello, const Start& start);
+/// Limits of one client under a job: the certified split of section 3, or eps1 and the rank as in the paper. `hops` is
+/// how often rows are coded on their way: once in a star, at every node in a tree, where each may lose its part only.
+ClientLimits client_limits(const Job& job, const Hello& hello, const Start& start, Index hops = 1);
 
-/// The stack's client step: X_k ~ U_k D_k at the client's own rank, D_k as a train. U_k is not kept: the refit replaces
-/// it. Cost: one TT-SVD of X_k. An orthogonal mixture of the rows is sent also where nothing is cut, never the rows.
-/// There is nothing to mix in a client of one patient: what it sends is that patient's row, up to its sign and eps.
+/// The stack's client step: X_k ~ U_k D_k at the client's own rank, D_k as a train or dense, coded as the limits say.
+/// U_k is not kept: the refit replaces it. Cost: one TT-SVD of X_k. An orthogonal mixture of the rows is sent also
+/// where nothing is cut, never the rows. There is nothing to mix in a client of one patient: what it sends is that
+/// patient's row, up to its sign and eps.
 Upload compress_client(TensorView<const double> x, const ClientLimits& limits);
+
+/// The same with D_k as it is, for a client that merges it itself: cut at the R1 bond alone, nothing coded.
+Upload uncoded_client(TensorView<const double> x, const ClientLimits& limits);
 
 /// The first step of the printed method (Alg. 2 and 3): X_k ~ U_k D_k with exactly `rank` singular vectors.
 struct PersonalSplit {

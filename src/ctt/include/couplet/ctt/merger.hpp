@@ -8,6 +8,8 @@
 
 namespace couplet {
 
+struct CodedRows;
+
 /// What has been merged so far and what it cost. Squares add for any chain or tree of merges, because the parts cut lie
 /// in nested orthogonal subspaces.
 struct Ledger {
@@ -29,6 +31,12 @@ struct MergeState {
     FeatureBlock block;
     Ledger ledger;
 };
+
+/// Codes a state for its way up a tree; what that loses counts as its clients' messages' loss, to which it adds. The
+/// rows may lose `limit2` in absolute squares. Stays as it is where that asks for more precision than integers have.
+void code_state(MergeState& state, double limit2);
+/// The same for a number of bytes; throws InputError where they are too few for anything.
+void code_state_within(MergeState& state, Index bytes);
 
 /// Merges uploads one by one with memory that does not grow with their number, and certifies the error of any order of
 /// merging (section 3's ledger). Intermediate merges cut the R1 bond only.
@@ -53,7 +61,8 @@ class Merger {
         double rel_error_bound = 0;
     };
     /// Spends what is left of the budget and returns the shared features. Throws InputError when nothing was added.
-    Outcome finish();
+    /// `code_bytes` is what the message of a job with a number of bytes may have; as in a star unless it is given.
+    Outcome finish(std::optional<Index> code_bytes = {});
 
   private:
     void require_features(const FeatureBlock& block) const;
@@ -62,6 +71,12 @@ class Merger {
     /// Server's part of the certified error, in absolute squares of everything, as planned before any cut is known.
     double planned_budget2() const;
     MergeCuts final_cuts() const;
+    /// What the coordinator may lose in all: cuts, and the coding of its message.
+    double final_budget2() const;
+    Outcome finish_exact();
+    std::optional<Outcome> finish_coded();
+    std::optional<Outcome> finish_within(Index bytes);
+    Outcome coded_outcome(const Merged& merged, const CodedRows& coded) const;
 
     Job job_;
     Shape features_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "couplet/ctt/peer.hpp"
 #include "couplet/ctt/star.hpp"
 
 namespace couplet {
@@ -13,6 +14,7 @@ Index serialised_bytes(const Upload& upload);
 Index serialised_bytes(const SumReply& reply);
 Index serialised_bytes(const SumRequest& request);
 Index serialised_bytes(const FeaturesMessage& message);
+Index serialised_bytes(const PeerBody& body);
 
 /// The same for so many numbers without a shape: what peers exchange, and data on one pile.
 double serialised_bytes(double numbers);

@@ -70,6 +70,8 @@ class Peer {
     void after_consensus();
     void begin_sum();
     void begin_flood();
+    /// Who gets what is flooded: all neighbours, or those in the tree where sums go along one.
+    std::vector<Index> flooded() const;
     void take_flooded(const PeerBody& body);
     void begin_gather();
     void gather_when_complete();
@@ -81,6 +83,12 @@ class Peer {
     void send_consensus();
     void finish(const Features& features);
     Start own_totals() const;
+    /// How often rows are coded on their way to the root, at most.
+    Index hops() const;
+    /// Bytes of a coded block, for a job with a number of them.
+    Index message_bytes() const;
+    /// What coding a subtree's rows may lose.
+    double state_limit2(const Ledger& ledger) const;
 
     Job job_;
     ConsensusPlan plan_;

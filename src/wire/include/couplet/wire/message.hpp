@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "couplet/ctt/block_code.hpp"
 #include "couplet/ctt/completion.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/ctt/prepare.hpp"
@@ -17,7 +19,7 @@
 namespace couplet::wire {
 
 /// Both sides must speak the same; a change that an older program would misread raises it.
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 /// Names a job for ever; made from random bytes when it begins.
 using JobId = std::array<std::uint8_t, 16>;
@@ -124,6 +126,9 @@ struct Head {
     std::vector<Index> ranks = {};  ///< of the same; empty: dense rows
     Index rows = 0;                 ///< of an upload's block
     Index pass = 0;                 ///< of a sum
+    /// How the block of such a message is coded; none: doubles. A code without its bytes.
+    std::optional<BlockCode> code = {};
+    Index numbers = 0;  ///< that the payload decodes to
 };
 
 /// Chunk sizes that are accepted; a multiple of 8.

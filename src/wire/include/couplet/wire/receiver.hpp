@@ -18,7 +18,8 @@ struct Limits {
     Index max_head_bytes = most_chunk_bytes;
 };
 
-/// Checks one message as it arrives, part by part, and stores nothing: the caller keeps the chunks where it likes.
+/// Checks one message as it arrives, part by part, and stores nothing but the bytes of a coded block until they are
+/// whole: the caller keeps the chunks where it likes.
 /// Everything throws InputError that blames `who`; the receiver is of no use afterwards.
 class Receiver {
   public:
@@ -28,19 +29,22 @@ class Receiver {
     const Head& head(std::string_view bytes);
     /// Then chunks of exactly the size that the head promised, the last one shorter. NaN and infinity are refused.
     void chunk(std::span<const std::byte> bytes);
-    /// Last: the hash of everything, once all has arrived.
+    /// Last: the hash of everything, once all has arrived. A coded block that does not decode is refused here.
     void tail(std::span<const std::byte> hash);
 
     bool complete() const noexcept { return complete_; }
     Index received_bytes() const noexcept { return received_; }
 
   private:
+    void check_coded();
+
     std::string who_;
     Limits limits_;
     std::optional<Head> head_;
     Index received_ = 0;
     bool complete_ = false;
     Digest digest_;
+    std::vector<std::byte> coded_;  ///< of a coded block, which is decoded once it is whole
 };
 
 /// The message of a head and its payload, which a Receiver has passed. Allocates what the payload holds. Throws
