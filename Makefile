@@ -1,6 +1,6 @@
 # One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test sanitize chaos mutants bench fuzz tidy format format-check docs install clean
+.PHONY: help deps build demo test wheel sanitize chaos mutants bench fuzz tidy format format-check docs install clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -30,6 +30,9 @@ demo: build ## run the product's main job; results in build/demo
 test: build ## build and run every test; the last line is the sum
 	@cmake --build --preset release -j $(JOBS)
 	@scripts/run-tests
+
+wheel: build ## the Python package with the command line as one wheel in dist, for every CPython from 3.10 that is here
+	@scripts/make-wheel --jobs $(JOBS)
 
 sanitize: deps ## run the test programs under the address, undefined behaviour and thread sanitizers
 	@scripts/sanitize asan

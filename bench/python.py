@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""TT-SVD through Python: couplet.decompose side by side with TensorLy's tensor_train, in one process, on the same arrays.
+
+Runs in an environment that has the wheel, NumPy and TensorLy (scripts/test-python makes build/python/venv). Samples of both
+alternate. TensorLy computes with PyPI's NumPy at its better thread count. The last table is what a call through Python costs
+beyond the C++ call: the median of many calls here against that of `couplet decompose --repeat` of the same wheel.
+
+    build/python/venv/bin/python bench/python.py [--quick] [--output FILE.json]
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import couplet
+
+CASES = [("50x30x30", 20), ("250x20x24", 50), ("250x110x140", 100), ("1000x20x24", 50), ("1000x110x140", 100),
+         ("200x300x300", 50), ("2^26", 1), ("2^26", 10)]
+QUICK = [("50x30x30", 20), ("250x20x24", 50), ("1000x20x24", 50), ("2^16", 10)]
+SECONDS = 3.0  # spent on each side of a case, at least; a call that takes longer runs once
+
+
+def shape_of(name):
+    return (2,) * int(name[2:]) if name.startswith("2^") else tuple(map(int, name.split("x")))
+
+
+def theirs(x, rank):
+    from tensorly.decomposition import tensor_train
+
+    return tensor_train(x, rank=rank)
+
+
+def error(train, x):
+    """Relative error of a list of cores, by multiplying them out from the left."""
+    whole = np.asarray(train[0]).reshape(-1, train[0].shape[-1])
+    for core in train[1:]:
+        whole = (whole @ np.asarray(core).reshape(core.shape[0], -1)).reshape(-1, core.shape[-1])
+    return float(np.linalg.norm(whole.reshape(-1) - x.reshape(-1)) / np.linalg.norm(x))
+
+
+def sample(call):
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+def compare(x, rank):
+    from threadpoolctl import threadpool_limits
+
+    ours, other = [], {}
+    _, train = sample(lambda: couplet.decompose(x, max_rank=rank))
+    threads = sorted({1, len(os.sched_getaffinity(0))})
+    spent = 0.0
+    while spent < SECONDS:
+        for number in threads:
+            with threadpool_limits(number):
+                seconds, cores = sample(lambda: theirs(x, rank))
+            other.setdefault(number, []).append(seconds)
+            spent += seconds
+        for _ in range(5):
+            ours.append(sample(lambda: couplet.decompose(x, max_rank=rank))[0])
+    best = min(statistics.median(seconds) for seconds in other.values())
+    return {"couplet": statistics.median(ours), "tensorly": best, "ratio": best / statistics.median(ours),
+            "error": error(train.cores, x), "error_tensorly": error(list(cores), x), "samples": ours, "samples_tensorly": other}
+
+
+def overhead(name="50x30x30", rank=20, calls=3000):
+    """Microseconds of a call through Python beyond the C++ call, medians, alternating."""
+    x = np.random.default_rng(0).normal(size=shape_of(name))
+    command = pathlib.Path(couplet.__file__).parent / "bin" / "couplet"
+    here, there = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/x.npy", x)
+        for _ in range(5):
+            there.append(json.loads(subprocess.run([command, "decompose", f"{folder}/x.npy", "--max-rank", str(rank), "--repeat",
+                                                    str(calls), "--json", "--quiet"], text=True, capture_output=True,
+                                                   check=True).stdout)["seconds"]["compute"])
+            here.append(statistics.median(sample(lambda: couplet.decompose(x, max_rank=rank))[0] for _ in range(calls)))
+    return {"python": statistics.median(here), "c++": statistics.median(there),
+            "microseconds": 1e6 * statistics.median(a - b for a, b in zip(here, there))}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--output", type=pathlib.Path)
+    options = parser.parse_args()
+    report = {"machine": platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0)),
+              "numpy": np.__version__, "python": sys.version.split()[0], "blas": couplet._engine.blas(), "cases": {}}
+    print("| tensor, rank | couplet | TensorLy | ratio | error | TensorLy's |\n|---|---|---|---|---|---|", flush=True)
+    for name, rank in QUICK if options.quick else CASES:
+        x = np.random.default_rng(0).normal(size=shape_of(name))
+        row = report["cases"][f"{name}, {rank}"] = compare(x, rank)
+        print(f"| {name}, {rank} | {1e3 * row['couplet']:.2f} ms | {1e3 * row['tensorly']:.1f} ms | {row['ratio']:.1f}x | "
+              f"{row['error']:.6f} | {row['error_tensorly']:.6f} |", flush=True)
+    row = report["overhead"] = overhead()
+    print(f"\n50x30x30, rank 20: {1e6 * row['python']:.0f} us through Python, {1e6 * row['c++']:.0f} us in C++, "
+          f"{row['microseconds']:.0f} us apart")
+    if options.output:
+        options.output.write_text(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Coupled tensor trains: what several owners' tensors share, found without moving the data.
+
+>>> import numpy as np, couplet
+>>> couplet.decompose(np.ones((4, 5, 6))).ranks
+(1, 1, 1, 1)
+"""
+
+from __future__ import annotations
+
+import atexit as _atexit
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from . import _engine, data
+from ._errors import ConversionWarning, InputError, RunError
+from ._federation import Projection, SimulationResult, project, simulate
+from ._labels import ModeLabels
+from ._schema import Difference, Schema, schema
+from ._tensor_train import TensorTrain, decompose, load, read_tensor, singular_values
+from ._threads import set_threads, threads
+from ._watch import set_progress
+
+if _TYPE_CHECKING:
+    from . import plot
+    from ._estimator import CoupledTensorTrain
+
+__version__ = _engine.version()
+__all__ = [
+    "ConversionWarning",
+    "CoupledTensorTrain",
+    "Difference",
+    "InputError",
+    "ModeLabels",
+    "Projection",
+    "RunError",
+    "Schema",
+    "SimulationResult",
+    "TensorTrain",
+    "data",
+    "decompose",
+    "load",
+    "plot",
+    "project",
+    "read_tensor",
+    "schema",
+    "set_progress",
+    "set_threads",
+    "simulate",
+    "singular_values",
+    "threads",
+]
+
+# Work that was left behind by Ctrl-C must not meet an interpreter that is being taken down.
+_atexit.register(_engine.wait_for_the_rest)
+
+
+def __getattr__(name: str) -> _Any:
+    """What needs scikit-learn or matplotlib is loaded when it is used."""
+    import importlib
+
+    if name == "CoupledTensorTrain":
+        return importlib.import_module("._estimator", __name__).CoupledTensorTrain
+    if name == "plot":
+        return importlib.import_module(".plot", __name__)
+    raise AttributeError(f"module 'couplet' has no attribute {name!r}")

@@ -1,0 +1,63 @@
+#include "module.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <exception>
+#include <regex>
+#include <string>
+
+#include "attend.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
+#include "couplet/linalg/backend.hpp"
+#include "text.hpp"
+
+namespace couplet::python {
+namespace {
+
+/// The engine's message with arguments named as Python names them: max_rank for --max-rank.
+std::string message(const Error& error) {
+    std::string text = error.what();
+    static const std::regex flag("--(?!help)([a-z][a-z0-9]*(?:-[a-z0-9]+)*)");
+    for (std::smatch found; std::regex_search(text, found, flag);) {
+        std::string name = found[1];
+        std::replace(name.begin(), name.end(), '-', '_');
+        text = found.prefix().str() + name + found.suffix().str();
+    }
+    return text;
+}
+
+void add_errors(nb::module_& module) {
+    static PyObject* input_error = nullptr;
+    static PyObject* run_error = nullptr;
+    input_error = nb::exception<InputError>(module, "InputError", PyExc_ValueError).ptr();
+    run_error = nb::exception<RunError>(module, "RunError", PyExc_RuntimeError).ptr();
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const InputError& error) {
+            PyErr_SetObject(input_error, to_text(message(error)).ptr());
+        } catch (const Error& error) {
+            PyErr_SetObject(run_error, to_text(message(error)).ptr());
+        }
+    });
+}
+
+}  // namespace
+
+NB_MODULE(_engine, module) {
+    share_process();
+    add_errors(module);
+    module.def("version", [] { return std::string(version()); });
+    module.def("threads", [] { return thread_count(); });
+    module.def("set_threads", [](int count) { set_thread_count(count); });
+    module.def("blas", [] { return std::string(blas_library_name()) + " " + blas_core_name(); });
+    module.def("wait_for_the_rest", [] { wait_for_the_rest(); });
+    add_trains(module);
+    add_files(module);
+    add_data(module);
+    add_federation(module);
+}
+
+}  // namespace couplet::python

@@ -1,0 +1,175 @@
+"""Results of a federation as Python objects."""
+import pickle
+
+import numpy as np
+import pytest
+
+import couplet
+from conftest import low_rank
+
+
+@pytest.fixture
+def clients(rng):
+    shared = rng.normal(size=(4, 42))
+    return [(rng.normal(size=(n, 4)) @ shared).reshape(n, 7, 6) + 0.05 * rng.normal(size=(n, 7, 6)) for n in (15, 9, 12)]
+
+
+def test_fields_are_attributes(clients):
+    result = couplet.simulate(clients, rank=4, network="decentralized", aggregate="subspace", graph="ring")
+    assert result.rse == result["rse"] == result.to_dict()["rse"]
+    assert result.consensus.iterations > 0 and 0 <= result.consensus.lambda2 <= 1
+    assert "rel_error_bound" not in result and set(result) >= {"rse", "ranks", "seconds"}
+    with pytest.raises(AttributeError, match="has no field 'rsee'; it has rse"):
+        result.rsee
+    assert "rounds" in dir(result)
+
+
+def test_the_model_has_the_error_it_states(clients):
+    result = couplet.simulate(clients, rank=4)
+    error2 = sum(np.sum((x - result.reconstruct(k)) ** 2) for k, x in enumerate(clients))
+    norm2 = sum(np.sum(x**2) for x in clients)
+    assert result.rse == pytest.approx(error2 / norm2, rel=1e-9)
+    assert result.rse**0.5 <= result.rel_error_bound
+    w = result.features.full().reshape(4, -1)
+    assert np.allclose(w @ w.T, np.eye(4), atol=1e-12)
+    assert list(result.weights) == sorted(result.weights, reverse=True)
+    assert [p.shape for p in result.personal] == [(15, 4), (9, 4), (12, 4)]
+
+
+def test_the_clients_are_left_alone(clients):
+    kept = [x.copy() for x in clients]
+    couplet.simulate(clients, rank=3, scale_clients="norm")
+    assert all(np.array_equal(a, b) for a, b in zip(clients, kept))
+
+
+def test_a_result_without_shared_features(clients):
+    result = couplet.simulate(clients, rank=3, method="local")
+    assert result.features is None
+    with pytest.raises(ValueError, match="without shared features"):
+        result.reconstruct(0)
+
+
+def test_pickling(clients):
+    result = couplet.simulate(clients, rank=3)
+    other = pickle.loads(pickle.dumps(result))
+    assert other.to_dict() == result.to_dict() and np.array_equal(other.personal[1], result.personal[1])
+    assert np.array_equal(other.features.full(), result.features.full())
+
+
+def test_projection_is_least_squares(clients, rng):
+    features = couplet.simulate(clients[:2], rank=3).features
+    w = features.full().reshape(3, -1)
+    expected = np.linalg.lstsq(w.T, clients[2].reshape(12, -1).T, rcond=None)[0].T
+    projection = couplet.project(features, clients[2])
+    assert np.allclose(projection.personal, expected, atol=1e-10)
+    skewed = couplet.TensorTrain([2 * features.cores[0], *features.cores[1:]])
+    assert np.allclose(couplet.project(skewed, clients[2]).personal, expected / 2, atol=1e-10)
+    assert couplet.project(skewed, clients[2]).rse == pytest.approx(projection.rse)
+
+
+def test_a_completion_that_does_not_settle_says_so(clients, monkeypatch):
+    import warnings
+
+    holes = [x.copy() for x in clients]
+    holes[0][::2, 1, :3] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        settled = couplet.simulate(holes, rank=2, missing="impute")
+    assert settled.missing.settled and 0 < settled.missing.fraction < 0.1
+    real = couplet._engine.simulate
+
+    def restless(*arguments):
+        text, *rest = real(*arguments)
+        return text.replace('"settled":true', '"settled":false'), *rest
+
+    monkeypatch.setattr(couplet._engine, "simulate", restless)
+    with pytest.warns(RuntimeWarning, match="expected them to settle"):
+        assert not couplet.simulate(holes, rank=2, missing="impute").missing.settled
+
+
+def test_warnings_and_phases_are_logged(clients, caplog):
+    with caplog.at_level("INFO", logger="couplet"):
+        couplet.simulate(clients, rank=40)
+    assert any("rank 40 is more than" in record.message and record.levelname == "WARNING" for record in caplog.records)
+    assert any("done in" in record.message and record.levelname == "INFO" for record in caplog.records)
+
+
+LABELS = ["age", "systolic", "hba1c", "ldl", "hdl"]
+
+
+@pytest.fixture
+def table(rng):
+    return low_rank(rng, (30, 5), 3, 0.1)
+
+
+def test_columns_are_matched_by_name(table, caplog):
+    order = [3, 0, 4, 1, 2]
+    parts = [table[:10], table[10:20], table[20:][:, order]]
+    labels = [[None, LABELS], [None, LABELS], [None, [LABELS[i] for i in order]]]
+    with caplog.at_level("INFO", logger="couplet"):
+        result = couplet.simulate(parts, rank=3, labels=labels)
+    expected = couplet.simulate([table[:10], table[10:20], table[20:]], rank=3)
+    assert result.rse == expected.rse and result.features.labels[0].entries == LABELS
+    assert all(np.array_equal(a, b) for a, b in zip(result.features.cores, expected.features.cores))
+    assert any("put in the order" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("labels, message", [
+    ([[None, LABELS], [None, ["age", "systolic", "hba1c", "ldl", "bmi"]]], "bmi"),
+    ([[None, LABELS], None], "unnamed|names|labels"),
+    ([[None, ("m", LABELS, ["years", "mmHg", "%", "", ""])], [None, ("m", LABELS, ["years", "kPa", "%", "", ""])]], "kPa"),
+])
+def test_other_names_and_units_are_refused(table, labels, message):
+    with pytest.raises(ValueError, match=message):
+        couplet.simulate([table[:15], table[15:]], rank=3, labels=labels)
+
+
+def test_no_names_at_some_is_allowed_when_asked_for(table):
+    result = couplet.simulate([table[:15], table[15:]], rank=3, labels=[[None, LABELS], None], unnamed="allow")
+    assert result.features.labels[0].entries == LABELS
+
+
+def test_projection_follows_the_names(table):
+    features = couplet.simulate([table], rank=3, labels=[None, LABELS]).features
+    order = [3, 0, 4, 1, 2]
+    swapped = [None, [LABELS[i] for i in order]]
+    plain = couplet.project(features, table, labels=[None, LABELS])
+    other = couplet.project(features, table[:, order], labels=swapped)
+    assert np.array_equal(plain.personal, other.personal) and other.reordered and not plain.reordered
+    with pytest.raises(ValueError):
+        couplet.project(features, table)
+    assert np.array_equal(couplet.project(features, table, unnamed="allow").personal, plain.personal)
+    with pytest.raises(ValueError, match="bmi"):
+        couplet.project(features, table, labels=[None, ["bmi", *LABELS[1:]]])
+
+
+def test_schemas(table, tmp_path, command):
+    mine = couplet.Schema((5,), [("measure", LABELS)])
+    mine.save(tmp_path / "s.json")
+    assert couplet.schema(tmp_path / "s.json") == mine
+    assert command("schema", tmp_path / "s.json")["modes"][0]["labels"] == LABELS
+    with pytest.raises(ValueError, match="exists"):
+        mine.save(tmp_path / "s.json")
+    result = couplet.simulate([table[:15], table[15:]], rank=3, labels=[None, LABELS], schema=mine)
+    assert couplet.schema(result).modes[0].entries == LABELS
+    result.save(tmp_path / "r")
+    assert couplet.schema(tmp_path / "r" / "features.npz").modes[0].entries == LABELS
+    with pytest.raises(ValueError):
+        couplet.simulate([table], rank=3, labels=[None, LABELS], schema=couplet.Schema((5,), [list("abcde")]))
+    assert mine.verdict(couplet.Schema((5,))) == "unnamed" and mine.verdict(couplet.Schema((4,))) == "different"
+    assert mine.verdict(couplet.Schema((5,), [("measure", LABELS[::-1])])) == "order" and mine.verdict(mine) == "same"
+    for wrong in (lambda: couplet.schema(3), lambda: mine.compare(3), lambda: couplet.Schema("5")):
+        with pytest.raises(TypeError):
+            wrong()
+    for wrong in (lambda: couplet.Schema((5,), [LABELS[:2]]), lambda: couplet.schema(tmp_path / "no.json")):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_a_client_that_comes_again_replaces_itself(clients, tmp_path):
+    state = tmp_path / "state.npz"
+    flags = {"eps": 0.2, "precision": "f64"}  # coarser messages are rounded otherwise where less or more is sent
+    couplet.simulate(clients[:2], save_state=state, names=["north", "south"], **flags)
+    again = couplet.simulate([clients[1] * 1.5], resume=state, names=["south"], **flags)
+    both = couplet.simulate([clients[0], clients[1] * 1.5], **flags)
+    assert again.rel_error_bound == pytest.approx(both.rel_error_bound, rel=1e-9)

@@ -1,0 +1,145 @@
+"""The wheel by itself: what it holds, what it needs, and that it works where there is nothing but NumPy."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+WHEEL = os.environ.get("COUPLET_WHEEL", "")
+pytestmark = pytest.mark.skipif(not WHEEL, reason="COUPLET_WHEEL does not name a wheel; scripts/test-python makes one")
+
+# Libraries that every system of the wheel's glibc has, by the rules of manylinux. Everything else travels in the wheel.
+OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libresolv.so.2", "libgcc_s.so.1",
+                 "libstdc++.so.6", "libz.so.1", "ld-linux-x86-64.so.2", "linux-vdso.so.1"}
+
+
+def needed(path):
+    """Libraries that an ELF file asks for by name."""
+    out = subprocess.run(["readelf", "-d", path], text=True, capture_output=True, check=True).stdout
+    return set(re.findall(r"\(NEEDED\).*\[(.+)\]", out))
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    with zipfile.ZipFile(WHEEL) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def elf_files(folder):
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as file:
+                if file.read(4) == b"\x7fELF":
+                    yield path
+
+
+def test_its_name_promises_a_glibc_and_the_stable_abi():
+    name = pathlib.Path(WHEEL).name
+    assert re.search(r"manylinux_2_\d+_x86_64\.whl$", name), name
+    if sys.version_info >= (3, 12):
+        assert "-abi3-" in name or ".abi3-" in name
+
+
+def test_it_holds_module_blas_command_and_types(unpacked):
+    names = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*")}
+    for name in ("couplet/lib/libcouplet_openblas.so", "couplet/bin/couplet", "couplet/py.typed", "couplet/_engine.pyi"):
+        assert name in names
+    assert any(re.fullmatch(r"couplet/_engine\..*so", name) for name in names)
+    assert not any("include/" in name or name.endswith((".a", ".cpp", ".hpp")) for name in names)
+
+
+def test_every_library_it_asks_for_is_in_it_or_of_the_system(unpacked):
+    files = list(elf_files(unpacked))
+    inside = {path.name for path in files}
+    listed = {path.name: needed(path) for path in files}
+    missing = {name: sorted(wants - inside - OF_THE_SYSTEM) for name, wants in listed.items() if wants - inside - OF_THE_SYSTEM}
+    assert not missing
+    module = next(wants for name, wants in listed.items() if name.startswith("_engine."))
+    assert not any("openblas" in name or "libblas" in name or "python" in name for name in module)
+    assert "libstdc++.so.6" not in module  # its own: an older one in the process does not matter
+
+
+def test_no_symbol_is_newer_than_the_promised_glibc(unpacked):
+    """What auditwheel found when it named the wheel, looked at once more without it."""
+    promised = int(re.search(r"manylinux_2_(\d+)", pathlib.Path(WHEEL).name).group(1))
+    for path in elf_files(unpacked):
+        versions = subprocess.run(["readelf", "-V", path], text=True, capture_output=True, check=True).stdout
+        wanted = [int(minor) for minor in re.findall(r"Name: GLIBC_2\.(\d+)", versions)]
+        assert max(wanted, default=0) <= promised, path
+
+
+def test_nothing_but_numpy(tmp_path):
+    """A fresh environment, no compiler on PATH, no BLAS of the system in the process."""
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    python = venv / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy", WHEEL], check=True)
+    bare = {"PATH": str(venv / "bin"), "HOME": str(tmp_path)}
+
+    def run(*command):
+        return subprocess.run([str(part) for part in command], env=bare, text=True, capture_output=True, cwd=tmp_path)
+
+    program = """
+import numpy as np, couplet
+x = np.random.default_rng(0).normal(size=(40, 30, 20))
+train = couplet.decompose(x, eps=0.3)
+assert np.linalg.norm(train.full() - x) <= 0.3 * np.linalg.norm(x)
+train.save("m.npz")
+np.save("x.npy", x)
+result = couplet.simulate([x[:20], x[20:]], rank=5, output="result")
+libraries = {line.split()[-1].rsplit("/", 1)[-1] for line in open("/proc/self/maps") if ".so" in line}
+assert "libcouplet_openblas.so" in libraries and not any(name.startswith(("libopenblas", "libblas", "liblapack")) for name in libraries)
+for name in ("CoupledTensorTrain", "plot"):
+    try:
+        getattr(couplet, name)
+    except ImportError as error:
+        assert "pip install couplet[" in str(error), error
+    else:
+        raise AssertionError(name)
+print(result.rse)
+"""
+    done = run(python, "-c", program)
+    assert done.returncode == 0, done.stderr
+    for command in (["couplet", "decompose", "x.npy", "--eps", "0.3"], ["couplet", "norm", "m.npz"],
+                    ["couplet", "project", "result/features.npz", "x.npy"],
+                    ["couplet", "provision", "--coordinator", "localhost:7999", "--clients", "a,b", "-o", "kits"]):
+        done = run(venv / "bin" / command[0], *command[1:])
+        assert done.returncode == 0, done.stderr
+    installed = subprocess.run([python, "-m", "pip", "list", "--format", "freeze"], text=True, capture_output=True).stdout
+    assert {line.split("==")[0] for line in installed.splitlines()} <= {"couplet", "numpy", "pip", "setuptools"}
+    linked = run("/usr/bin/ldd", next(venv.rglob("couplet/bin/couplet"))).stdout
+    outside = {line.split()[0] for line in linked.splitlines() if "=> /" in line and str(venv) not in line}
+    assert outside <= OF_THE_SYSTEM | {"/lib64/ld-linux-x86-64.so.2"}, outside
+
+
+def test_daemons_of_the_wheel_form_a_federation(tmp_path, rng, command):
+    """A coordinator and two clients from the package, over TLS on loopback: the features that simulate() gives."""
+    import socket
+
+    import numpy as np
+
+    import couplet
+    from conftest import COMMAND
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    clients = [rng.normal(size=(n, 6, 5)) for n in (12, 9)]
+    for name, x in zip("ab", clients):
+        np.save(tmp_path / f"{name}.npy", x)
+    command("provision", "--coordinator", f"localhost:{port}", "--clients", "a,b", "-o", tmp_path / "kits")
+    coordinator = subprocess.Popen([COMMAND, "coordinator", "--kit", tmp_path / "kits" / "coordinator", "--rank", "4", "--quiet"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    members = [subprocess.Popen([COMMAND, "client", "--kit", tmp_path / "kits" / name, "--data", tmp_path / f"{name}.npy",
+                                 "-o", tmp_path / name, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in "ab"]
+    for process in [coordinator, *members]:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    features = couplet.load(tmp_path / "a" / "features.npz")
+    expected = couplet.simulate(clients, rank=4).features
+    assert all(np.array_equal(a, b) for a, b in zip(features.cores, expected.cores))
