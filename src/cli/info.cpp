@@ -79,16 +79,17 @@ void show_tensor(const Options& options, const Session& session) {
               {"inf", s.inf},
               {"labels", labels_json(file.labels())},
               {"version", version()}};
-    Rows rows{
-        {"kind", "tensor"},
-        {"shape", shape_text(shape)},
-        {"elements",
-         fmt::format("{} {}{}", count_text(shape.size()), dtype_name(file.dtype()), fortran ? ", Fortran order" : "")},
-        {"file", bytes_text(file_bytes(options.input))},
-        {"norm", number_text(s.norm)},
-        {"min, mean, max", fmt::format("{}, {}, {}", number_text(s.min), number_text(s.mean), number_text(s.max))},
-        {"nonzeros", fmt::format("{} ({:.3g}%)", count_text(s.nonzeros),
-                                 100 * static_cast<double>(s.nonzeros) / static_cast<double>(shape.size()))}};
+    Rows rows{{"kind", "tensor"},
+              {"shape", shape_text(shape)},
+              {"elements", fmt::format("{} {}{}", count_text(shape.size()), dtype_name(file.dtype()),
+                                       fortran ? ", Fortran order" : "")},
+              {"file", bytes_text(file_bytes(options.input))},
+              {"norm", number_text(s.norm)},
+              {"min, mean, max", s.nan + s.inf == shape.size() ? "none: no number is finite"
+                                                               : fmt::format("{}, {}, {}", number_text(s.min),
+                                                                             number_text(s.mean), number_text(s.max))},
+              {"nonzeros", fmt::format("{} ({:.3g}%)", count_text(s.nonzeros),
+                                       100 * static_cast<double>(s.nonzeros) / static_cast<double>(shape.size()))}};
     if (s.nan + s.inf > 0) {
         rows.emplace_back(
             "not finite",
@@ -153,8 +154,9 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
     Rows rows{{"kind", kind},
               {"modes", shape_text(shape)},
               {"ranks", ranks_text(ranks)},
-              {"cores", fmt::format("{} {} numbers, {}x fewer than the tensor", count_text(numbers), dtype,
-                                    number_text(compression))},
+              {"cores", fmt::format("{} {} numbers, {}x {} the tensor", count_text(numbers), dtype,
+                                    number_text(compression < 1 ? 1 / compression : compression),
+                                    compression < 1 ? "as many as" : "fewer than")},
               {"file", bytes_text(file_bytes(options.input))},
               {"norm", number_text(norm)}};
     add_label_rows(model.labels, rows, model.first_mode);

@@ -74,11 +74,9 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
         "How features become common. stack: best common row space of what clients send, certified, along a tree in a "
         "decentralized network; average: the printed method, element-wise mean; subspace: only sums travel",
         [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
-    add_text(app, "--rank", "R", "chosen by --eps",
-             "Rank R1 between patients and features; the CP rank of the methods that have one",
-             [&job](const auto& text) {
-                 job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
-             });
+    add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
+        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+    });
     const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
                          std::optional<double>& value) {
         add_text(app, name, "E", standard, description,

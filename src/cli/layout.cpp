@@ -59,18 +59,32 @@ std::string fields(const std::vector<std::pair<std::string, std::string>>& rows,
     return out;
 }
 
+namespace {
+
+/// Numbers are easier to compare when they end in one place, words when they begin in one.
+bool is_column_of_numbers(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+    return std::all_of(rows.begin() + (rows.empty() ? 0 : 1), rows.end(), [&](const auto& row) {
+        if (column >= row.size() || row[column].empty()) return true;
+        return std::string_view("0123456789-+.<>").find(row[column].front()) != std::string_view::npos;
+    });
+}
+
+}  // namespace
+
 std::string table(const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths;
+    std::vector<bool> right;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], display_width(row[j]));
     }
+    for (std::size_t j = 0; j < widths.size(); ++j) right.push_back(j > 0 && is_column_of_numbers(rows, j));
     std::string out;
     for (const auto& row : rows) {
         std::string line;
         for (std::size_t j = 0; j < row.size(); ++j) {
             const std::string space = padding(display_width(row[j]), widths[j]);
-            line += j == 0 ? row[j] + space : "  " + space + row[j];
+            line += (j == 0 ? "" : "  ") + (right[j] ? space + row[j] : row[j] + space);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out += line + "\n";

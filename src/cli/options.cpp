@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
@@ -28,6 +29,14 @@ const Count& threads_count() {
 
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& description) {
     app.add_flag(name, value, description)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->group(globals_group);
+}
+
+/// "two.npy" as "two.npz": what looks like the extension of another file is replaced.
+std::string with_extension(const std::string& name, const std::string& extension) {
+    std::filesystem::path path(name);
+    const std::string old = path.extension().string();
+    if (old.size() < 2 || old.size() > 5) return name + extension;
+    return path.replace_extension(extension).string();
 }
 
 }  // namespace
@@ -111,7 +120,7 @@ void add_output(CLI::App& app, const std::string& extension, bool required, std:
            [&value, extension](const std::string& text) {
                if (!text.ends_with(extension)) {
                    throw InputError({"--output", shown(text), fmt::format("a name that ends in {}", extension),
-                                     fmt::format("For example: -o {}{}", text, extension)});
+                                     fmt::format("For example: -o {}", with_extension(text, extension))});
                }
                value = text;
            },

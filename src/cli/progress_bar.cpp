@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -21,7 +22,12 @@ class Line {
 
     void show(const ProgressEvent& event) {
         if (event.done >= event.total) return erase();
-        std::string text = bar_text(event, utf8_);
+        if (phase_ != event.phase || event.done == 0) {
+            phase_ = event.phase;
+            since_ = std::chrono::steady_clock::now();
+        }
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - since_;
+        std::string text = bar_text(event, utf8_, passed.count());
         if (text == shown_) return;
         write_(std::string(erase_line) + text);
         shown_ = std::move(text);
@@ -35,11 +41,23 @@ class Line {
     std::function<void(std::string_view)> write_;
     bool utf8_;
     std::string shown_;
+    std::string phase_;
+    std::chrono::steady_clock::time_point since_;
 };
+
+/// "  12 s, 30 s left" once the work takes long enough to ask.
+std::string time_text(double part, double seconds) {
+    if (seconds < 2) return "";
+    if (!(part > 0)) return fmt::format("  {:.0f} s", seconds);
+    return fmt::format("  {:.0f} s, {:.0f} s left", seconds, seconds * (1 - part) / part);
+}
 
 }  // namespace
 
-std::string bar_text(const ProgressEvent& event, bool utf8) {
+std::string bar_text(const ProgressEvent& event, bool utf8, double seconds) {
+    const std::string_view phase = event.phase.substr(0, 16);
+    // One step says nothing until it is over.
+    if (event.total == 1) return fmt::format("{}  ...", phase);
     constexpr std::int64_t width = 40;
     const double part = event.total > 0 ? static_cast<double>(event.done) / static_cast<double>(event.total) : 0;
     const auto filled = std::clamp<std::int64_t>(static_cast<std::int64_t>(part * width), 0, width);
@@ -51,7 +69,7 @@ std::string bar_text(const ProgressEvent& event, bool utf8) {
             bar += i < filled ? '#' : '.';
         }
     }
-    return fmt::format("{}  {}  {}/{}", event.phase.substr(0, 16), bar, event.done, event.total);
+    return fmt::format("{}  {}  {}/{}{}", phase, bar, event.done, event.total, time_text(part, seconds));
 }
 
 ProgressSink progress_bar(std::function<void(std::string_view)> write, bool utf8) {

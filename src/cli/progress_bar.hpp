@@ -8,8 +8,9 @@
 
 namespace couplet::cli {
 
-/// "decompose  ####....  1/2", with blocks when `utf8`. Fits a line of 80 columns.
-std::string bar_text(const ProgressEvent& event, bool utf8);
+/// "decompose  ####....  1/2", with blocks when `utf8`, and with the time that passed and that is left when it took
+/// two seconds or more. Fits a line of 80 columns where numbers are not absurd.
+std::string bar_text(const ProgressEvent& event, bool utf8, double seconds = 0);
 
 /// A sink that keeps one line up to date through `write`. The line is removed when the work is done, and when the
 /// last copy of the sink goes, so that nothing stays before a result or a message.

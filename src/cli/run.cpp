@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <new>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
@@ -46,6 +49,8 @@ class CommandLine {
         try {
             root_.parse(argc, argv);
         } catch (const CLI::Success&) {
+            // The word before --help may be no verb.
+            refuse_unknown_verb(root_);
             help_ = true;
             return;
         } catch (const CLI::ParseError& error) {
@@ -53,7 +58,7 @@ class CommandLine {
             throw explained(error, root_);
         }
         refuse_leftovers(root_);
-        if (!version_ && active_app(root_) == &root_) throw missing_verb();
+        if (!version_ && active_app(root_) == &root_) throw missing_verb(root_);
     }
 
     void execute() {
@@ -70,8 +75,8 @@ class CommandLine {
     /// "couplet decompose".
     std::string name() const { return command_name(*active_app(root_)); }
 
-    /// Names an argument as the user wrote it where the library says `max_rank`.
-    std::string message(const Error& error) const { return option_message(error.parts(), *active_app(root_)); }
+    /// An argument is named as the user wrote it where the library says `max_rank`.
+    ErrorParts parts(const Error& error) const { return with_option_names(error.parts(), *active_app(root_)); }
 
   private:
     CLI::App root_;
@@ -81,32 +86,71 @@ class CommandLine {
     std::map<const CLI::App*, Action> actions_;
 };
 
-int complain(const std::string& who, const std::string& message, Exit status) {
-    write_stderr(fmt::format("{}: {}\n", who, message));
-    return status;
+/// `couplet help simulate` is `couplet simulate --help`.
+std::vector<const char*> without_help_verb(int argc, const char* const* argv) {
+    std::vector<const char*> words(argv, argv + argc);
+    if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+    return words;
 }
+
+/// Where errors are said. Wrong usage is found before options are known, so --json is looked for among the words.
+class Complaints {
+  public:
+    explicit Complaints(const std::vector<const char*>& words)
+        : json_(std::any_of(words.begin(), words.end(), [](std::string_view word) { return word == "--json"; })) {}
+
+    int say(const std::string& who, const ErrorParts& parts, int status) const {
+        return say(who, parts, Error(parts).what(), status);
+    }
+    /// For what has no parts but what it says.
+    int say(const std::string& who, const std::string& message, int status) const {
+        return say(who, {"", message, "", ""}, message, status);
+    }
+
+  private:
+    int say(const std::string& who, const ErrorParts& parts, const std::string& message, int status) const {
+        write_stderr(fmt::format("{}: {}\n", who, message));
+        // One object and no more: a verb may have printed its result before it failed.
+        if (!json_ || wrote_stdout()) return status;
+        const Json error{{"command", who},       {"message", message},         {"where", parts.where},
+                         {"found", parts.found}, {"expected", parts.expected}, {"remedy", parts.remedy},
+                         {"status", status}};
+        try {
+            write_stdout(Json{{"error", error}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+        } catch (const Error&) {
+            return status;  // it was said on stderr
+        }
+        return status;
+    }
+
+    bool json_;
+};
 
 }  // namespace
 
 int run(int argc, const char* const* argv) {
     watch_signals();
+    const auto words = without_help_verb(argc, argv);
+    const Complaints complaints(words);
     CommandLine line;
     try {
-        line.parse(argc, argv);
+        line.parse(static_cast<int>(words.size()), words.data());
         line.execute();
         return done;
     } catch (const InputError& error) {
-        return complain(line.name(), line.message(error), bad_input);
+        return complaints.say(line.name(), line.parts(error), bad_input);
     } catch (const Error& error) {
-        const int status = complain(line.name(), line.message(error), failed);
-        return caught_signal() != 0 ? 128 + caught_signal() : status;
+        const int status = caught_signal() != 0 ? 128 + caught_signal() : failed;
+        return complaints.say(line.name(), line.parts(error), status);
     } catch (const std::bad_alloc&) {
-        return complain(line.name(),
-                        "memory: the system gave no more; expected enough for the tensor and its workspace. "
-                        "Close other programs or use a larger machine.",
-                        failed);
+        return complaints.say(line.name(),
+                              {"memory", "the system gave no more", "enough for the tensor and its workspace",
+                               "Close other programs or use a larger machine."},
+                              failed);
     } catch (const std::exception& error) {
-        return complain(line.name(), error.what(), failed);
+        return complaints.say(line.name(), std::string(error.what()), failed);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "signals.hpp"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "terminal.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -35,6 +38,15 @@ bool is_ignored(int signal) {
     return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
 }
 
+/// A progress bar may stand where the prompt comes next. A terminal that takes nothing (Ctrl-S) must not hold the end
+/// up.
+void clear_terminal_line() {
+    pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+    if (stderr_is_terminal() && ::poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0) {
+        write_stderr("\r\x1b[K");
+    }
+}
+
 /// A thread that waits may lock, allocate and read folders, which a signal handler may not.
 [[noreturn]] void wait_for(sigset_t signals) {
     for (;;) {
@@ -48,6 +60,7 @@ bool is_ignored(int signal) {
             continue;
         }
         for (const fs::path& folder : known.folders) remove_temporaries(folder, ::getpid());
+        clear_terminal_line();
         ::_exit(128 + signal);
     }
 }

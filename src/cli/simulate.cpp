@@ -272,8 +272,8 @@ void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) 
     JobOptions& job = options->flags.job;
     add_choice(app, "--method", method_names(), options->method,
                "ctt: the federation; centralized: all rows on one pile, what it is measured against; local: every "
-               "client alone with features of its own; fedsvd: masked rows on one pile; the others train a CP model in "
-               "rounds, dpsgd and cidertf among peers");
+               "client alone with features of its own; fedsvd: masked rows on one pile; the others train a CP model "
+               "of rank --rank in rounds, dpsgd and cidertf among peers");
     add_word(app, "--network", {"star", "decentralized"}, "star",
              "A coordinator in the middle, or clients that talk to neighbours",
              [&job](const auto& text) { job.network = parse_network(text); });

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "couplet/core/error.hpp"
 #include "couplet/net/client.hpp"
 #include "duration.hpp"
 #include "network_report.hpp"
@@ -19,6 +20,10 @@ struct Options {
 
 void execute(const Options& options, const Session& session) {
     const net::Kit kit = net::load_kit(options.kit);
+    if (kit.coordinator.empty()) {
+        throw InputError({options.kit, "the kit of a peer", "that of a coordinator or of one of its clients",
+                          "Peers have no coordinator to ask: each prints and logs how it stands."});
+    }
     const auto status = net::fetch_status(kit, options.insecure, options.deadline.value_or(std::chrono::hours(24)));
     session.print(net::status_json(status), status_text(status));
 }

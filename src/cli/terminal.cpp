@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -27,7 +28,14 @@ int write_all(int descriptor, std::string_view text) noexcept {
 
 }  // namespace
 
+namespace {
+std::atomic<bool> stdout_used{false};
+}
+
+bool wrote_stdout() noexcept { return stdout_used; }
+
 void write_stdout(std::string_view text) {
+    stdout_used = true;
     const int code = write_all(STDOUT_FILENO, text);
     if (code == 0 || code == EPIPE) return;
     throw RunError({"standard output", "writing failed: " + std::generic_category().message(code),

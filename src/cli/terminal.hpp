@@ -8,6 +8,9 @@ namespace couplet::cli {
 /// disk behind stdout is full or fails.
 void write_stdout(std::string_view text);
 
+/// Whether write_stdout() was called: a result or a part of it is there.
+bool wrote_stdout() noexcept;
+
 /// Writes what it can; there is nowhere to complain.
 void write_stderr(std::string_view text) noexcept;
 

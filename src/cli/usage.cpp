@@ -47,9 +47,8 @@ bool is_option(const std::string& word) { return word.size() > 1 && word.front()
     if (names.empty()) {
         throw InputError({shown(word), "one argument too many", usage_line(app), help_hint(app)});
     }
-    // The likeliest wish of a new user; no verb of that name exists.
-    const std::string remedy = word == "help" ? help_hint(app) : with_suggestion(word, names, app);
-    throw InputError({shown(word), "no such verb", fmt::format("one of {}", fmt::join(names, ", ")), remedy});
+    throw InputError({shown(word), "no such verb", fmt::format("one of {}", fmt::join(names, ", ")),
+                      with_suggestion(word, names, app)});
 }
 
 const CLI::Option* first_missing(const CLI::App& app) {
@@ -110,6 +109,14 @@ void refuse_leftovers(const CLI::App& root) {
     }
 }
 
+void refuse_unknown_verb(const CLI::App& root) {
+    const CLI::App& app = *active_app(root);
+    if (app.get_subcommands({}).empty()) return;
+    for (const std::string& word : app.remaining()) {
+        if (!is_option(word)) refuse_word(word, app);
+    }
+}
+
 InputError explained(const CLI::ParseError& error, const CLI::App& root) {
     const CLI::App& app = *active_app(root);
     if (const auto* option = first_repeated(app)) {
@@ -132,16 +139,19 @@ InputError explained(const CLI::ParseError& error, const CLI::App& root) {
     return InputError({"arguments", text, usage_line(app), help_hint(app)});
 }
 
-InputError missing_verb() { return InputError({"verb", "missing", "couplet <verb> [options]", "See couplet --help."}); }
+InputError missing_verb(const CLI::App& root) {
+    return InputError(
+        {"verb", "missing", fmt::format("one of {}", fmt::join(subcommand_names(root), ", ")), help_hint(root)});
+}
 
-std::string option_message(const ErrorParts& parts, const CLI::App& app) {
+ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app) {
     ErrorParts named = parts;
     for (const CLI::Option* option : app.get_options()) {
         for (const std::string& name : option->get_lnames()) {
             if (underscored(name) == parts.where) named.where = "--" + name;
         }
     }
-    return Error(named).what();
+    return named;
 }
 
 }  // namespace couplet::cli

@@ -24,12 +24,15 @@ std::string usage_line(const CLI::App& app);
 /// is, or one argument too many.
 void refuse_leftovers(const CLI::App& root);
 
+/// The same for the first word that is no verb where one was expected, whatever help was asked for.
+void refuse_unknown_verb(const CLI::App& root);
+
 /// A parse error in the four parts of every message.
 InputError explained(const CLI::ParseError& error, const CLI::App& root);
 
-InputError missing_verb();
+InputError missing_verb(const CLI::App& root);
 
-/// The message of an error; where the library names an argument (max_rank) it names the option (--max-rank).
-std::string option_message(const ErrorParts& parts, const CLI::App& app);
+/// Where the library names an argument (max_rank) the parts name the option (--max-rank).
+ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app);
 
 }  // namespace couplet::cli

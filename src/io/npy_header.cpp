@@ -287,9 +287,11 @@ DType require_tensor_header(const NpyHeader& header, const std::string& where) {
     if (!single && descr != "<f8" && descr != "=f8") {
         const auto type = parse_descr(descr);
         const char kind = type ? type->kind : '?';
-        const char* remedy = kind == 'c' ? "Save numpy.stack([x.real, x.imag]) instead: one more mode of size 2."
-                             : kind == 'U' || kind == 'S' || kind == 'M' || kind == 'm' ? "Encode it as numbers first."
-                                                                                        : save_again;
+        const char* remedy =
+            kind == 'c'   ? "Save numpy.stack([x.real, x.imag], axis=-1) instead: one more mode of size 2, the last."
+            : kind == 'O' ? "Encode what is text as numbers, then numpy.save('x.npy', x.astype('<f8'))."
+            : kind == 'U' || kind == 'S' || kind == 'M' || kind == 'm' ? "Encode it as numbers first."
+                                                                       : save_again;
         throw InputError({where, describe(header.descr), "little-endian float32 or float64 elements", remedy});
     }
     const Index order = header.shape.order();

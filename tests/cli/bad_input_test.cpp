@@ -16,7 +16,7 @@ class BadInputTest : public CliTest {
             if (json) arguments.push_back("--json");
             const Outcome run = couplet(arguments);
             EXPECT_EQ(run.status, 2) << name;
-            EXPECT_EQ(run.out, "") << name;
+            EXPECT_EQ(run.result(), "") << name;
             EXPECT_EQ(run.err.find("couplet decompose: " + name + ": "), 0U) << run.err;
             EXPECT_NE(run.err.find(message), std::string::npos) << "expected \"" << message << "\" in: " << run.err;
             EXPECT_NE(run.err.find("; expected "), std::string::npos) << run.err;

@@ -115,7 +115,7 @@ TEST_F(BaselineTest, AMethodThatDivergesEndsWithStatusOneAndPrintsNothing) {
         if (method == std::string_view("dpfact")) steps.insert(steps.end(), {"--prox", "0"});
         const Outcome run = simulate(method, steps);
         EXPECT_EQ(run.status, 1) << method;
-        EXPECT_EQ(run.out, "") << method;
+        EXPECT_EQ(run.result(), "") << method;
         EXPECT_NE(run.err.find("diverged at round "), std::string::npos) << method << run.err;
         EXPECT_FALSE(std::filesystem::exists(path("result/features.npz"))) << method;
     }

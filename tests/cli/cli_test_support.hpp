@@ -39,6 +39,8 @@ struct Outcome {
 
     /// The one object that stdout holds.
     Json json() const { return Json::parse(out); }
+    /// What stdout holds beside the object of an error.
+    std::string result() const { return out.starts_with("{\"error\":") && json().size() == 1 ? "" : out; }
 };
 
 /// Runs the real binary in a folder of its own, which is removed afterwards.

@@ -106,7 +106,7 @@ TEST_F(DataTest, RefusalsNameTheArgument) {
         const Outcome run = data(arguments, {"COUPLET_DATA="});
         EXPECT_EQ(run.status, 2) << message;
         EXPECT_NE(run.err.find(message), std::string::npos) << run.err << "should say " << message;
-        EXPECT_EQ(run.out, "");
+        EXPECT_EQ(run.result(), "");
     }
 }
 

@@ -19,7 +19,7 @@ TEST_F(DotTest, OtherModesAreRefused) {
     ASSERT_EQ(couplet({"decompose", "c.npy", "-o", "c.npz"}).status, 0);
     const Outcome run = couplet({"dot", "a.npz", "c.npz", "--json"});
     EXPECT_EQ(run.status, 2);
-    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.result(), "");
     EXPECT_EQ(run.err.find("couplet dot: c.npz: modes 5 x 4; expected modes 5 x 4 x 3 as in a.npz."), 0U) << run.err;
 }
 

@@ -37,6 +37,20 @@ TEST_F(InfoTest, CountsNanAndInfinityInsteadOfFailing) {
     EXPECT_NE(words.find("--missing impute"), std::string::npos) << words;
 }
 
+TEST_F(InfoTest, WithoutAFiniteNumberThereIsNoRange) {
+    Tensor<double> x = smooth<double>({2, 2});
+    for (double& value : x.elements()) value = INFINITY;
+    save("X.npy", x);
+    EXPECT_NE(couplet({"info", "X.npy"}).out.find("none: no number is finite"), std::string::npos);
+}
+
+TEST_F(InfoTest, AModelLargerThanItsTensorSaysSo) {
+    save("X.npy", smooth<double>({2, 2}));
+    ASSERT_EQ(couplet({"decompose", "X.npy", "--eps", "0", "-o", "M.npz"}).status, 0);
+    const Outcome run = couplet({"info", "M.npz"});
+    EXPECT_NE(run.out.find("2x as many as the tensor"), std::string::npos) << run.out;
+}
+
 TEST_F(InfoTest, FortranOrderIsSaid) {
     python("np.save('F.npy', np.asfortranarray(np.arange(6.0).reshape(2, 3)))");
     EXPECT_EQ(couplet({"info", "F.npy", "--json"}).json()["fortran_order"], true);

@@ -81,7 +81,7 @@ TEST_F(OptionsTest, NumericOptionsAreChecked) {
             }
             const Outcome run = couplet(arguments);
             EXPECT_EQ(run.status, 2) << option << " " << value;
-            EXPECT_EQ(run.out, "");
+            EXPECT_EQ(run.result(), "");
             EXPECT_EQ(run.err.find("couplet decompose: " + option + ": "), 0U) << run.err;
             EXPECT_NE(run.err.find("; expected "), std::string::npos) << run.err;
             EXPECT_EQ(files(), before);

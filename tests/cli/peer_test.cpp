@@ -54,6 +54,9 @@ TEST_F(PeerTest, ThreeProcessesGiveWhatASimulationGives) {
         EXPECT_TRUE(std::filesystem::exists(path("r" + name(k) + "/features.npz")));
         EXPECT_TRUE(std::filesystem::exists(path("r" + name(k) + "/personal.npz")));
     }
+    const Outcome status = couplet({"status", "--kit", path("kits/p1")});
+    EXPECT_EQ(status.status, 2);
+    EXPECT_NE(status.err.find("the kit of a peer"), std::string::npos) << status.err;
     const Outcome again = couplet(command(1, {"--rank", "3", "-o", path("rp1")}));
     EXPECT_EQ(again.status, 2);
     EXPECT_NE(again.err.find("--force"), std::string::npos) << again.err;

@@ -15,7 +15,7 @@ TEST(PhaseLines, OneLinePerPhaseThatEnds) {
     sink({"consensus", 0, 1});
     sink({"consensus", 1, 1});
     const std::string text = ::testing::internal::GetCapturedStderr();
-    EXPECT_EQ(text.find("couplet simulate: clients of 4,000 done in "), 0U) << text;
+    EXPECT_EQ(text.find("couplet simulate: work of 4,000 clients done in "), 0U) << text;
     EXPECT_NE(text.find("\ncouplet simulate: consensus done in "), std::string::npos) << text;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }

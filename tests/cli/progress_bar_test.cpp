@@ -11,6 +11,9 @@ namespace {
 TEST(ProgressBar, TextFitsALine) {
     EXPECT_EQ(cli::bar_text({"decompose", 1, 4}, false), "decompose  ##########..............................  1/4");
     EXPECT_LE(cli::display_width(cli::bar_text({std::string(99, 'x'), 123456, 1000000}, true)), cli::line_width);
+    EXPECT_TRUE(cli::bar_text({"decompose", 1, 4}, false, 10).ends_with("  1/4  10 s, 30 s left"));
+    EXPECT_TRUE(cli::bar_text({"decompose", 0, 4}, false, 10).ends_with("  0/4  10 s"));
+    EXPECT_EQ(cli::bar_text({"consensus", 0, 1}, true, 10), "consensus  ...");
     EXPECT_EQ(cli::bar_text({"x", 0, 0}, false).find('#'), std::string::npos);
 }
 

@@ -20,7 +20,41 @@ TEST_F(RunTest, NothingAtAllIsBadUsage) {
     const Outcome run = couplet({});
     EXPECT_EQ(run.status, 2);
     EXPECT_EQ(run.out, "");
-    EXPECT_EQ(run.err, "couplet: verb: missing; expected couplet <verb> [options]. See couplet --help.\n");
+    EXPECT_TRUE(run.err.starts_with("couplet: verb: missing; expected one of decompose, ranks, ")) << run.err;
+    EXPECT_TRUE(run.err.ends_with(". See couplet --help.\n")) << run.err;
+}
+
+TEST_F(RunTest, HelpIsAlsoAVerb) {
+    EXPECT_EQ(couplet({"help"}).out, couplet({"--help"}).out);
+    EXPECT_EQ(couplet({"help", "simulate"}).out, couplet({"simulate", "--help"}).out);
+    EXPECT_EQ(couplet({"help", "data", "ecg"}).out, couplet({"data", "ecg", "--help"}).out);
+}
+
+TEST_F(RunTest, HelpOfAVerbThatIsNoneIsBadUsage) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"simlate", "--help"}, {"help", "simlate"}, {"--help", "simlate"}}) {
+        const Outcome run = couplet(words);
+        EXPECT_EQ(run.status, 2);
+        EXPECT_EQ(run.out, "");
+        EXPECT_NE(run.err.find("Did you mean simulate?"), std::string::npos) << run.err;
+    }
+    EXPECT_EQ(couplet({"data", "egc", "--help"}).status, 2);
+    EXPECT_EQ(couplet({"decompose", "a.npy", "b.npy", "--help"}).status, 0) << "help, whatever else is there";
+}
+
+TEST_F(RunTest, ErrorsAreJsonWhereResultsWouldBe) {
+    const Outcome absent = couplet({"info", "none.npy", "--json"});
+    EXPECT_EQ(absent.status, 2);
+    const Json error = absent.json()["error"];
+    EXPECT_EQ(error["command"], "couplet info");
+    EXPECT_EQ(error["where"], "none.npy");
+    EXPECT_EQ(error["found"], "no such file");
+    EXPECT_EQ(error["expected"], "an existing file");
+    EXPECT_EQ(error["status"], 2);
+    EXPECT_EQ("couplet info: " + error["message"].get<std::string>() + "\n", absent.err);
+    EXPECT_EQ(couplet({"decompose", "--json", "--max-rnk", "3"}).json()["error"]["where"], "'--max-rnk'");
+    EXPECT_EQ(couplet({"--json"}).json()["error"]["where"], "verb");
+    EXPECT_EQ(shell(couplet_binary() + " info none.npy --json 2>&1 > /dev/full; echo $?"), absent.err + "2\n");
 }
 
 TEST_F(RunTest, FullDiskBehindStdoutFails) {

@@ -41,7 +41,7 @@ class SimulateTest : public CliTest {
         const Outcome run = simulate(std::move(arguments));
         EXPECT_EQ(run.status, 2) << message << "\n" << run.err;
         EXPECT_NE(run.err.find(message), std::string::npos) << run.err << "should say " << message;
-        EXPECT_EQ(run.out, "");
+        EXPECT_EQ(run.result(), "");
     }
 };
 
@@ -315,7 +315,8 @@ TEST_F(SimulateTest, AZeroClientIsOneLikeOthers) {
 
 TEST_F(SimulateTest, ProgressIsALinePerPhase) {
     const Outcome run = simulate({"a.npy", "b.npy", "--rank", "3"});
-    for (const char* phase : {"hello of 2 done in", "clients of 2 done in", "refit of 2 done in"}) {
+    for (const char* phase :
+         {"greeting of 2 clients done in", "work of 2 clients done in", "fit of 2 clients done in"}) {
         EXPECT_NE(run.err.find(phase), std::string::npos) << run.err;
     }
 }

@@ -23,6 +23,11 @@ TEST(Suggest, NearestIsNearOrNothing) {
     EXPECT_EQ(cli::nearest("rec", names), "reconstruct") << "the only one that starts like this";
     EXPECT_EQ(cli::nearest("ad", names), "add");
     EXPECT_EQ(cli::nearest("simulate", names), std::nullopt);
+    const std::vector<std::string> options{"-h", "-o", "--help", "--eps", "--max-rank", "--json"};
+    EXPECT_EQ(cli::nearest("-e", options), "--eps") << "not -h, one letter away";
+    EXPECT_EQ(cli::nearest("-x", options), std::nullopt);
+    EXPECT_EQ(cli::nearest("--rank", options), "--max-rank");
+    EXPECT_EQ(cli::nearest("--jsn", options), "--json");
     EXPECT_EQ(cli::nearest("", names), std::nullopt);
     EXPECT_EQ(cli::nearest("x", {}), std::nullopt);
 }

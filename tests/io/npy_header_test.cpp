@@ -111,11 +111,13 @@ TEST(NpyHeader, SaysWhatAWrongElementTypeIs) {
     EXPECT_EQ(of_type("<f2"), "float16 elements ('<f2')" + save_again);
     EXPECT_EQ(of_type("<f16"), "float128 elements ('<f16')" + save_again);
     EXPECT_EQ(of_type(">f8"), "big-endian float64 elements ('>f8')" + save_again);
-    EXPECT_EQ(of_type("|O"), "Python objects ('|O'), which need pickle" + save_again);
+    EXPECT_EQ(of_type("|O"),
+              "Python objects ('|O'), which need pickle; expected little-endian float32 or float64 elements. Encode "
+              "what is text as numbers, then numpy.save('x.npy', x.astype('<f8')).");
     EXPECT_EQ(of_type("<c16"),
               "complex128 elements ('<c16'); expected little-endian float32 or float64 elements. Save "
               "numpy.stack([x.real, "
-              "x.imag]) instead: one more mode of size 2.");
+              "x.imag], axis=-1) instead: one more mode of size 2, the last.");
     EXPECT_EQ(of_type("<U5"),
               "text ('<U5'); expected little-endian float32 or float64 elements. Encode it as numbers first.");
     EXPECT_EQ(of_type("<M8[ns]"),
