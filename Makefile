@@ -34,9 +34,10 @@ test: build ## build and run every test; the last line is the sum
 wheel: build ## the Python package with the command line as one wheel in dist, for every CPython from 3.10 that is here
 	@scripts/make-wheel --jobs $(JOBS)
 
-sanitize: deps ## run the test programs under the address, undefined behaviour and thread sanitizers
+sanitize: build ## run the test programs under the address, undefined behaviour and thread sanitizers, and the Python module
 	@scripts/sanitize asan
 	@scripts/sanitize tsan
+	@scripts/python-asan
 
 chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 10 minutes)
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
@@ -52,6 +53,8 @@ bench: build ## TT-SVD, the federation and the baselines beside NumPy and Tensor
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
+	@scripts/test-python --collect-only >/dev/null
+	@build/python/venv/bin/python bench/python.py $(BENCH_FLAGS)
 	@build/venv/bin/python bench/federation.py
 	@build/venv/bin/python bench/baselines.py
 	@build/bench/bin/network

@@ -2,8 +2,9 @@
 """TT-SVD through Python: couplet.decompose side by side with TensorLy's tensor_train, in one process, on the same arrays.
 
 Runs in an environment that has the wheel, NumPy and TensorLy (scripts/test-python makes build/python/venv). Samples of both
-alternate. TensorLy computes with PyPI's NumPy at its better thread count. The last table is what a call through Python costs
-beyond the C++ call: the median of many calls here against that of `couplet decompose --repeat` of the same wheel.
+alternate. TensorLy computes with PyPI's NumPy at its better thread count. After the table: what a call through Python costs
+beyond the C++ call, the median of many calls here against that of `couplet decompose --repeat` of the same wheel; and what
+couplet's BLAS and NumPy's and SciPy's cost each other in one process.
 
     build/python/venv/bin/python bench/python.py [--quick] [--output FILE.json]
 """
@@ -88,6 +89,45 @@ def overhead(name="50x30x30", rank=20, calls=3000):
             "microseconds": 1e6 * statistics.median(a - b for a, b in zip(here, there))}
 
 
+ALONE = """
+import sys, time, statistics
+import numpy as np
+def median(call, times):
+    samples = []
+    for _ in range(times):
+        between()
+        start = time.perf_counter(); call(); samples.append(time.perf_counter() - start)
+    return statistics.median(samples)
+def between(): pass
+a = np.random.default_rng(0).normal(size=(1200, 1200))
+a @ a
+before = median(lambda: a @ a, 15)
+import couplet
+x = np.random.default_rng(0).normal(size=(1000, 20, 24))
+couplet.decompose(x, max_rank=50)
+alone = median(lambda: couplet.decompose(x, max_rank=50), 60)
+import scipy.linalg
+def between(): scipy.linalg.qr(a[:200, :200]); a[:400] @ a
+beside = median(lambda: couplet.decompose(x, max_rank=50), 60)
+def between(): couplet.decompose(x, max_rank=50)
+after = median(lambda: a @ a, 15)
+print(before, after, alone, beside)
+"""
+
+
+def neighbours(rounds=5):
+    """Ratios of medians: NumPy's product after couplet was loaded and used to before, and couplet's TT-SVD between calls of
+    NumPy and SciPy to without them. Each round is a process of its own."""
+    numpy_ratio, couplet_ratio = [], []
+    for _ in range(rounds):
+        done = subprocess.run([sys.executable, "-c", ALONE], text=True, capture_output=True, check=True)
+        before, after, alone, beside = map(float, done.stdout.split())
+        numpy_ratio.append(after / before)
+        couplet_ratio.append(beside / alone)
+    return {"numpy": statistics.median(numpy_ratio), "couplet": statistics.median(couplet_ratio),
+            "samples_numpy": numpy_ratio, "samples_couplet": couplet_ratio}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
@@ -104,6 +144,9 @@ def main():
     row = report["overhead"] = overhead()
     print(f"\n50x30x30, rank 20: {1e6 * row['python']:.0f} us through Python, {1e6 * row['c++']:.0f} us in C++, "
           f"{row['microseconds']:.0f} us apart")
+    row = report["neighbours"] = neighbours()
+    print(f"beside NumPy's and SciPy's OpenBLAS: couplet takes {row['couplet']:.2f} of its time without them, NumPy's product "
+          f"{row['numpy']:.2f} of its time before couplet was loaded")
     if options.output:
         options.output.write_text(json.dumps(report, indent=1))
 

@@ -135,6 +135,18 @@ def test_the_model_is_the_one_in_the_folder(clients, command, tmp_path):
     result.save(tmp_path / "saved", force=True)
 
 
+def test_a_personal_core_of_rank_one_is_an_array(clients, command, tmp_path):
+    tensors, paths = clients
+    result = couplet.simulate(tensors, rank=1, output=tmp_path / "r")
+    assert np.array_equal(couplet.load(tmp_path / "r" / "personal_2.npz"), result.personal[1])
+    assert result.personal[1].shape == (9, 1)
+    command("project", tmp_path / "r" / "features.npz", paths[0], "-o", tmp_path / "p.npz")
+    assert couplet.load(tmp_path / "p.npz").shape == (15, 1)
+    assert isinstance(couplet.load(tmp_path / "r" / "features.npz"), couplet.TensorTrain)
+    couplet.decompose(tensors[0][0, 0]).save(tmp_path / "vector.npz")
+    assert isinstance(couplet.load(tmp_path / "vector.npz"), couplet.TensorTrain)
+
+
 def test_project_gives_the_same_numbers(clients, command, tmp_path):
     tensors, paths = clients
     command("simulate", *paths[:3], "--rank", 4, "-o", tmp_path / "r")
@@ -221,3 +233,25 @@ def test_the_command_is_on_the_path_and_starts_without_numpy():
     done = subprocess.run([sys.executable, "-m", "couplet", "nonsense"], text=True, capture_output=True)
     assert done.returncode == 2 and "no such verb" in done.stderr
     assert COMMAND.exists()
+
+
+def test_other_verbs(rng, tmp_path):
+    np.save(tmp_path / "x.npy", low_rank(rng, (20, 5, 4), 2))
+    assert couplet.command("info", tmp_path / "x.npy").shape == [20, 5, 4]
+    made = couplet.command("data", "synthetic", "30x5x4:rank=2", clients=2, output=tmp_path / "d", seed=3, force=False)
+    assert made.clients == 2 and (tmp_path / "d" / "client_2.npy").exists()
+    clients = [tmp_path / "d" / f"client_{k}.npy" for k in (1, 2)]
+    found = couplet.command("tune", *clients, method="dpsgd", rank=2, rounds=5, cache=tmp_path / "t.json")
+    assert found.results and (tmp_path / "t.json").exists()
+    kit = couplet.command("provision", coordinator="localhost:7999", clients=["a", "b"], output=tmp_path / "kits")
+    assert {"a", "b", "coordinator"} <= {path.name for path in (tmp_path / "kits").iterdir()} and kit.to_dict()
+    with pytest.raises(ValueError, match="^.*nowhere.npy: no such file"):
+        couplet.command("info", tmp_path / "nowhere.npy")
+    with pytest.raises(ValueError, match="no such verb"):
+        couplet.command("nonsense")
+    with pytest.raises(ValueError, match="reads as a flag"):
+        couplet.command("info", "--help")
+    for wrong in (lambda: couplet.command(3), lambda: couplet.command("info", json=True), lambda: couplet.command("info", object()),
+                  lambda: couplet.command("info", "x.npy", threads=1j)):
+        with pytest.raises(TypeError):
+            wrong()

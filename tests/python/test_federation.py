@@ -67,6 +67,16 @@ def test_projection_is_least_squares(clients, rng):
     assert couplet.project(skewed, clients[2]).rse == pytest.approx(projection.rse)
 
 
+def test_infinity_is_no_missing_entry(clients):
+    x = clients[0].copy()
+    x[3, 2, 1] = -np.inf
+    features = couplet.simulate(clients, rank=2).features
+    for call in (lambda: couplet.project(features, x, missing="impute"), lambda: couplet.simulate([x], rank=2, missing="impute"),
+                 lambda: couplet.project(features, x), lambda: couplet.simulate([x], rank=2)):
+        with pytest.raises(ValueError, match=r"at index \(3, 2, 1\)"):
+            call()
+
+
 def test_a_completion_that_does_not_settle_says_so(clients, monkeypatch):
     import warnings
 

@@ -94,13 +94,42 @@ class Machine:
         clients = [self.rng.normal(size=(self.rng.integers(1, 9), *shape)) for _ in range(self.rng.integers(1, 5))]
         flags = {"rank": int(self.rng.integers(1, 6)), "aggregate": str(self.rng.choice(["stack", "average", "subspace"])),
                  "network": str(self.rng.choice(["star", "decentralized"])), "seed": int(self.rng.integers(5))}
+        for name, values in {"precision": ["auto", "f32", "f64"], "bytes": [300, "2kB"], "missing": ["impute"], "eps": [0.3],
+                             "scale_clients": ["norm"], "heldout": [0.3], "method": ["centralized", "local", "dpsgd"],
+                             "unnamed": ["allow"], "dry_run": [True], "refit": [True, False]}.items():
+            if self.rng.random() < 0.15:
+                flags[name] = values[self.rng.integers(len(values))]
+        if "bytes" in flags or "eps" in flags:
+            del flags["rank"]
+        if flags.get("method") == "dpsgd":
+            flags["rounds"] = 3
+        if "missing" in flags:
+            clients[0][self.rng.random(clients[0].shape) < 0.1] = np.nan
+        labels = self.labels(shape) if self.rng.random() < 0.4 else None
         try:
-            result = couplet.simulate(clients, **flags)
+            result = couplet.simulate(clients, labels=labels, **flags)
         except couplet.InputError:
+            return
+        if "dry_run" in flags:
             return
         assert np.isfinite(result.rse)
         if result.features is not None:
-            couplet.project(result.features, clients[0])
+            couplet.project(result.features, clients[-1], labels=labels, missing="impute")
+            assert result.reconstruct(0).shape[1:] == clients[0].shape[1:]
+            copied = pickle.loads(pickle.dumps(result))
+            assert copied.to_dict() == result.to_dict() and couplet.schema(copied) == couplet.schema(result)
+
+    def labels(self, shape):
+        """Names of the modes, now and then one too many or a strange one."""
+        return [None, *([f"{'ä' * int(self.rng.integers(3))}{n}" for n in range(size + int(self.rng.random() < 0.05))] for size in shape)]
+
+    def estimator(self):
+        pytest.importorskip("sklearn")
+        x = self.rng.normal(size=(12, *self.rng.integers(1, 5, size=self.rng.integers(1, 4))))
+        model = couplet.CoupledTensorTrain(rank=int(self.rng.integers(1, 5)), seed=int(self.rng.integers(3)))
+        rows = model.fit_transform(x, groups=self.rng.integers(0, 3, size=12))
+        assert np.array_equal(rows, pickle.loads(pickle.dumps(model)).transform(x))
+        assert model.inverse_transform(rows).shape == x.shape
 
     def nonsense(self):
         values = [None, -1, 0, 3, 2.5, "x", b"", [], [[1], [2, 3]], {}, np.nan, np.inf, np.zeros((0, 2)), np.array(1.0),
@@ -112,7 +141,11 @@ class Machine:
                  lambda: couplet.TensorTrain([value(), np.ones((1, 2, 1))]), lambda: a + value(), lambda: a * value(),
                  lambda: a[value()], lambda: a.round(value()), lambda: a.dot(value()),
                  lambda: couplet.simulate(value(), rank=value()), lambda: couplet.simulate([value()], eps=value()),
-                 lambda: couplet.simulate([np.ones((3, 2))], labels=value()), lambda: couplet.project(value(), value()),
+                 lambda: couplet.simulate([np.ones((3, 2))], labels=value()), lambda: couplet.Schema(value(), value()),
+                 lambda: couplet.simulate([np.ones((3, 2))], names=value(), missing=value(), schema=value()),
+                 lambda: couplet.ModeLabels(value(), value(), value()), lambda: couplet.schema(value()), lambda: a.save(value()),
+                 lambda: couplet.CoupledTensorTrain(rank=value(), eps=value(), missing=value()).fit(value(), groups=value()),
+                 lambda: couplet.data.ecg(value(), clients=value(), missing=value()), lambda: couplet.project(value(), value()),
                  lambda: couplet.project(a, value()), lambda: couplet.load(value()), lambda: couplet.singular_values(value()),
                  lambda: couplet.data.synthetic(value(), clients=value()), lambda: couplet.set_threads(value()),
                  lambda: couplet.decompose(np.ones((2, 2)), seed=value(), method=value()),
@@ -127,7 +160,7 @@ class Machine:
         couplet.set_threads(before)
 
     def step(self):
-        moves = [self.make, self.add, self.scale, self.round, self.index, self.travel, self.norms, self.federation,
+        moves = [self.make, self.add, self.scale, self.round, self.index, self.travel, self.norms, self.federation, self.estimator,
                  self.nonsense, self.nonsense, self.nonsense]
         moves[self.rng.integers(len(moves))]()
 

@@ -38,6 +38,10 @@ def test_features_carry_their_names(result):
     flat = couplet.simulate([np.random.default_rng(0).normal(size=(9, 5))], rank=2, labels=[None, list("abcde")])
     ax = couplet.plot.features(flat)[0, 0]
     assert [text.get_text() for text in ax.get_yticklabels()] == list("abcde")
+    odd = couplet.simulate([np.random.default_rng(0).normal(size=(9, 2))], rank=1, labels=[None, ["a$x^2$", "b$_{"]])
+    label = couplet.plot.features(odd)[0, 0].get_yticklabels()[0]
+    assert label.get_text() == "a$x^2$" and not label.get_parse_math()  # a name is no formula
+    drawn(label.figure)
     four = couplet.simulate(synthetic="30x4x3x2:rank=2", clients=2, rank=2)
     assert "\nat " in couplet.plot.features(four.features)[0, 0].get_title()
 
@@ -74,6 +78,7 @@ def test_wrong_things():
     for wrong in (lambda: couplet.plot.features(3), lambda: couplet.plot.network(3), lambda: couplet.plot.error_against_bytes([1])):
         with pytest.raises(TypeError):
             wrong()
-    for wrong in (lambda: couplet.plot.network("rign"), lambda: couplet.plot.error_against_bytes([])):
+    pair = couplet.simulate(synthetic="40x6x5:rank=4", clients=2, rank=3)
+    for wrong in (lambda: couplet.plot.network("ring", 3, result=pair), lambda: couplet.plot.network("rign"), lambda: couplet.plot.error_against_bytes([])):
         with pytest.raises(ValueError):
             wrong()

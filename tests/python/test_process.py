@@ -96,6 +96,53 @@ def test_fork(python, end):
     """))
 
 
+def test_fork_while_other_threads_compute(python):
+    """The child has none of these threads, and whatever locks they hold stay locked there."""
+    python(program("""
+        import os, signal, sys, threading, warnings
+        import numpy as np, couplet
+        warnings.simplefilter("ignore")
+        x = np.random.default_rng(0).normal(size=(120, 60, 60))
+        expected = couplet.decompose(x, max_rank=5).cores[1]
+        stop = threading.Event()
+        def work():
+            while not stop.is_set():
+                couplet.decompose(x, max_rank=5)
+                couplet.simulate([x[:60], x[60:]], rank=3)
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads: thread.start()
+        try:
+            for _ in range(6):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(60)
+                    same = np.array_equal(couplet.decompose(x, max_rank=5).cores[1], expected)
+                    couplet.simulate([x[:60], x[60:]], rank=3)
+                    sys.exit(0 if same else 3)
+                assert os.waitpid(child, 0)[1] == 0
+        finally:
+            stop.set()
+    """))
+
+
+@pytest.mark.parametrize("size", [(200, 100, 100), (30, 20, 20)], ids=["long", "brief"])
+def test_daemon_threads_do_not_spoil_the_end(python, size):
+    out = python(program(f"""
+        import atexit, threading, time
+        atexit.register(lambda: print(couplet.decompose(np.ones((80, 80, 80))).ranks))  # called last
+        import numpy as np, couplet
+        x = np.random.default_rng(0).normal(size={size})
+        def work():
+            while True:
+                couplet.decompose(x, eps=0.001)
+                couplet.simulate([x], rank=2)
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+        for thread in threads: thread.start()
+        time.sleep(0.5)
+    """))
+    assert out == "(1, 1, 1, 1)\n"
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_multiprocessing(tmp_path, method):
     script = tmp_path / "pool.py"
@@ -203,7 +250,9 @@ INTERRUPTED = """
      "couplet.simulate(x, method='dpsgd', rank=20, rounds=1000000, tolerance=0)"),
     ("x = [rng.normal(size=(40, 30, 30)) for _ in range(8)]",
      "couplet.simulate(x, network='decentralized', graph='path', aggregate='subspace', consensus='plain', rank=20, iterations=1000000)"),
-], ids=["three modes", "one large eigenproblem", "training", "gossip"])
+    ("x = couplet.TensorTrain([rng.normal(size=s) for s in ((1, 1200, 300), (300, 40, 300), (300, 1200, 1))])",
+     "while True: x.full()"),
+], ids=["three modes", "one large eigenproblem", "training", "gossip", "multiplying out"])
 def test_ctrl_c_within_a_second(python, setup, work):
     assert float(python(program(INTERRUPTED.format(setup=setup, work=work)), timeout=120)) < 1
 

@@ -97,6 +97,25 @@ def test_indexing_is_that_of_the_tensor(rng):
             train[key]
 
 
+def test_indexing_of_huge_and_tiny_cores():
+    """Products on the way may be of any size; what no number can hold is refused, as full() does."""
+    train = couplet.TensorTrain([np.full((1, 2, 1), value) for value in (1e300, 1e300, 1e-300, 1e-300, 3.0)])
+    assert train[0, 1, 0, 1, 0] == pytest.approx(3.0, rel=1e-14)
+    assert np.allclose(train[0, 1, 0, 1].full(), 3.0, rtol=1e-14)
+    assert np.allclose(train[:, 1, 0, 1, 0].full(), 3.0, rtol=1e-14)
+    huge = couplet.TensorTrain([np.full((1, 2, 1), 1e300)] * 3)
+    for key in ((0, 0, 0), (0, 0), (slice(None), 1, 1)):
+        with pytest.raises(ValueError, match="beyond the largest number"):
+            huge[key]
+
+
+def test_more_modes_than_an_array_has():
+    train = couplet.TensorTrain([np.ones((1, 1, 1))] * 65)
+    with pytest.raises(ValueError, match="65 modes"):
+        train.full()
+    assert train.norm() == 1 and train[(0,) * 64].full().shape == (1,)
+
+
 def test_names_follow_the_indices():
     labels = [couplet.ModeLabels("person"), couplet.ModeLabels("measure", ["age", "bmi", "hba1c"], ["years", "", "%"])]
     train = couplet.decompose(np.eye(4, 3), labels=labels)

@@ -1,4 +1,6 @@
 """The wheel by itself: what it holds, what it needs, and that it works where there is nothing but NumPy."""
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import re
@@ -8,6 +10,7 @@ import zipfile
 
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WHEEL = os.environ.get("COUPLET_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="COUPLET_WHEEL does not name a wheel; scripts/test-python makes one")
 
@@ -115,6 +118,38 @@ print(result.rse)
     linked = run("/usr/bin/ldd", next(venv.rglob("couplet/bin/couplet"))).stdout
     outside = {line.split()[0] for line in linked.splitlines() if "=> /" in line and str(venv) not in line}
     assert outside <= OF_THE_SYSTEM | {"/lib64/ld-linux-x86-64.so.2"}, outside
+
+
+def other_interpreters():
+    """Those of this machine that the wheel serves, the running one left out: version and path."""
+    if not WHEEL:
+        return []
+    loader = importlib.machinery.SourceFileLoader("make_wheel", str(ROOT / "scripts" / "make-wheel"))
+    maker = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_wheel", loader))
+    loader.exec_module(maker)
+    tags = pathlib.Path(WHEEL).name.split("-")[2].split(".")
+    return [(f"{major}.{minor}", python) for (major, minor), python in maker.interpreters().items()
+            if (major, minor) != sys.version_info[:2]
+            and (f"cp{major}{minor}" in tags or ("cp312" in tags and (major, minor) >= (3, 12)))]
+
+
+@pytest.mark.parametrize("version, python", other_interpreters())
+def test_every_other_python_here_gives_the_same_bits(version, python, tmp_path):
+    program = """
+import hashlib, pickle, numpy as np, couplet
+x = np.random.default_rng(0).normal(size=(40, 30, 20))
+train = pickle.loads(pickle.dumps(couplet.decompose(x, max_rank=7) * 2))
+try:
+    couplet.decompose([[1, 2], [3]])
+except ValueError:
+    print(hashlib.sha256(train.full().tobytes()).hexdigest(), couplet.simulate([x[:20], x[20:]], rank=4).rse)
+"""
+    venv = tmp_path / "venv"
+    subprocess.run([python, "-m", "venv", venv], check=True)
+    subprocess.run([venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", WHEEL], check=True)
+    there, here = (subprocess.run([interpreter, "-c", program], text=True, capture_output=True, check=True).stdout
+                   for interpreter in (venv / "bin" / "python", sys.executable))
+    assert there == here and here
 
 
 def test_daemons_of_the_wheel_form_a_federation(tmp_path, rng, command):

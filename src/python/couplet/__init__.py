@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _engine, data
+from ._command import command
 from ._errors import ConversionWarning, InputError, RunError
 from ._federation import Projection, SimulationResult, project, simulate
 from ._labels import ModeLabels
@@ -36,6 +37,7 @@ __all__ = [
     "Schema",
     "SimulationResult",
     "TensorTrain",
+    "command",
     "data",
     "decompose",
     "load",
@@ -50,8 +52,8 @@ __all__ = [
     "threads",
 ]
 
-# Work that was left behind by Ctrl-C must not meet an interpreter that is being taken down.
-_atexit.register(_engine.wait_for_the_rest)
+# Work of daemon threads, or left behind by Ctrl-C, must not meet an interpreter that is being taken down.
+_atexit.register(_engine.end_all_work)
 
 
 def __getattr__(name: str) -> _Any:

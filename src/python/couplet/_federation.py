@@ -261,11 +261,14 @@ def project(features: TensorTrain | str | os.PathLike[str], x: Any, *, labels: A
     if array.shape[1:] != features.shape:
         raise InputError(f"x: feature modes {_shape(array.shape[1:])}; expected {_shape(features.shape)} as in the "
                          "features. Only the first mode, the patients, may differ.")
+    impute = word("missing", missing, ("refuse", "impute")) == "impute"
+    if impute and np.isinf(array).any():
+        at = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
+        raise InputError(f"x: infinity at index {at}; expected finite numbers, or NaN for what is not known")
     cores = [core.astype(np.float64, copy=False) for core in features.cores]
     own = [tuple(mode) for mode in as_labels(labels, array.shape)[1:]]
     return Projection(*_engine.project(cores, [tuple(mode) for mode in features.labels], array, own,
-                                       word("unnamed", unnamed, ("refuse", "allow")),
-                                       word("missing", missing, ("refuse", "impute")) == "impute", Watch))
+                                       word("unnamed", unnamed, ("refuse", "allow")), impute, Watch))
 
 
 def _shape(sizes: Sequence[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -115,6 +116,8 @@ class TensorTrain:
         needed = self.dtype.itemsize
         for size in sizes:
             needed *= size
+        if len(sizes) > _MOST_MODES:
+            raise InputError(f"full: {len(sizes)} modes; expected at most {_MOST_MODES}, as many as an array can have")
         if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
             raise MemoryError(f"full: a tensor {'x'.join(map(str, sizes))} of {needed:.3g} bytes; "
                               "expected no more than the memory of this machine")
@@ -212,23 +215,27 @@ class TensorTrain:
         kept: list[Array] = []
         labels: list[ModeLabels] = []
         carried: Array | None = None  # product of the indexed cores since the last kept one
+        exponent = 0  # products are kept near 1, times this power of two: those of huge and tiny cores stay numbers
         for mode, (core, item) in enumerate(zip(self._cores, selections)):
             part = core[:, item, :]
             if part.ndim == 2:
-                carried = part if carried is None else carried @ part
+                part, own = _near_one(part)
+                carried, shift = _near_one(part if carried is None else carried @ part)
+                exponent += own + shift
                 continue
             if part.shape[1] == 0:
                 raise IndexError(f"index: nothing selected in mode {mode}; expected at least one index")
-            kept.append(np.ascontiguousarray(part if carried is None else np.tensordot(carried, part, 1)))
+            kept.append(part if carried is None else np.tensordot(carried, part, 1))
             carried = None
             if self._labels:
                 labels.append(_selected(self._labels[mode], item, core.shape[1]))
         if not kept:
             assert carried is not None
-            return self.dtype.type(carried[0, 0]).item()
+            return float(_scaled(carried, exponent)[0, 0])
         if carried is not None:
-            kept[-1] = np.ascontiguousarray(np.tensordot(kept[-1], carried, 1))
-        return TensorTrain._made([np.array(core) for core in kept], labels, {})
+            kept[-1] = np.tensordot(kept[-1], carried, 1)
+        kept[-1] = _scaled(kept[-1], exponent)
+        return TensorTrain._made([np.array(core, order="C") for core in kept], labels, {})
 
     def _selections(self, key: Any) -> list[Any]:
         items = list(key) if isinstance(key, tuple) else [key]
@@ -380,7 +387,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     first_mode, cores, labels, text = _engine.load(path_of("path", path), Watch)
     metadata = json.loads(text)
-    if first_mode == 1 and len(cores) == 1 and cores[0].shape[2] != 1:
+    # A personal core of rank 1 looks like the train of a vector; what the file says of its origin tells them apart.
+    if first_mode == 1 and len(cores) == 1 and (cores[0].shape[2] != 1 or "client" in metadata or "features" in metadata):
         return cores[0][0]
     if first_mode == 2:
         metadata["features"] = True
@@ -408,6 +416,7 @@ def singular_values(x: Any) -> list[Array]:
 
 
 _VERSION = _engine.version()
+_MOST_MODES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
 
 
 def _effective_eps(eps: float | None, max_rank: int | None) -> float:
@@ -445,6 +454,22 @@ def _index(item: Any, size: int, mode: int) -> Any:
     if not -size <= number < size:
         raise IndexError(f"index: {number} in mode {mode}; expected less than {size}, its size")
     return number
+
+
+def _near_one(x: Array) -> tuple[Array, int]:
+    """x divided by a power of two so that its largest entry is near 1, and the exponent."""
+    largest = float(np.max(np.abs(x)))
+    exponent = math.frexp(largest)[1] if largest > 0 else 0
+    return np.ldexp(x, -exponent), exponent
+
+
+def _scaled(x: Array, exponent: int) -> Array:
+    near, own = _near_one(x)
+    with np.errstate(over="ignore"):
+        result = np.ldexp(near, max(min(own + exponent, 5000), -5000))
+    if not np.isfinite(result).all():
+        raise InputError("index: entries beyond the largest number; expected what a number can hold. Scale the train first.")
+    return result
 
 
 def _selected(mode: ModeLabels, item: Any, size: int) -> ModeLabels:

@@ -73,7 +73,7 @@ def features(source: Any, *, components: Any = None, names: bool = True) -> Arra
             ax.set_title(f"direction {k + 1}{share}")
         else:
             where = _heat_map(figure, ax, full[k], train.labels, names)
-            ax.set_title(f"direction {k + 1}{share}{where}")
+            ax.set_title(f"direction {k + 1}{share}{where}", parse_math=False)
     for ax in list(grid.flat)[len(chosen):]:
         ax.set_axis_off()
     return grid
@@ -88,7 +88,8 @@ def error_against_rank(results: Any, ax: Axes | None = None) -> Axes:
     ax = ax or _axes()
     if isinstance(results, np.ndarray):
         spectrum = _singular_values(results.reshape(results.shape[0], -1))[0]
-        tail = np.sqrt(np.append(np.cumsum((spectrum**2)[::-1])[::-1], 0.0) / np.sum(spectrum**2))
+        total = float(np.sum(spectrum**2))
+        tail = np.sqrt(np.append(np.cumsum((spectrum**2)[::-1])[::-1], 0.0) / (total if total > 0 else 1.0))
         ax.plot(np.arange(len(tail)), tail, color="0.3", label="best possible")
         bounded = False
     else:
@@ -141,6 +142,8 @@ def network(graph: str, nodes: int | None = None, *, result: SimulationResult | 
     if nodes is None:
         nodes = result.clients if result is not None else 8
     number = count("nodes", nodes, 1, 1000)
+    if result is not None and result.clients != number:
+        raise InputError(f"nodes: {number}; expected {result.clients}, the clients of the result")
     links = _engine.graph_links(graph, number, seed)
     ax = ax or _axes(6.4, 5.2)
     angle = math.pi / 2 - 2 * math.pi * np.arange(number) / number
@@ -253,7 +256,7 @@ def _bars(ax: Axes, values: Array, labels: Sequence[ModeLabels], names: bool) ->
     mode = _mode(labels, 0)
     if names and mode.entries and len(values) <= _MOST_NAMES:
         ax.barh(np.arange(len(values)), values, color=np.where(values >= 0, "C0", "C3"))
-        ax.set_yticks(np.arange(len(values)), mode.entries, fontsize=7)
+        ax.set_yticks(np.arange(len(values)), mode.entries, fontsize=7, parse_math=False)
         ax.invert_yaxis()
     else:
         ax.plot(values)
@@ -276,7 +279,7 @@ def _heat_map(figure: Any, ax: Axes, values: Array, labels: Sequence[ModeLabels]
     for axis, n, size in ((ax.yaxis, 0, values.shape[0]), (ax.xaxis, 1, values.shape[1])):
         mode = _mode(labels, n)
         if names and mode.entries and size <= _MOST_NAMES:
-            axis.set_ticks(np.arange(size), mode.entries, fontsize=7)
+            axis.set_ticks(np.arange(size), mode.entries, fontsize=7, parse_math=False)
             if n == 1:
                 ax.tick_params(axis="x", rotation=90)
         axis.set_label_text(mode.name or f"mode {n + 2}")

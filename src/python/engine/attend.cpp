@@ -10,9 +10,11 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "couplet/core/interrupt.hpp"
+#include "free_gil.hpp"
 #include "text.hpp"
 
 namespace couplet::python {
@@ -91,32 +93,62 @@ class Job {
     std::deque<std::string> notes_;
 };
 
-/// Work that nobody waits for any more, and what it still reads. Changed with the GIL held.
-struct LeftBehind {
+/// A job and the process that runs it: a child of fork() has the entry, but not the thread, whose locks may be held.
+struct Entry {
     std::shared_ptr<Job> job;
-    std::vector<nb::object> alive;
-    pid_t process = ::getpid();  ///< a child of fork() has the entry, but not the thread
+    std::vector<nb::object> alive = {};  ///< what the job reads
+    pid_t process = ::getpid();
+
+    bool is_here() const { return process == ::getpid(); }
+};
+
+/// What goes on in this process. Changed with the GIL held.
+struct Work {
+    std::vector<Entry> attended = {};     ///< somebody waits for it
+    std::vector<Entry> left_behind = {};  ///< nobody does any more
+    bool ending = false;                  ///< the interpreter is; only the thread that ends it may start anything
+    unsigned long last_thread = 0;        ///< that one
 };
 
 /// Never destroyed: the interpreter may be gone by then.
-std::vector<LeftBehind>& left_behind() {
-    static auto* const all = new std::vector<LeftBehind>;
+Work& work() {
+    static auto* const all = new Work;
     return *all;
 }
 
 void forget_what_ended() {
     // What it held is given back at the end, when the list is whole: that may run any Python, which may come back here.
-    std::vector<LeftBehind> ended;
-    auto& all = left_behind();
+    std::vector<Entry> ended;
+    auto& all = work().left_behind;
     for (std::size_t i = 0; i < all.size();) {
-        // A child of fork() leaves alone what its parent waits for: the thread is not here, its locks may be held.
-        if (all[i].process != ::getpid() || !all[i].job->wait(0ms)) {
+        if (!all[i].is_here() || !all[i].job->wait(0ms)) {
             ++i;
             continue;
         }
         ended.push_back(std::move(all[i]));
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
     }
+}
+
+/// A job is in the list of what is attended while this lives.
+class Listed {
+  public:
+    explicit Listed(std::shared_ptr<Job> job) : job_(std::move(job)) { work().attended.push_back({.job = job_}); }
+    ~Listed() {
+        std::erase_if(work().attended, [this](const Entry& entry) { return entry.job == job_; });
+    }
+    Listed(const Listed&) = delete;
+    Listed& operator=(const Listed&) = delete;
+
+  private:
+    std::shared_ptr<Job> job_;
+};
+
+/// Threads of the interpreter that is ending end too, without a word: so threading takes SystemExit.
+void refuse_at_the_end() {
+    if (!work().ending || PyThread_get_thread_ident() == work().last_thread) return;
+    PyErr_SetNone(PyExc_SystemExit);
+    throw nb::python_error();
 }
 
 /// The Python object that shows what a job says; made when there is something to show.
@@ -144,8 +176,18 @@ class Watcher {
 };
 
 bool wait_without_gil(Job& job, std::chrono::milliseconds time) {
-    const nb::gil_scoped_release free;
+    const FreeGil free;
     return job.wait(time);
+}
+
+/// In a thread of its own, or here where the system gives no more threads.
+void start(const std::shared_ptr<Job>& job) {
+    try {
+        std::thread([job] { job->run(); }).detach();
+    } catch (const std::system_error&) {
+        const FreeGil free;
+        job->run();
+    }
 }
 
 /// Raises what Python wants to raise now.
@@ -156,18 +198,22 @@ void serve(Job& job, Watcher& watcher) {
 
 }  // namespace
 
-void attend(const nb::object& make_watcher, std::vector<nb::object> alive, std::function<void(const Voice&)> work) {
+void attend(const nb::object& make_watcher, std::vector<nb::object> alive,
+            std::function<void(const Voice&)> work_to_do) {
+    refuse_at_the_end();
     forget_what_ended();
-    auto job = std::make_shared<Job>(std::move(work));
-    std::thread([job] { job->run(); }).detach();
+    auto job = std::make_shared<Job>(std::move(work_to_do));
+    const Listed listed(job);
     Watcher watcher(make_watcher);
     try {
+        start(job);
         while (!wait_without_gil(*job, glance)) serve(*job, watcher);
+        refuse_at_the_end();
         watcher.tell(*job);
         watcher.close();
     } catch (nb::python_error&) {
         job->request_stop();
-        if (!wait_without_gil(*job, patience)) left_behind().push_back({.job = job, .alive = std::move(alive)});
+        if (!wait_without_gil(*job, patience)) work().left_behind.push_back({.job = job, .alive = std::move(alive)});
         try {
             watcher.close();
         } catch (nb::python_error&) {  // the first error is the one to raise
@@ -177,12 +223,17 @@ void attend(const nb::object& make_watcher, std::vector<nb::object> alive, std::
     if (job->failure()) std::rethrow_exception(job->failure());
 }
 
-void wait_for_the_rest() {
+void end_all_work() {
+    work().ending = true;
+    work().last_thread = PyThread_get_thread_ident();
     // Taken out first: while this waits without the GIL, other threads may leave more behind.
-    const std::vector<LeftBehind> all = std::exchange(left_behind(), {});
-    for (const LeftBehind& one : all) {
-        if (one.process != ::getpid()) continue;
-        while (!wait_without_gil(*one.job, glance)) {
+    std::vector<Entry> all = std::exchange(work().left_behind, {});
+    for (const Entry& entry : work().attended) all.push_back({.job = entry.job, .process = entry.process});
+    for (const Entry& entry : all) {
+        if (entry.is_here()) entry.job->request_stop();
+    }
+    for (const Entry& entry : all) {
+        while (entry.is_here() && !wait_without_gil(*entry.job, glance)) {
             // The user does not want to wait. Libraries must not be taken down under the work: end at once.
             if (PyErr_CheckSignals() != 0) ::_exit(128 + SIGINT);
         }

@@ -38,8 +38,8 @@ auto attended(const nb::object& watcher, std::vector<nb::object> alive, F work) 
     return std::move(**result);
 }
 
-/// Waits for work that was left behind by an exception; for the end of the interpreter. Another Ctrl-C ends the
-/// process.
-void wait_for_the_rest();
+/// For the end of the interpreter: stops what other threads compute and waits for it, and for what was left behind by
+/// an exception; their threads end. From now on only this thread may attend(). Another Ctrl-C ends the process.
+void end_all_work();
 
 }  // namespace couplet::python

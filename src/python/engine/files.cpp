@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/io/tensor_file.hpp"
+#include "free_gil.hpp"
 #include "labels.hpp"
 #include "module.hpp"
 #include "text.hpp"
@@ -26,7 +27,7 @@ void save(const nb::bytes& path, const std::vector<ArrayIn<T>>& cores, Index fir
     model.labels = to_labels(labels);
     model.metadata = nlohmann::json::parse(metadata);
     const std::string target = from_bytes(path);
-    const nb::gil_scoped_release free;
+    const FreeGil free;
     save_model(target, model, force);
 }
 

@@ -53,7 +53,7 @@ NB_MODULE(_engine, module) {
     module.def("threads", [] { return thread_count(); });
     module.def("set_threads", [](int count) { set_thread_count(count); });
     module.def("blas", [] { return std::string(blas_library_name()) + " " + blas_core_name(); });
-    module.def("wait_for_the_rest", [] { wait_for_the_rest(); });
+    module.def("end_all_work", [] { end_all_work(); });
     add_trains(module);
     add_files(module);
     add_data(module);

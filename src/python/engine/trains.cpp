@@ -5,6 +5,7 @@
 #include "couplet/tt/arithmetic.hpp"
 #include "couplet/tt/rounding.hpp"
 #include "couplet/tt/tt_svd.hpp"
+#include "free_gil.hpp"
 #include "module.hpp"
 #include "spectrum.hpp"
 
@@ -38,7 +39,7 @@ nb::tuple decompose(const ArrayIn<T>& x, double eps, std::optional<Index> max_ra
     const auto view = view_of<T>(x);
     TtSvdResult<T> result;
     if (view.size() < brief) {
-        const nb::gil_scoped_release free;
+        const FreeGil free;
         result = run_tt_svd<T>(view, arguments, {});
     } else {
         result = attended(watcher, {nb::cast(x)},
@@ -67,7 +68,7 @@ void check_train(const std::vector<ArrayIn<T>>& cores) {
 template <class F>
 auto calculated(bool small, const nb::object& watcher, F work) {
     if (small) {
-        const nb::gil_scoped_release free;
+        const FreeGil free;
         return work();
     }
     return attended(watcher, {}, [work = std::move(work)](const Voice&) { return work(); });
