@@ -65,6 +65,20 @@ TEST_F(ClientFilesTest, WritesClientsLabelsAndManifest) {
     EXPECT_EQ(json["clients"][1]["labels"], "labels_2.npy");
 }
 
+TEST_F(ClientFilesTest, NamesAndUnitsAreThoseThatAreReadAgain) {
+    const Labels labels{{"person", {}, {}}, {"mesure", {"tension", "größe"}, {"mmHg", "cm"}}};
+    const auto named = [&](Index k) {
+        Dataset data = client(k);
+        data.tensor.set_labels(labels);
+        return data;
+    };
+    write_clients(out_, manifest_, 2, named, false);
+    for (const char* file : {"client_1.npy", "client_2.npy"}) {
+        EXPECT_EQ(open_tensor(out_ / file).labels(), labels) << file;
+    }
+    EXPECT_NE(get("new/folder/manifest.json").find("größe"), std::string::npos) << "people read it too";
+}
+
 TEST_F(ClientFilesTest, NumpyReadsThem) {
     write(2, false);
     const std::string command = "/usr/bin/python3 -c \"import numpy as np; a = np.load('" + out_.string() +

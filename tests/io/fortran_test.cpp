@@ -18,9 +18,10 @@ Index fortran_offset(const Shape& shape, const std::vector<Index>& indices) {
 }
 
 TYPED_TEST(Fortran, AgreesWithTheDefinition) {
-    for (const Shape& shape : {Shape{1}, Shape{33}, Shape{3, 5}, Shape{32, 33}, Shape{65, 31}, Shape{1, 7, 1},
-                               Shape{2, 3, 5}, Shape{33, 3, 34}, Shape{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
-                               Shape{3, 3, 3, 5, 7, 2, 2}, Shape{100, 1, 100}, Shape{1, 1000}}) {
+    for (const Shape& shape :
+         {Shape{1}, Shape{33}, Shape{3, 5}, Shape{32, 33}, Shape{65, 31}, Shape{1, 7, 1}, Shape{2, 3, 5},
+          Shape{33, 3, 34}, Shape{33, 4, 34}, Shape{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, Shape{3, 3, 3, 5, 7, 2, 2},
+          Shape{100, 1, 100}, Shape{1, 1000}}) {
         // One byte in front: the source of a damaged or foreign file need not be aligned.
         std::vector<std::byte> source(1 + static_cast<std::size_t>(shape.size()) * sizeof(TypeParam));
         for (Index i = 0; i < shape.size(); ++i) {

@@ -76,12 +76,12 @@ TEST_F(SchemaFileTest, RefusesAnythingElseByName) {
         EXPECT_NE(said.find("bad.json"), std::string::npos) << text << ": " << said;
         return said;
     };
-    refused("");
-    refused("[]");
-    refused("{}");
-    refused(R"({"modes": []})");
-    refused(R"({"modes": [3]})");
-    refused(R"({"modes": [{}]})");
+    expect_in(refused(""), {"text that is not JSON"});
+    for (const char* text : {"[]", "{}", R"({"modes": []})", R"({"modes": 3})"}) {
+        expect_in(refused(text), {"no list of modes"});
+    }
+    expect_in(refused(R"({"modes": [3]})"), {"a mode that is no object"});
+    expect_in(refused(R"({"modes": [{}]})"), {"a mode without labels and size"});
     expect_in(refused(R"({"modes": [{"size": 0}]})"), {"size of '0'"});
     expect_in(refused(R"({"modes": [{"size": 1.5}]})"), {"size of '1.5'"});
     expect_in(refused(R"({"modes": [{"size": 3, "labels": ["a"]}]})"), {"1 labels", "3"});

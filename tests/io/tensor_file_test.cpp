@@ -15,6 +15,18 @@ using testing::same_elements;
 
 class TensorFileTest : public testing::IoTest {};
 
+TEST_F(TensorFileTest, LabelsOfAModeThatIsNotThereAreRefused) {
+    const auto said = [&](const std::string& array) {
+        python("np.savez('x.npz', tensor=np.zeros((2, 3, 4)), " + array + "=np.array(['a', 'b', 'c', 'd']))");
+        return refusal(path("x.npz"), [&] { open_tensor(path("x.npz")); });
+    };
+    for (const std::string array : {"labels_9", "labels_0", "labels_4", "units_4", "labels_03", "units_x"}) {
+        const std::string text = said(array);
+        EXPECT_EQ(text.find("an array " + array + "; expected labels of modes 1 to 3"), 0U) << text;
+    }
+    EXPECT_EQ(said("labels_3"), "nothing thrown");
+}
+
 TEST_F(TensorFileTest, ReadsEveryVersionOrderAndTypeOfNumpy) {
     python(
         "from numpy.lib import format\n"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "matrices.hpp"
 
 namespace couplet {
@@ -106,7 +108,10 @@ void check_orthonormalise(const Matrix<T>& a) {
     EXPECT_LE(naive_distance(back.view(), a.view()),
               20 * static_cast<double>(a.cols()) * std::numeric_limits<T>::epsilon() * naive_norm(a.view()));
     EXPECT_TRUE(is_upper_trapezoidal(convert<double>(r.view())));
-    for (Index j = 0; j < r.cols(); ++j) EXPECT_GE(r(j, j), T(0));
+    for (Index j = 0; j < r.cols(); ++j) {
+        EXPECT_GE(r(j, j), T(0));
+        for (Index i = j + 1; i < r.rows(); ++i) EXPECT_FALSE(std::signbit(r(i, j))) << "nothing is done below";
+    }
 }
 
 TEST(OrthonormaliseColumns, FactorsItsArgument) {

@@ -18,8 +18,7 @@ import time
 from faults import Fault, Lines
 
 COMPILE_SECONDS = 600
-DURATION_FACTOR = 4  # of the unharmed run: a fault that makes a test this much slower has been noticed
-DURATION_GRACE = 30
+STILL_SECONDS = 240  # one test that runs so long has noticed a fault, if it comes to its end without one
 
 
 class Unusable(Exception):
@@ -66,6 +65,20 @@ def kill_group(process: subprocess.Popen) -> None:
     process.wait()
 
 
+def wait_while_it_speaks(process: subprocess.Popen, log: pathlib.Path, still: float) -> int | None:
+    """The exit status; nothing when the log has not grown for `still` seconds."""
+    said, since = -1, time.monotonic()
+    while True:
+        try:
+            return process.wait(1)
+        except subprocess.TimeoutExpired:
+            size = log.stat().st_size
+            if size != said:
+                said, since = size, time.monotonic()
+            elif time.monotonic() - since > still:
+                return None
+
+
 class Ground:
     """A finished build and a copy of src to plant faults in."""
 
@@ -89,7 +102,7 @@ class Ground:
         self.above = layers(root)
         linker = next((name for name in ("mold", "lld", "gold") if shutil.which(f"ld.{name}")), None)
         self.linker = [f"-fuse-ld={linker}"] if linker else []
-        self.baseline: dict[str, dict[str, float]] = {}
+        self.unharmed: dict[str, bool] = {}  # whether a test passes without a fault
         self.unsteady: set[str] = set()
         self.near = False
 
@@ -130,8 +143,8 @@ class Ground:
 
     # Running
 
-    def run(self, program: pathlib.Path, select: str, seconds: float) -> tuple[bool, str]:
-        """Whether all passed, and otherwise the first test that did not: it failed, crashed or took too long."""
+    def run(self, program: pathlib.Path, select: str, still: float = STILL_SECONDS) -> tuple[str, str]:
+        """Nothing when all passed; otherwise the first test that did not and how: it failed, crashed or went on for ever."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir()
         log = self.work / "log.txt"
@@ -141,52 +154,25 @@ class Ground:
                                        cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, start_new_session=True)
             try:
-                status = process.wait(seconds)
-                how = "" if status in (0, 1) else f" (ended with status {status})"
-            except subprocess.TimeoutExpired:
-                status, how = 124, f" (still running after {seconds:.0f} s)"
+                status = wait_while_it_speaks(process, log, still)
             finally:
                 kill_group(process)
         if status == 0:
-            return True, ""
+            return "", ""
         text = log.read_text(errors="replace")
         failed = re.search(r"^\[  FAILED  \] ([^\s,(]+)", text, re.M)
+        if failed:
+            return failed[1], "failed"
         started = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
-        return False, (failed[1] if failed else (started[-1] if started else program.name) + how)
+        how = f"ended with status {status}" if status is not None else f"still running after {still:.0f} s"
+        return started[-1] if started else program.name, how
 
-    def durations(self, module: str) -> dict[str, float]:
-        """Seconds of each test of the unharmed build. A test that fails there is left out and named in `unsteady`."""
-        if module not in self.baseline:
-            programs = [self.base / "bin" / f"{module}_tests", self.base / "bin" / "couplet"]
-            report = self.work.parent / "unharmed" / f"{module}-{digest(*programs)[:16]}.json"  # kept for the next run
-            if not report.exists():
-                self.time_unharmed(programs[0], report)
-            times = {}
-            for suite in json.loads(report.read_text())["testsuites"]:
-                for test in suite["testsuite"]:
-                    name = f"{suite['name']}.{test['name']}"
-                    if test.get("failures"):
-                        self.unsteady.add(f"{module}_tests {name}")
-                    elif test["result"] == "COMPLETED":
-                        times[name] = float(test["time"].removesuffix("s"))
-            self.baseline[module] = times
-        return self.baseline[module]
-
-    def time_unharmed(self, program: pathlib.Path, report: pathlib.Path) -> None:
-        report.parent.mkdir(exist_ok=True)
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir()
-        half = report.with_suffix(".tmp")
-        process = subprocess.Popen([program, f"--gtest_output=json:{half}"], cwd=self.scratch,
-                                   env=dict(os.environ, TMPDIR=str(self.scratch)), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        try:
-            process.wait(3600)
-        finally:
-            kill_group(process)
-        if not half.exists():
-            raise Unusable(f"{program.name} does not come to its end without a fault; run it and see why")
-        half.rename(report)
+    def passes_unharmed(self, program: str, test: str) -> bool:
+        if test == program:  # it did not come to its first test
+            return True
+        if test not in self.unharmed:
+            self.unharmed[test] = not self.run(self.base / "bin" / program, test)[0]
+        return self.unharmed[test]
 
     def stages(self, file: str) -> list[tuple[str, str]]:
         """(module, filter): the mirrored file's own tests, the other tests of the module, those of the next layer unless
@@ -197,34 +183,43 @@ class Ground:
         return stages + [(other, "*") for other in self.above[module] if not self.near]
 
     def without_unsteady(self, module: str, select: str) -> str:
-        names = [name.split(" ")[1] for name in self.unsteady if name.startswith(f"{module}_tests ")]
+        names = sorted(name.split(" ")[1] for name in self.unsteady if name.startswith(f"{module}_tests "))
         if not names:
             return select
         return select + ("" if "-" in select else "-") + (":" if "-" in select else "") + ":".join(names)
+
+    def programs(self, module: str) -> list[str]:
+        """What the tests of a module need: their program, and the command line where they start it."""
+        files = (self.tree / "tests" / module).glob("*.hpp")
+        starts = any("binary.hpp" in file.read_text() for file in files)
+        return [f"{module}_tests", *(["couplet"] if starts else [])]
+
+    def noticed(self, module: str, select: str) -> str:
+        """The first test that fails because of the fault. On a busy machine one may fail on its own: it counts when it
+        fails twice, and passes without the fault; otherwise it is left out from here on."""
+        program = f"{module}_tests"
+        while True:
+            test, how = self.run(self.bin / program, self.without_unsteady(module, select))
+            if not test:
+                return ""
+            repeated = how != "failed" or self.run(self.bin / program, test)[0]
+            if repeated and self.passes_unharmed(program, test):
+                return f"{module}: {test}" + (f" ({how})" if how != "failed" else "")
+            self.unsteady.add(f"{program} {test}")
 
     def judged_by(self, file: str, faulty: pathlib.Path, only: str = "") -> str:
         """The test that notices, or nothing. `only` keeps it to the first tests, or to those that match."""
         linked = set()
         for module, select in self.stages(file)[:1 if only else None]:
-            select = only or select
-            if only == "mirrored":
-                select = self.stages(file)[0][1]
-            seconds = 120.0 if only else DURATION_FACTOR * sum(self.durations(module).values()) + DURATION_GRACE
-            for program in (f"{module}_tests", "couplet"):
-                if program not in linked and not (only and program == "couplet"):
+            for program in self.programs(module)[:1 if only else None]:
+                if program not in linked:
                     self.link(program, file, faulty)
                     linked.add(program)
-            select = self.without_unsteady(module, select)
-            passed, by = self.run(self.bin / f"{module}_tests", select, seconds)
-            first = by
-            if not passed and not only and "(" not in by and module != pathlib.PurePath(file).parts[1]:
-                # On a busy machine a test of another layer may fail on its own; it counts when it fails twice.
-                again, by = self.run(self.bin / f"{module}_tests", by, seconds)
-                if again:
-                    self.unsteady.add(f"{module}_tests {first}")
-                    passed, by = self.run(self.bin / f"{module}_tests", self.without_unsteady(module, select), seconds)
-            if not passed:
-                return f"{module}: {by}"
+            if only:
+                test, _ = self.run(self.bin / f"{module}_tests", select if only == "mirrored" else only)
+                return f"{module}: {test}" if test else ""
+            if by := self.noticed(module, select):
+                return by
         return ""
 
     def judge(self, fault: Fault, only: str = "") -> Outcome:

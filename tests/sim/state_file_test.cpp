@@ -117,6 +117,29 @@ TEST_F(StateFileTest, ResumingFromTheFileIsResumingFromMemory) {
     EXPECT_NE(message_of([&] { simulate(more(), std::move(unnamed)); }).find("'a', 'b'"), std::string::npos);
 }
 
+TEST_F(StateFileTest, RefusesFiguresThatDoNotFitWhatWasSent) {
+    // A bound made of them would be that of other data.
+    save_state(path("good.npz"), sample({.eps = 0.2}), false);
+    const Json good = metadata();
+    const double norm2 = good["clients"][2]["norm2"];
+    const double tail2 = good["clients"][2]["svd_tail2"];
+    const std::vector<std::pair<const char*, double>> edits{
+        {"norm2", 2 * norm2}, {"norm2", norm2 / 2},          {"norm2", tail2 / 2}, {"svd_tail2", norm2 * 0.9},
+        {"rows", 1},          {"svd_tail2", norm2 * 1.0001}, {"norm2", 0}};
+    for (const auto& [key, value] : edits) {
+        Json bad = good;
+        bad["clients"][2][key] = value;
+        rewrite(bad);
+        const std::string said = message_of([&] { load_state(path("bad.npz")); });
+        EXPECT_NE(said.find("that do not fit what it sent"), std::string::npos) << key << " " << value << ": " << said;
+        EXPECT_NE(said.find(good["clients"][2]["name"].get<std::string>()), std::string::npos) << said;
+    }
+    Json modest = good;
+    modest["clients"][2]["tt_tail2"] = norm2;  // promises less, which is true
+    rewrite(modest);
+    EXPECT_EQ(load_state(path("bad.npz")).contributions.size(), 5U);
+}
+
 TEST_F(StateFileTest, RefusesWhatIsNoState) {
     EXPECT_THROW(load_state(path("missing.npz")), Error);
     std::ofstream(path("text.npz")) << "not a zip";

@@ -162,6 +162,16 @@ TEST(TtSvd, FloatBoundHoldsWhenTheTailFillsIt) {
     }
 }
 
+TEST(TtSvd, FloatKeepsNothingThatEpsLeavesRoomFor) {
+    // What rounding takes of eps is little: a tail of half of eps goes, down to the eps that floats can show.
+    for (const double eps : {1e-6, 3e-6, 1e-5}) {
+        const auto a = support::matrix_with_spectrum(60, 70, {1, 0.5, 0.5 * eps * std::sqrt(1.25)});
+        Tensor<float> x({60, 70});
+        std::transform(a.data(), a.data() + a.size(), x.data(), [](double v) { return static_cast<float>(v); });
+        EXPECT_EQ(tt_svd<float>(x.view(), {.eps = eps}).train.ranks(), (std::vector<Index>{1, 2, 1})) << eps;
+    }
+}
+
 TEST(TtSvd, RanksAreThoseOfTheTextbook) {
     const std::vector<std::vector<Index>> all{{9, 8, 7}, {4, 5, 6, 3}, {3, 4, 2, 4, 3}, {2, 2, 2, 2, 2, 2, 2, 2}};
     for (const auto& sizes : all) {
