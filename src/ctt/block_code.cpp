@@ -220,6 +220,10 @@ Features decode_features(std::shared_ptr<const BlockCode> code) {
     const auto first = cores.front().view().unfold(1);
     std::vector<double> norms;
     for (Index i = 0; i < first.rows; ++i) norms.push_back(plain_norm(first.row(i), first.cols));
+    // Sorting needs an order, and NaN has none.
+    if (!std::ranges::all_of(norms, [](double norm) { return std::isfinite(norm); })) {
+        refuse("rows that are not finite", "finite numbers");
+    }
     const auto order = by_norm(norms);
     Matrix<double> sorted(first.rows, first.cols);
     for (Index i = 0; i < first.rows; ++i) {
@@ -227,9 +231,7 @@ Features decode_features(std::shared_ptr<const BlockCode> code) {
     }
     auto factors = factor_rows(sorted.view());
     const Index rank = factors.q.rows();
-    if (rank == 0 || !std::isfinite(norms[static_cast<std::size_t>(order[0])])) {
-        refuse("rows without a direction", "at least one that is not zero");
-    }
+    if (rank == 0) refuse("rows without a direction", "at least one that is not zero");
     Features features;
     // A row that added no direction has no weight of its own.
     for (Index i = 0; static_cast<Index>(features.sigma.size()) < rank; ++i) {

@@ -136,6 +136,10 @@ ClientLimits client_limits(const Job& job, const Hello& hello, const Start& star
     const Index cap = std::min(job.rank.value_or(unlimited_rank), rank_cap(hello));
     const bool coded = job.precision == Precision::automatic;
     const auto parts = static_cast<double>(hops);
+    if (has_budget(job) && job.network == Network::decentralized) {
+        // The peer codes what it has merged.
+        return {budget_eps, budget_eps, cap, hello.norm2, job.precision, 2 * budget_eps};
+    }
     if (has_budget(job)) {
         // A row takes some bytes at least, so that more of them than this would never be sent.
         constexpr Index least_row_bytes = 4;
@@ -157,7 +161,7 @@ ClientLimits client_limits(const Job& job, const Hello& hello, const Start& star
         return {share, share * std::sqrt(static_cast<double>(std::max<Index>(0, order - 2))), cap, hello.norm2,
                 job.precision};
     }
-    if (hello.norm2 == 0) return {most_eps, most_eps, cap, hello.norm2};
+    if (hello.norm2 == 0) return {most_eps, most_eps, cap, hello.norm2, job.precision, most_eps};
     auto [svd, tt] = coded ? coded_split() : certified_split(order, start.clients);
     // Errors of one row after the other add up, their squares do not.
     if (coded) tt /= parts;
@@ -184,8 +188,23 @@ Rows weighted_rows(const TensorView<const double>& x, const ClientLimits& limits
     return {std::move(weighted), norm2, tail2};
 }
 
+[[noreturn]] void refuse_bytes(Index bytes) {
+    throw InputError(
+        {"budget", std::to_string(bytes) + " bytes for a client's rows", "enough for one number", "Allow more bytes."});
+}
+
+/// What a client sends who has nothing but zeros.
+Upload zero_client(const TensorView<const double>& x, const ClientLimits& limits) {
+    auto code = zero_code(feature_shape(x.shape()));
+    const auto bytes = static_cast<Index>(code->bytes.size());
+    if (limits.code_bytes && bytes > *limits.code_bytes) refuse_bytes(*limits.code_bytes);
+    return {ReleaseGate::release(decode_block(std::move(code))), x.shape()[0], 0, 0, 0};
+}
+
 /// Nothing where the limits ask for more precision than integers have.
 std::optional<Upload> coded_client(const TensorView<const double>& x, const ClientLimits& limits) {
+    const double norm2 = limits.norm2 ? *limits.norm2 : squared_norm(x.unfold(1));
+    if (norm2 == 0) return zero_client(x, limits);
     if (!(limits.total_eps > 0)) return std::nullopt;
     const Rows rows = weighted_rows(x, limits);
     const double message2 = limits.tt_eps * limits.tt_eps * rows.norm2;
@@ -195,10 +214,7 @@ std::optional<Upload> coded_client(const TensorView<const double>& x, const Clie
     const Shape features = feature_shape(x.shape());
     const auto coded = limits.code_bytes ? code_rows_within(rows.weighted, features, *limits.code_bytes)
                                          : code_rows(rows.weighted, features, {total2, message2});
-    if (!coded && limits.code_bytes && rows.norm2 > 0) {
-        throw InputError({"budget", std::to_string(*limits.code_bytes) + " bytes for a client's rows",
-                          "enough for one number", "Allow more bytes."});
-    }
+    if (!coded && limits.code_bytes) refuse_bytes(*limits.code_bytes);
     if (!coded) return std::nullopt;
     return Upload{ReleaseGate::release(decode_block(coded->code)), x.shape()[0], rows.norm2,
                   rows.tail2 + coded->dropped2, coded->error2};

@@ -8,10 +8,12 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "core_layout.hpp"
 #include "couplet/coding/quantise.hpp"
+#include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/arithmetic.hpp"
@@ -508,21 +510,59 @@ std::optional<CodedRows> code_rows_within(const Matrix<double>& rows, const Shap
     const auto train = decompose(rows, features, bond_share * allowed2 / static_cast<double>(features.order() - 1));
     if (static_cast<double>(train.parameters()) > worth_trying * static_cast<double>(rows.size())) return dense;
     auto cores = train_within(train, &rows, bytes, norm);
-    if (!dense || (cores && lost2(*cores) < lost2(*dense))) return cores;
-    return dense;
+    // With steps as large as its numbers a train may be worse than nothing; rows never are.
+    const double most = dense ? lost2(*dense) : norm * norm;
+    return cores && lost2(*cores) < most ? cores : dense;
 }
 
 std::optional<CodedRows> code_train_within(const TensorTrain<double>& train, Index bytes) {
     const double norm = std::sqrt(squared_norm<double>(train.right_unfolding(0)));
     if (norm == 0 || bytes < 1) return std::nullopt;
-    return train_within(train, nullptr, bytes, norm);
+    auto cores = train_within(train, nullptr, bytes, norm);
+    return cores && lost2(*cores) < norm * norm ? std::move(cores) : std::nullopt;
 }
+
+namespace {
+
+/// A single row whose first number is this many steps, the others 0.
+std::shared_ptr<const BlockCode> single_row(const Shape& features, std::int32_t first, double step) {
+    std::vector<std::int32_t> q(static_cast<std::size_t>(features.size()), 0);
+    q.front() = first;
+    BlockCode code{BlockCode::Kind::integers, 1, features, {}, step, {}};
+    code.bytes = encode_integers({q.data(), 1, features.size()}, code_inner(code));
+    return std::make_shared<const BlockCode>(std::move(code));
+}
+
+}  // namespace
+
+std::shared_ptr<const BlockCode> zero_code(const Shape& features) { return single_row(features, 0, 1); }
+
+std::shared_ptr<const BlockCode> idle_code(const Shape& features) {
+    constexpr double next_to_nothing = 0x1p-400;  // and its square is still a number
+    return single_row(features, 1, next_to_nothing);
+}
+
+namespace {
+
+void require_floats(double largest) {
+    constexpr double least_largest = 1e-30;  // numbers of a part of 1e-8 of it are still normal
+    constexpr double most_largest = 3e38;
+    if (largest == 0 || (largest >= least_largest && largest <= most_largest)) return;
+    std::ostringstream found;
+    found << "f32 for numbers of up to " << largest;
+    throw InputError({"--precision", found.str(), "a largest number between 1e-30 and 3e38",
+                      "Use --precision auto or f64, or --scale-clients norm."});
+}
+
+}  // namespace
 
 CodedRows float_block(const FeatureBlock& block) {
     BlockCode code{BlockCode::Kind::floats, block.rows(), block.features(), {}, 0, {}};
+    double largest = 0;
     const auto append = [&](const double* values, Index count) {
         for (Index i = 0; i < count; ++i) {
             const auto number = static_cast<float>(values[i]);
+            largest = std::max(largest, std::abs(values[i]));
             const auto* bytes = reinterpret_cast<const std::byte*>(&number);
             code.bytes.insert(code.bytes.end(), bytes, bytes + sizeof number);
         }
@@ -535,6 +575,7 @@ CodedRows float_block(const FeatureBlock& block) {
             append(block.train().core(n).data(), block.train().core(n).size());
         }
     }
+    require_floats(largest);
     CodedRows result{std::make_shared<const BlockCode>(std::move(code)), everything(block.rows()), 0, 0};
     auto decoded = decode_cores(*result.code);
     if (block.is_dense()) {

@@ -25,7 +25,7 @@ struct CodedRows {
 /// precision together. Rows should be orthogonal and by falling norm, as D_k = S_k V_k^T is.
 ///
 /// The step is found by bisection on the measured error; the last probe is what is sent. Nothing comes back where the
-/// limits ask for more than 30 bits a number, or the rows are zero: they travel as 64-bit numbers then.
+/// limits ask for more than 30 bits a number, or the rows are zero.
 /// Cost: some ten quantisations of the rows, one SVD of every feature bond, and for each probe of a train the product
 /// of its cores.
 std::optional<CodedRows> code_rows(const Matrix<double>& rows, const Shape& features, const CodeLimits& limits);
@@ -38,7 +38,13 @@ std::optional<CodedRows> code_rows_within(const Matrix<double>& rows, const Shap
 std::optional<CodedRows> code_train(const TensorTrain<double>& train, const CodeLimits& limits);
 std::optional<CodedRows> code_train_within(const TensorTrain<double>& train, Index bytes);
 
-/// The block in 32-bit numbers, in the form it has, and the error that makes.
+/// One row of zeros: what travels where there is nothing but zeros.
+std::shared_ptr<const BlockCode> zero_code(const Shape& features);
+/// One direction that hardly weighs anything, the first number alone: the features of a federation of zeros.
+std::shared_ptr<const BlockCode> idle_code(const Shape& features);
+
+/// The block in 32-bit numbers, in the form it has, and the error that makes. Throws InputError where such numbers
+/// cannot hold it: the largest beyond 3e38 or below 1e-30.
 CodedRows float_block(const FeatureBlock& block);
 
 }  // namespace couplet

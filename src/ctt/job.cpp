@@ -30,6 +30,9 @@ void require_eps(const char* name, std::optional<double> eps) {
     throw InputError({where, found, expected, remedy});
 }
 
+// 32-bit numbers keep it, all messages on the way to the result included.
+constexpr double least_float_eps = 1e-6;
+
 void check_combination(const JobOptions& options, Aggregate aggregate) {
     require_eps("--eps", options.eps);
     require_eps("--eps1", options.eps1);
@@ -65,6 +68,10 @@ void check_combination(const JobOptions& options, Aggregate aggregate) {
     if (options.precision == Precision::f32 && aggregate != Aggregate::stack) {
         refuse("--precision", "f32 with an aggregate other than stack", "--aggregate stack, or --precision f64",
                "Sums and averages travel as 64-bit numbers.");
+    }
+    if (options.precision == Precision::f32 && options.eps && *options.eps < least_float_eps) {
+        refuse("--precision", "f32 with an eps below 1e-6", "a larger eps, or --precision auto or f64",
+               "Every number loses up to 6e-8 of itself in 32 bits.");
     }
     if (options.oversampling < 0 || options.oversampling > 1'000'000) {
         throw InputError({"--oversampling", std::to_string(options.oversampling), "0 to 1000000", ""});

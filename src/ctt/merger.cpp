@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
+#include "couplet/tt/rounding.hpp"
 
 namespace couplet {
 namespace {
@@ -23,10 +24,10 @@ constexpr Index least_rows = 32;
 // Intermediate states of a fixed rank keep 2 R1 + 10 rows: keeping R1 alone cost up to 10%, this at most 1.2%.
 constexpr Index extra_rows = 10;
 
-// Of what the coordinator may lose, the merge's cuts take this part at most; the message gets the rest. Feature bonds
-// share this part of it.
+// Of what the coordinator may lose, the merge's cut of rows takes this part at most; the message gets the rest. Where
+// the rows are too many to be multiplied out the feature bonds share this part: the code cuts them better, but later.
 constexpr double cut_share = 0.2;
-constexpr double bond_share = 0.05;
+constexpr double bond_share = 0.01;
 // Half of eps2^2 is for the message, as half of eps1^2 is for each client's: together they stay below either.
 constexpr double message_share = 0.5;
 // Rows up to this many numbers are multiplied out to be coded.
@@ -43,8 +44,8 @@ TensorTrain<double> weighted_train(const Features& features) {
     return TensorTrain<double>(std::move(cores));
 }
 
-bool can_expand(const TensorTrain<double>& train) {
-    return static_cast<double>(train.left_rank()) * static_cast<double>(train.shape().size()) <= dense_limit;
+bool can_expand(Index rows, const Shape& features) {
+    return static_cast<double>(rows) * static_cast<double>(features.size()) <= dense_limit;
 }
 
 Matrix<double> expanded(const TensorTrain<double>& train) {
@@ -52,9 +53,7 @@ Matrix<double> expanded(const TensorTrain<double>& train) {
 }
 
 /// Rows that are orthogonal and fall in norm: the same rows, turned by their left singular vectors.
-Matrix<double> singular_rows(const FeatureBlock& block) {
-    Matrix<double> rows(block.rows(), block.features().size());
-    block.expand(rows.view());
+Matrix<double> turned_rows(const Matrix<double>& rows) {
     if (rows.rows() > rows.cols()) {
         const auto svd = truncated_svd<double>(rows.view(), {});
         auto turned = transpose(svd.v.view());
@@ -65,6 +64,22 @@ Matrix<double> singular_rows(const FeatureBlock& block) {
     }
     const auto basis = dominant_basis<double>(rows.view(), Side::left, {});
     return product<double>(basis.vectors.view(), rows.view(), Op::transpose);
+}
+
+Matrix<double> singular_rows(const FeatureBlock& block) {
+    Matrix<double> rows(block.rows(), block.features().size());
+    block.expand(rows.view());
+    return turned_rows(rows);
+}
+
+/// The same for a block of too many numbers to be multiplied out: cores 2..N are right-orthonormal.
+TensorTrain<double> singular_train(const FeatureBlock& block) {
+    auto cores = right_orthonormalise(block_train(block)).train.release();
+    const Shape shape = cores[0].shape();
+    auto rows = turned_rows(Matrix<double>::adopt(std::move(cores[0]).release(), shape[0], shape[1] * shape[2]));
+    const Index left = rows.rows();
+    cores[0] = Tensor<double>({left, shape[1], shape[2]}, std::move(rows).release());
+    return TensorTrain<double>(std::move(cores));
 }
 
 std::vector<const FeatureBlock*> pointers(const std::vector<FeatureBlock>& blocks) {
@@ -102,26 +117,44 @@ void replace_by(MergeState& state, const CodedRows& coded) {
     state.block = decode_block(coded.code);
 }
 
-bool can_expand(const FeatureBlock& block) {
-    return static_cast<double>(block.rows()) * static_cast<double>(block.features().size()) <= dense_limit;
-}
-
 [[noreturn]] void refuse_budget(Index bytes) {
     throw InputError(
         {"budget", std::to_string(bytes) + " bytes for a message", "enough for one number", "Allow more bytes."});
 }
 
+void require_bytes(const BlockCode& code, Index bytes) {
+    if (static_cast<Index>(code.bytes.size()) > bytes) refuse_budget(bytes);
+}
+
+std::shared_ptr<const BlockCode> zero_code_within(const Shape& features, Index bytes) {
+    auto code = zero_code(features);
+    require_bytes(*code, bytes);
+    return code;
+}
+
 }  // namespace
 
 void code_state(MergeState& state, double limit2) {
-    if (!can_expand(state.block)) return;
-    const auto coded = code_rows(singular_rows(state.block), state.block.features(), {limit2, limit2});
+    const FeatureBlock& block = state.block;
+    if (block.squared_norm() == 0) {
+        state.block = decode_block(zero_code(block.features()));
+        return;
+    }
+    const auto coded = can_expand(block.rows(), block.features())
+                           ? code_rows(singular_rows(block), block.features(), {limit2, limit2})
+                           : code_train(singular_train(block), {limit2, limit2});
     if (coded) replace_by(state, *coded);
 }
 
 void code_state_within(MergeState& state, Index bytes) {
-    if (state.block.squared_norm() == 0) return;
-    const auto coded = code_rows_within(singular_rows(state.block), state.block.features(), bytes);
+    const FeatureBlock& block = state.block;
+    if (block.squared_norm() == 0) {
+        state.block = decode_block(zero_code_within(block.features(), bytes));
+        return;
+    }
+    const auto coded = can_expand(block.rows(), block.features())
+                           ? code_rows_within(singular_rows(block), block.features(), bytes)
+                           : code_train_within(singular_train(block), bytes);
     if (!coded) refuse_budget(bytes);
     replace_by(state, *coded);
 }
@@ -217,21 +250,49 @@ double Merger::final_budget2() const {
 
 Merger::Outcome Merger::finish(std::optional<Index> code_bytes) {
     if (blocks_.empty()) throw InputError({"merge", "no uploads", "at least one", ""});
+    const std::optional<Index> bytes =
+        has_budget(job_) && !code_bytes ? star_code_bytes(job_, total_.clients, features_.order()) : code_bytes;
+    const bool nothing =
+        std::ranges::all_of(blocks_, [](const FeatureBlock& block) { return block.squared_norm() == 0; });
+    if (nothing && job_.precision != Precision::f64) {
+        const auto code = idle_code(features_);
+        if (bytes) require_bytes(*code, *bytes);
+        return {decode_features(code), ledger_, ledger_.rel_error_bound(0)};
+    }
     if (has_budget(job_)) {
-        if (auto coded = finish_within(code_bytes.value_or(star_code_bytes(job_, total_.clients, features_.order()))))
-            return std::move(*coded);
+        if (auto coded = finish_within(*bytes)) return std::move(*coded);
     } else if (job_.precision == Precision::automatic) {
         if (auto coded = finish_coded()) return std::move(*coded);
     }
     return finish_exact();
 }
 
+namespace {
+
+/// In 32-bit numbers; returns what they lose, as a square. Rounding knows nothing of right angles.
+double round_to_floats(Merged& merged) {
+    const auto coded = float_block(FeatureBlock(weighted_train(merged.features)));
+    merged.features = decode_features(coded.code);
+    const double lost = std::sqrt(merged.discarded2) + std::sqrt(coded.error2);
+    merged.discarded2 = lost * lost;
+    return coded.error2;
+}
+
+}  // namespace
+
 Merger::Outcome Merger::finish_exact() {
-    auto merged = merge_blocks(pointers(blocks_), final_cuts());
+    MergeCuts cuts = final_cuts();
+    auto merged = merge_blocks(pointers(blocks_), cuts);
     if (job_.precision == Precision::f32) {
-        const auto coded = float_block(FeatureBlock(weighted_train(merged.features)));
-        merged.features = decode_features(coded.code);
-        merged.discarded2 += coded.error2;
+        const double rounding2 = round_to_floats(merged);
+        if (job_.eps && ledger_.rel_error_bound(merged.discarded2) > *job_.eps) {
+            // Once more, with room for the rounding.
+            const double room = std::max(0.0, std::sqrt(cuts.budget2) - 2 * std::sqrt(rounding2));
+            cuts.bond_tail2 *= cuts.budget2 > 0 ? room * room / cuts.budget2 : 0;
+            cuts.budget2 = room * room;
+            merged = merge_blocks(pointers(blocks_), cuts);
+            round_to_floats(merged);
+        }
     }
     return {std::move(merged.features), ledger_, ledger_.rel_error_bound(merged.discarded2)};
 }
@@ -241,33 +302,39 @@ std::optional<Merger::Outcome> Merger::finish_coded() {
     if (!(budget2 > 0)) return std::nullopt;
     MergeCuts cuts;
     cuts.max_rank = job_.rank.value_or(unlimited_rank);
-    cuts.bond_tail2 = bond_share * budget2 / static_cast<double>(std::max<Index>(1, features_.order() - 1));
+    Index rows = 0;
+    for (const auto& block : blocks_) rows += block.rows();
+    const double bonds2 = can_expand(std::min(rows, cuts.max_rank), features_) ? 0 : bond_share * budget2;
+    cuts.bond_tail2 = bonds2 / static_cast<double>(std::max<Index>(1, features_.order() - 1));
     if (job_.eps) cuts.budget2 = cut_share * budget2;
     const auto merged = merge_blocks(pointers(blocks_), cuts);
     // With a rank alone what it cuts is not known beforehand and not part of the budget.
-    const double message2 = job_.eps ? budget2 - merged.discarded2 : (1 - bond_share) * budget2;
+    const double cut2 = job_.eps ? std::max(0.0, merged.discarded2 - bonds2) : 0;
+    const double message = std::sqrt(std::max(0.0, budget2 - cut2)) - std::sqrt(bonds2);
     const auto weighted = weighted_train(merged.features);
-    const CodeLimits limits{message2, message2};
-    const auto coded =
-        can_expand(weighted) ? code_rows(expanded(weighted), features_, limits) : code_train(weighted, limits);
+    const CodeLimits limits{message * message, message * message};
+    auto coded = can_expand(weighted.left_rank(), features_) ? code_rows(expanded(weighted), features_, limits)
+                                                             : code_train(weighted, limits);
     if (!coded) return std::nullopt;
+    // What the feature bonds cut may point the same way as the error of the code.
+    coded->error2 += 2 * std::sqrt(std::min(bonds2, merged.discarded2) * (coded->dropped2 + coded->error2));
     return coded_outcome(merged, *coded);
 }
 
 std::optional<Merger::Outcome> Merger::finish_within(Index bytes) {
-    if (ledger_.norm2 == 0) return std::nullopt;
     MergeCuts cuts;
     cuts.max_rank = job_.rank.value_or(unlimited_rank);
     const auto merged = merge_blocks(pointers(blocks_), cuts);
     const auto weighted = weighted_train(merged.features);
-    const auto coded = can_expand(weighted) ? code_rows_within(expanded(weighted), features_, bytes)
-                                            : code_train_within(weighted, bytes);
+    const auto coded = can_expand(weighted.left_rank(), features_)
+                           ? code_rows_within(expanded(weighted), features_, bytes)
+                           : code_train_within(weighted, bytes);
     if (!coded) refuse_budget(bytes);
     return coded_outcome(merged, *coded);
 }
 
 Merger::Outcome Merger::coded_outcome(const Merged& merged, const CodedRows& coded) const {
-    // Both are parts of the rows that lie outside what is decoded, at right angles to one another.
+    // S - U What = (S - U W) + U (W - What), at right angles where W = U^T S.
     const double lost2 = merged.discarded2 + coded.dropped2 + coded.error2;
     // A projection loses no more than everything.
     return {decode_features(coded.code), ledger_, std::min(1.0, ledger_.rel_error_bound(lost2))};

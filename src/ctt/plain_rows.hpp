@@ -11,7 +11,7 @@ namespace couplet {
 Matrix<double> plain_product(MatrixView<const double> a, MatrixView<const double> b);
 
 /// M = L Q with orthonormal rows in Q, by Gram and Schmidt, twice, in the order of the rows. A row that those before it
-/// span to 1e-9 of its norm adds none to Q. Cost: 4 rows^2 cols flops at most.
+/// span to 1e-12 of its norm adds none to Q. Cost: 4 rows^2 cols flops at most.
 struct RowFactors {
     Matrix<double> l;  ///< rows x k; entries beyond the diagonal of a row that adds one are 0
     Matrix<double> q;  ///< k x cols

@@ -12,6 +12,7 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/net/backoff.hpp"
 #include "crash_point.hpp"
+#include "peer_work.hpp"
 #include "stopwatch.hpp"
 
 namespace couplet::net {
@@ -24,8 +25,14 @@ constexpr std::chrono::milliseconds longest_wait{5000};
 // With the result in hand and reported, only the last word is missing.
 constexpr std::chrono::milliseconds last_word_patience{10000};
 constexpr const char* coordinator = "coordinator";
-// Features can be as large as the data, and the last word names everybody; the coordinator is trusted that far.
-constexpr wire::Limits limits{.max_payload_bytes = Index{1} << 40, .max_head_bytes = wire::most_chunk_bytes};
+/// What a coordinator may send to a client with such features, decoded: a few bytes could ask for any memory otherwise.
+/// The last word names everybody.
+wire::Limits limits_for(const Tensor<double>& x) {
+    const auto sizes = x.shape().sizes();
+    const Shape features(
+        std::vector<Index>(sizes.begin() + std::min<std::ptrdiff_t>(1, std::ssize(sizes)), sizes.end()));
+    return {.max_payload_bytes = largest_payload_bytes(features), .max_head_bytes = wire::most_chunk_bytes};
+}
 
 bool is_final(const FeaturesMessage& message) { return !message.filling || message.filling->last; }
 
@@ -288,7 +295,7 @@ struct Client::Parts {
     }
 
     wire::Message receive(Connection& connection) {
-        wire::Message message = receive_message(connection, coordinator, limits).message;
+        wire::Message message = receive_message(connection, coordinator, limits_for(*x)).message;
         if (const auto* refusal = std::get_if<wire::Refusal>(&message.body)) throw TurnedAway{refusal->reason};
         return message;
     }

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "code_rows.hpp"
+#include "couplet/coding/integers.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/merge.hpp"
 #include "federations.hpp"
@@ -142,6 +144,22 @@ TEST(BlockCode, FeaturesNeedADirection) {
     BlockCode zero{BlockCode::Kind::floats, 2, {3}, {}, 0, std::vector<std::byte>(24)};
     EXPECT_THROW(decode_features(std::make_shared<const BlockCode>(zero)), InputError);
     EXPECT_EQ(decode_block(std::make_shared<const BlockCode>(zero)).squared_norm(), 0);
+}
+
+/// Steps and integers that are legal one by one and overflow when cores are multiplied.
+TEST(BlockCode, ProductsThatOverflowAreRefused) {
+    BlockCode code{BlockCode::Kind::integers, 1, Shape{1, 1, 1}, {1, 1, 1, 1}, 1e129, {}};
+    const std::vector<std::int32_t> first{largest_integer};
+    const std::vector<IntegerMatrix<const std::int32_t>> cores(3, {{first.data(), 1, 1}, 0});
+    code.bytes = encode_integers(cores);
+    EXPECT_NO_THROW(decode_cores(code));
+    code.kind = BlockCode::Kind::floats;
+    const float large = 1e38F;
+    code.features = Shape(std::vector<Index>(12, 1));
+    code.ranks.assign(13, 1);
+    code.bytes.resize(12 * sizeof large);
+    for (std::size_t n = 0; n < 12; ++n) std::memcpy(code.bytes.data() + n * sizeof large, &large, sizeof large);
+    EXPECT_THROW(decode_features(std::make_shared<const BlockCode>(code)), InputError);
 }
 
 }  // namespace

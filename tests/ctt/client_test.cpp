@@ -227,6 +227,25 @@ TEST(CompressClientTest, ZeroClientSendsAZeroRow) {
     }
 }
 
+TEST(CompressClientTest, AZeroClientsRowIsCodedAndKeepsItsBytes) {
+    const auto x = Tensor<double>::zeros({4, 15, 16});
+    for (const double eps : {0.0, 0.1}) {
+        ClientLimits limits{.svd_eps = eps, .tt_eps = eps, .max_rank = 4};
+        limits.precision = Precision::automatic;
+        limits.total_eps = eps;
+        limits.code_bytes = 20;
+        const auto upload = compress_client(x.view(), limits);
+        EXPECT_EQ(upload.rows, 4);
+        EXPECT_EQ(upload.block->squared_norm(), 0);
+        ASSERT_TRUE(upload.block->code());
+        EXPECT_LE(upload.block->code()->bytes.size(), 20U);
+        limits.code_bytes = 4;
+        EXPECT_THROW(compress_client(x.view(), limits), InputError);
+    }
+    const Hello nothing{{15, 16}, 4, 0};
+    EXPECT_EQ(client_limits(resolve_job({.eps = 0.1}), nothing, {2, 8, 1}).precision, Precision::automatic);
+}
+
 TEST(AverageClientTest, FollowsThePaper) {
     const auto x = population_client({20, 6, 7}, 5, 0.6, 0.05, 5, 1);
     const auto step = average_client(x.view(), 4, 0.1);

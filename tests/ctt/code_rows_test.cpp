@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "couplet/tt/arithmetic.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -147,6 +148,37 @@ TEST(CodeRows, ExtremeScalesAreNoDifferent) {
         ASSERT_TRUE(coded);
         EXPECT_LE(coded->error2, limit2);
         EXPECT_TRUE(std::isfinite(decode_features(coded->code).sigma.front()));
+    }
+}
+
+TEST(CodeRows, ZerosAndAnIdleDirectionTakeAFewBytes) {
+    for (const Shape& features : {Shape{1}, Shape{7}, Shape{110, 140}, Shape{20, 20, 20}}) {
+        const auto zero = zero_code(features);
+        EXPECT_LE(zero->bytes.size(), 40U) << features.to_string();
+        EXPECT_EQ(decode_block(zero).squared_norm(), 0);
+        EXPECT_EQ(decode_block(zero).rows(), 1);
+        EXPECT_EQ(decode_block(zero).features(), features);
+        const auto idle = idle_code(features);
+        EXPECT_LE(idle->bytes.size(), 40U) << features.to_string();
+        const Features direction = decode_features(idle);
+        EXPECT_EQ(direction.train.left_rank(), 1);
+        EXPECT_EQ(direction.train.shape(), features);
+        EXPECT_NEAR(norm(direction.train), 1, 1e-12);
+        EXPECT_LT(direction.sigma.front(), 1e-100);
+    }
+}
+
+TEST(CodeRows, FloatsRefuseWhatTheyCannotHold) {
+    const auto scaled = [](double by) {
+        auto rows = singular_rows({10, 30}, 3, 0.5, 0.1);
+        for (Index i = 0; i < rows.size(); ++i) rows.data()[i] *= by;
+        return FeatureBlock(std::move(rows), {30});
+    };
+    EXPECT_LT(float_block(scaled(1e-25)).error2, 1e-13 * 1e-50 * 1e6);
+    EXPECT_NO_THROW(float_block(scaled(1e30)));
+    EXPECT_NO_THROW(float_block(FeatureBlock(Matrix<double>::zeros(2, 30), {30})));
+    for (const double by : {1e-60, 1e-40, 1e40, 1e70}) {
+        EXPECT_NE(message_of([&] { float_block(scaled(by)); }).find("--precision"), std::string::npos) << by;
     }
 }
 

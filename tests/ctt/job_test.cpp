@@ -152,6 +152,8 @@ TEST(JobTest, BytesAreSharedByTheMessages) {
     EXPECT_LT(tree_code_bytes(each, 7, 3, 2), 100'000 / 6);
     EXPECT_LT(tree_code_bytes(all, 7, 3, 2), 800'000 / 14);
     EXPECT_THROW(star_code_bytes(resolve_job({.bytes = 400}), 4, 2), InputError);
+    EXPECT_THROW(resolve_job({.eps = 1e-7, .precision = Precision::f32}), InputError);
+    EXPECT_NO_THROW(resolve_job({.eps = 1e-6, .precision = Precision::f32}));
     EXPECT_THROW(star_code_bytes(resolve_job({.bytes_total = 5000}), 100, 2), InputError);
     EXPECT_FALSE(each.eps);
 }

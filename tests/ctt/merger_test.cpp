@@ -1,6 +1,7 @@
 #include "couplet/ctt/merger.hpp"
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/block_code.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -395,6 +396,90 @@ TEST(MergerTest, MergesInBetweenSpendTheirShareAndNoMore) {
             EXPECT_LE(state.ledger.used2, share2 * (1 + 1e-9));
             EXPECT_GT(state.ledger.used2, 0.7 * share2) << shape.to_string() << " " << merged;
         }
+    }
+}
+
+/// A state whose rows cannot be multiplied out is coded as a train, and its loss is counted.
+TEST(MergerTest, HugeStatesAreCodedAsTrains) {
+    const Shape features{500, 500, 400};  // 10^8 numbers a row
+    std::vector<Tensor<double>> cores;
+    cores.push_back(random_tensor<double>({3, 500, 2}, 1));
+    cores.push_back(random_tensor<double>({2, 500, 2}, 2));
+    cores.push_back(random_tensor<double>({2, 400, 1}, 3));
+    const auto train = left_orthonormalise(TensorTrain<double>(std::move(cores))).train;
+    const double norm2 = FeatureBlock(train.clone()).squared_norm();
+    const auto gap = [&](const MergeState& state) {
+        // The rows were turned: what is coded spans what there was, up to the loss.
+        const auto sent = right_orthonormalise(state.block.train()).train;
+        const auto given = right_orthonormalise(train.clone()).train;
+        const double sent2 = squared_norm<double>(sent.right_unfolding(0));
+        const double given2 = squared_norm<double>(given.right_unfolding(0));
+        return std::abs(std::sqrt(sent2) - std::sqrt(given2));
+    };
+    const auto state = [&] { return MergeState{FeatureBlock(train.clone()), {1, 5, norm2, 0, 0, 0}}; };
+    auto limited = state();
+    code_state(limited, 1e-4 * norm2);
+    ASSERT_TRUE(limited.block.code());
+    EXPECT_LE(limited.ledger.tt_tail2, 1e-4 * norm2);
+    EXPECT_GE(limited.ledger.tt_tail2, 0.3e-4 * norm2);
+    EXPECT_LE(gap(limited), std::sqrt(limited.ledger.tt_tail2) * (1 + 1e-9));
+    auto within = state();
+    code_state_within(within, 1500);
+    EXPECT_LE(within.block.code()->bytes.size(), 1500U);
+    EXPECT_LE(gap(within), std::sqrt(within.ledger.tt_tail2) * (1 + 1e-9));
+    EXPECT_LT(within.ledger.tt_tail2, norm2);
+}
+
+TEST(MergerTest, ZerosKeepTheBudget) {
+    const Shape features{30, 40};
+    MergeState zeros{FeatureBlock(Matrix<double>::zeros(3, 1200), features), {1, 3, 0, 0, 0, 0}};
+    for (const bool budget : {false, true}) {
+        MergeState state{zeros.block.clone(), zeros.ledger};
+        budget ? code_state_within(state, 20) : code_state(state, 0);
+        ASSERT_TRUE(state.block.code());
+        EXPECT_LE(state.block.code()->bytes.size(), 20U);
+        EXPECT_EQ(state.block.squared_norm(), 0);
+        EXPECT_EQ(state.ledger.tt_tail2, 0);
+    }
+    EXPECT_THROW(code_state_within(zeros, 4), InputError);
+    for (JobOptions options : {JobOptions{.eps = 0.1}, JobOptions{.rank = 2, .precision = Precision::f32},
+                               JobOptions{.bytes = 500}, JobOptions{.eps = 0.0}}) {
+        Merger merger(resolve_job(options), features, {1, 3, 0});
+        merger.add(MergeState{zeros.block.clone(), zeros.ledger});
+        const auto outcome = merger.finish();
+        EXPECT_EQ(outcome.rel_error_bound, 0);
+        EXPECT_EQ(outcome.features.train.left_rank(), 1);
+        ASSERT_TRUE(outcome.features.code);
+        EXPECT_LE(outcome.features.code->bytes.size(), 20U);
+    }
+}
+
+/// A ledger that says nothing is there does not make a message larger.
+TEST(MergerTest, ABudgetLooksAtTheRowsNotAtTheLedger) {
+    const auto x = population_client({9, 12, 10}, 4, 0.6, 0.01, 1, 1);
+    const Job job = resolve_job({.bytes = 700});
+    Merger merger(job, {12, 10}, {1, 9, 0});
+    auto upload = copy_of(x, job, {1, 9, 1});
+    upload.norm2 = 0;
+    merger.add(std::move(upload));
+    const auto outcome = merger.finish();
+    ASSERT_TRUE(outcome.features.code);
+    EXPECT_LE(static_cast<Index>(outcome.features.code->bytes.size()), star_code_bytes(job, 1, 2));
+}
+
+/// 32-bit numbers lose something of their own; the certified error has room for it.
+TEST(MergerTest, FloatsKeepTheCertifiedError) {
+    Random random(9);
+    for (int trial = 0; trial < 60; ++trial) {
+        const auto clients = random_federation(random);
+        const double eps = trial % 2 == 0 ? 1e-6 : 2e-6 * std::pow(1e5, random.uniform());
+        const Job job = resolve_job({.eps = eps, .precision = Precision::f32});
+        const auto start = start_job(job, hellos_of(clients));
+        Merger merger(job, feature_modes(clients.front().shape()), start);
+        for (const auto& x : clients) merger.add(copy_of(x, job, start));
+        const auto outcome = merger.finish();
+        EXPECT_LE(outcome.rel_error_bound, eps) << trial;
+        EXPECT_LE(std::sqrt(rse_with(clients, outcome.features)), outcome.rel_error_bound + 1e-12) << trial;
     }
 }
 

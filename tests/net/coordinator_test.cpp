@@ -88,7 +88,8 @@ class CoordinatorTest : public NetTest {
 TEST_F(CoordinatorTest, GivesTheBitsOfASimulation) {
     const TestFederation federation(path("kits"), people(3));
     for (const JobOptions& job :
-         {JobOptions{.rank = 3, .seed = 5}, JobOptions{.eps = 0.2},
+         {JobOptions{.rank = 3, .seed = 5}, JobOptions{.eps = 0.2}, JobOptions{.bytes = 3000},
+          JobOptions{.rank = 3, .bytes_total = 6000}, JobOptions{.rank = 3, .precision = Precision::f32},
           JobOptions{.aggregate = Aggregate::average, .rank = 3},
           JobOptions{.aggregate = Aggregate::average, .rank = 3, .refit = true},
           JobOptions{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random, .seed = 7},

@@ -363,5 +363,42 @@ TEST(SimulateBudgetTest, ADryRunSaysWhatIsSent) {
     EXPECT_EQ(said.bytes_down, done.bytes_down);
 }
 
+/// Whatever the clients have, a budget is kept or refused, and the bound is true.
+TEST(SimulateBudgetTest, IsKeptOrRefusedWhateverTheClientsHave) {
+    Random random(5);
+    int kept = 0;
+    for (int trial = 0; trial < 150; ++trial) {
+        const auto order = 1 + random.below(3);
+        std::vector<Index> sizes{0};
+        for (std::uint64_t n = 0; n < order; ++n) sizes.push_back(1 + static_cast<Index>(random.below(12)));
+        const auto clients = 1 + static_cast<Index>(random.below(5));
+        std::vector<Tensor<double>> data;
+        for (Index k = 0; k < clients; ++k) {
+            sizes[0] = random.below(3) == 0 ? 1 : 1 + static_cast<Index>(random.below(20));
+            const Shape shape{std::vector<Index>(sizes)};
+            const double scale = std::pow(10.0, 60 * std::floor(3 * random.uniform() - 1) * (trial % 2));
+            data.push_back(random.below(3) == 0 || trial % 10 == 0
+                               ? Tensor<double>::zeros(shape)
+                               : population_client(shape, 3, 0.5, 0.1, 1, static_cast<std::uint64_t>(k)));
+            for (double& e : data.back().elements()) e *= scale;
+        }
+        JobOptions job{.network = random.below(2) == 0 ? Network::star : Network::decentralized};
+        const Index each = 400 + static_cast<Index>(random.below(random.below(2) == 0 ? 300 : 9000));
+        (random.below(2) == 0 ? job.bytes : job.bytes_total) = each;
+        if (job.bytes_total) job.bytes_total = each * clients;
+        if (random.below(4) == 0) job.rank = 1 + static_cast<Index>(random.below(3));
+        job.graph = clients > 1 && random.below(2) == 0 ? "path" : "complete";
+        try {
+            const auto result = simulate(MemorySource(std::move(data)), {.job = job});
+            ++kept;
+            EXPECT_LE(result.bytes_up + result.bytes_down, static_cast<double>(each * clients)) << trial;
+            EXPECT_LE(std::sqrt(result.rse), *result.rel_error_bound) << trial;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find("bytes"), std::string::npos) << error.what();
+        }
+    }
+    EXPECT_GT(kept, 90);
+}
+
 }  // namespace
 }  // namespace couplet
