@@ -125,7 +125,31 @@ TEST(StackAccuracyTest, NoisyGaussian) {
                                 {1, 2, 4, 8, 16}, "noisy");
 }
 
+/// Quantised messages beside 64-bit numbers, four clients, eps1 = eps2 = 0.01: so many times fewer bytes for the error.
+void expect_fewer_bytes(const Tensor<double>& all, Index rank, double times) {
+    const MemorySource source(split_rows(all.view(), 4));
+    const auto run = [&](Precision precision) {
+        return simulate(source, {.job = {.rank = rank, .eps1 = 0.01, .eps2 = 0.01, .precision = precision}});
+    };
+    const auto numbers = run(Precision::f64);
+    const auto coded = run(Precision::automatic);
+    EXPECT_LE(times * (coded.bytes_up + coded.bytes_down), numbers.bytes_up + numbers.bytes_down);
+    EXPECT_LE(coded.rse, 1.005 * numbers.rse + 1e-4);
+    EXPECT_LE(std::sqrt(coded.rse), *coded.rel_error_bound);
+}
+
+TEST(StackBytesTest, SyntheticTakesATenth) {
+    expect_fewer_bytes(gather_rows(synthetic_clients("200x30x30", 0, 1)), 20, 10);
+    expect_fewer_bytes(gather_rows(synthetic_clients("200x20x20x20", 0, 1)), 20, 10);
+}
+
 class RealDataTest : public ::testing::TestWithParam<RealData> {};
+
+TEST_P(RealDataTest, QuantisedMessagesTakeATenthOrLess) {
+    const auto x = load_real(GetParam().name);
+    if (!x) GTEST_SKIP() << "COUPLET_DATA is not set; it names the folder with the public data files";
+    expect_fewer_bytes(*x, 50, std::string(GetParam().name) == "ecg" ? 15 : 10);
+}
 
 TEST_P(RealDataTest, StackReachesCentralizedAccuracy) {
     const auto x = load_real(GetParam().name);
