@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/products.hpp"
@@ -15,13 +16,14 @@ TuningTrial try_tuning(Method method, const ClientSource& source, const Simulati
     baseline.tuning = tuning;
     TuningTrial trial{.tuning = resolve_tuning(method, tuning, options.job.rank.value_or(1))};
     try {
-        const MethodResult result = run_method(
+        MethodResult result = run_method(
             method, source, {.job = options.job, .scale_clients = options.scale_clients, .heldout = options.heldout},
             baseline);
         trial.rse = result.simulation.rse;
         trial.rounds = result.simulation.rounds;
         trial.bytes = result.simulation.bytes_up + result.simulation.bytes_down;
         trial.seconds = result.simulation.seconds.total;
+        trial.trace = std::move(result.trace);
     } catch (const RunError&) {
         // It diverged: an answer, not a failure.
     }

@@ -103,18 +103,6 @@ std::string traffic_text(const SimulationReport& report) {
                        size_text(result.bytes_down / clients), in_all_text(report));
 }
 
-Json trace_json(const std::vector<TracePoint>& trace) {
-    Json json = Json::array();
-    for (const TracePoint& point : trace) {
-        json.push_back({{"round", point.round},
-                        {"rse", point.rse},
-                        {"numbers", number(point.numbers)},
-                        {"bytes", number(point.bytes)},
-                        {"seconds", point.seconds}});
-    }
-    return json;
-}
-
 /// Those whose data was put in the job's order.
 std::vector<std::string> reordered_clients(const SimulationReport& report) {
     std::vector<std::string> names;
@@ -126,6 +114,18 @@ std::vector<std::string> reordered_clients(const SimulationReport& report) {
 }
 
 }  // namespace
+
+Json trace_json(const std::vector<TracePoint>& trace) {
+    Json json = Json::array();
+    for (const TracePoint& point : trace) {
+        json.push_back({{"round", point.round},
+                        {"rse", point.rse},
+                        {"numbers", number(point.numbers)},
+                        {"bytes", number(point.bytes)},
+                        {"seconds", point.seconds}});
+    }
+    return json;
+}
 
 Json simulation_json(const SimulationReport& report) {
     const auto& result = report.result;

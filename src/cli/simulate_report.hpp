@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/sim/simulate.hpp"
@@ -26,6 +27,9 @@ struct SimulationReport {
     std::vector<TracePoint> trace = {};
     std::optional<DpStatement> privacy = {};
 };
+
+/// A point an object: round, rse, numbers, bytes, seconds.
+Json trace_json(const std::vector<TracePoint>& trace);
 
 /// The fields of `simulate --json`.
 Json simulation_json(const SimulationReport& report);

@@ -15,6 +15,7 @@
 #include "federation.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "simulate_report.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -87,7 +88,8 @@ Json outcome_json(const Tuned& tuned) {
                           {"rse", trial.rse ? Json(*trial.rse) : Json()},
                           {"rounds", trial.rounds},
                           {"bytes", trial.bytes},
-                          {"seconds", trial.seconds}});
+                          {"seconds", trial.seconds},
+                          {"trace", trace_json(trial.trace)}});
     }
     return {{"method", to_string(tuned.method)},
             {"best", tuned.outcome.best},
@@ -184,10 +186,9 @@ extern const Verb tune_verb{
         "there; other data never do. docs/baselines.md lists the grids.",
     .output =
         "RSE: of the best tuning, and of the worst. sent: all messages. Below, what to type for the best.\n"
-        "--json: results (method, best: position in the grid, tuning, rse, rounds, bytes, seconds, trials), rank, "
-        "loss, "
-        "data (fingerprint: shape, clients, norm), clients, cache, seed, version. A trial that diverged has an rse of "
-        "null.",
+        "--json: results (method, best: position in the grid, tuning, rse, rounds, bytes, seconds, trials "
+        "(tuning, rse, rounds, bytes, seconds, trace as in simulate)), rank, loss, data (fingerprint: shape, clients, "
+        "norm), clients, cache, seed, version. A trial that diverged has an rse of null and no trace.",
     .examples =
         "couplet tune --synthetic 40x8x8 --rank 5 --rounds 20 --cache tuning.json\n"
         "couplet tune a.npy b.npy c.npy --method trip --rank 5 --cache tuning.json\n"

@@ -77,7 +77,7 @@ Tuning MethodBench::find_tuning(const TuningKey& key, const ExperimentData& data
     if (effort_ != Effort::full) return {};
     const std::string phase = "tune " + std::string(to_string(key.method));
     report(progress_, phase, 0, static_cast<std::int64_t>(grid_size));
-    const auto outcome = tune_method(key.method, tuning_source(data), simulation(data.rank, tuning_seed, 0), limits(),
+    const auto outcome = tune_method(key.method, tuning_source(data), simulation(key.rank, tuning_seed, 0), limits(),
                                      [&](std::size_t trial, const TuningTrial&) {
                                          report(progress_, phase, static_cast<std::int64_t>(trial) + 1,
                                                 static_cast<std::int64_t>(grid_size));
@@ -87,13 +87,13 @@ Tuning MethodBench::find_tuning(const TuningKey& key, const ExperimentData& data
     return best.tuning;
 }
 
-Tuning MethodBench::tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library) {
+Tuning MethodBench::tuning_for(Method method, DataId id, Index rank, std::uint64_t tuning_seed, DataLibrary& library) {
     if (cache_.empty()) return {};
-    const std::tuple place{method, id, tuning_seed};
+    const std::tuple place{method, id, rank, tuning_seed};
     auto known = tunings_.find(place);
     if (known == tunings_.end()) {
         const auto data = library.open(id, tuning_seed);
-        const TuningKey key{method, data->rank, Loss::square, fingerprint(tuning_source(*data))};
+        const TuningKey key{method, rank, Loss::square, fingerprint(tuning_source(*data))};
         known = tunings_.emplace(place, std::pair(key, find_tuning(key, *data, tuning_seed))).first;
     }
     const auto& [key, tuning] = known->second;
@@ -111,12 +111,17 @@ bool MethodBench::outdated(const MethodTuning& tuning) const {
 
 const MethodRun& MethodBench::run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
                                   std::uint64_t tuning_seed, DataLibrary& library, double heldout) {
-    const std::tuple key{method, data.id, seed, clients, heldout};
+    return run_at(data.rank, method, data, seed, clients, tuning_seed, library, heldout);
+}
+
+const MethodRun& MethodBench::run_at(Index rank, Method method, const ExperimentData& data, std::uint64_t seed,
+                                     Index clients, std::uint64_t tuning_seed, DataLibrary& library, double heldout) {
+    const std::tuple key{method, data.id, rank, seed, clients, heldout};
     BaselineOptions options = limits();
-    if (is_cp(method)) options.tuning = tuning_for(method, data.id, tuning_seed, library);
+    if (is_cp(method)) options.tuning = tuning_for(method, data.id, rank, tuning_seed, library);
     const auto known = runs_.find(key);
     if (known != runs_.end()) return known->second;
-    auto result = run_method(method, data.split(clients), simulation(data.rank, seed, heldout), options);
+    auto result = run_method(method, data.split(clients), simulation(rank, seed, heldout), options);
     return runs_[key] = summary(std::move(result));
 }
 

@@ -26,6 +26,7 @@ TEST(Tune, PicksTheBestOfTheGrid) {
         EXPECT_GE(*trial.rse, *outcome.trials[outcome.best].rse);
         EXPECT_GT(trial.bytes, 0);
         EXPECT_GT(trial.seconds, 0);
+        EXPECT_EQ(trial.trace.back().bytes, trial.bytes);
     }
     // What was found is what running it gives.
     const auto again = run_method(Method::fedgtf_ef, source, with_rank(2),
@@ -71,6 +72,7 @@ TEST(Tune, ATrialThatFailsHasNoErrorAndIsNeverTheBest) {
     ASSERT_EQ(outcome.trials.size(), grid_size);
     EXPECT_FALSE(outcome.trials[0].rse);
     EXPECT_FALSE(outcome.trials[1].rse);
+    EXPECT_TRUE(outcome.trials[0].trace.empty());
     EXPECT_TRUE(outcome.trials[2].rse);
     EXPECT_GE(outcome.best, 2U);
     EXPECT_EQ(outcome.trials[0].rounds, 0);

@@ -29,6 +29,9 @@ TEST_F(TuneTest, FindsKeepsAndPrintsATuningForEveryMethod) {
         ASSERT_EQ(result["trials"].size(), 12U);
         for (const Json& trial : result["trials"]) {
             EXPECT_TRUE(trial["rse"].is_null() || trial["rse"] >= result["rse"]) << trial;
+            if (trial["rse"].is_null()) continue;
+            EXPECT_EQ(trial["trace"].back()["round"], trial["rounds"]) << trial;
+            EXPECT_EQ(trial["trace"].back()["bytes"], trial["bytes"]) << trial;
         }
         EXPECT_EQ(result["trials"][result["best"].get<std::size_t>()]["tuning"], result["tuning"]);
     }

@@ -48,7 +48,8 @@ inline const std::map<std::string, std::vector<std::string>>& figures_of_experim
     static const std::vector<std::string> sweep{"rse lines y", "rse_table lines", "numbers lines y", "seconds lines y"};
     static const std::map<std::string, std::vector<std::string>> all{
         {"comparison", {"rse dots y own", "bytes dots y own", "rounds dots y", "settled dots y", "seconds dots y own"}},
-        {"error_vs_bytes", {"rse_0 lines x y", "rse_3 lines x y", "rse_2 lines x y"}},
+        {"error_vs_bytes",
+         {"rse_0 lines x y", "rse_1 lines x y", "rse_3 lines x y", "rse_2 lines x y", "rse_4 lines x y"}},
         {"nodes", {"rse_diabetes lines y", "seconds_diabetes lines y", "rse_ecg lines y", "seconds_ecg lines y"}},
         {"r1_ecg", sweep},
         {"r1_diabetes", sweep},

@@ -57,6 +57,26 @@ TEST_F(MethodBenchTest, RunsAreRemembered) {
     EXPECT_LT(bench.run(Method::fedsvd, *data, 1, 2, 1, library).rse, 1);
 }
 
+TEST_F(MethodBenchTest, AnotherRankIsAnotherRunWithItsOwnTuning) {
+    DataLibrary library({}, Effort::quick);
+    const auto data = library.open(DataId::synthetic3, 1);
+    const auto cache = folder_ / "tuning.json";
+    const TuningKey key{Method::dpsgd, 7, Loss::square, fingerprint(data->split(4))};
+    save_tuning(cache, key, resolve_tuning(Method::dpsgd, {.step = 0.25}, 7), 0.5, 3);
+    MethodBench bench(cache, Effort::quick);
+    const MethodRun& other = bench.run_at(7, Method::dpsgd, *data, 1, 4, 1, library);
+    EXPECT_NE(&bench.run(Method::dpsgd, *data, 1, 4, 1, library), &other);
+    EXPECT_EQ(&bench.run_at(data->rank, Method::dpsgd, *data, 1, 4, 1, library),
+              &bench.run(Method::dpsgd, *data, 1, 4, 1, library));
+    EXPECT_EQ(&bench.run_at(7, Method::dpsgd, *data, 1, 4, 1, library), &other);
+    const auto used = bench.take_tunings();
+    ASSERT_EQ(used.size(), 2U);
+    EXPECT_EQ(used[0].rank, 7);
+    EXPECT_EQ(used[0].parameters.substr(0, 9), "step=0.25");
+    EXPECT_EQ(used[1].rank, data->rank);
+    EXPECT_EQ(used[1].parameters, "");
+}
+
 TEST_F(MethodBenchTest, AQuickRunTakesWhatWasTuned) {
     DataLibrary library({}, Effort::quick);
     const auto data = library.open(DataId::synthetic3, 1);

@@ -33,8 +33,7 @@ TEST(SummaryTest, RatiosAreThoseOfTheRows) {
         << text;
     EXPECT_NE(text.find("It is 1.2 times"), std::string::npos) << text;
     EXPECT_NE(text.find("has 0.833 times Couplet's squared error with 7 times its bytes"), std::string::npos) << text;
-    EXPECT_NE(text.find("has 1 times the squared error of its star, and sends 3 times the bytes"), std::string::npos)
-        << text;
+    EXPECT_NE(text.find("has 1 times the squared error of its star with 9 times its bytes"), std::string::npos) << text;
     EXPECT_NE(text.find("(TRIP) has 2.5 times Couplet's squared error after 4 times its bytes"), std::string::npos)
         << text;
     EXPECT_EQ(text.find("more accurate than Couplet"), std::string::npos) << text;
@@ -66,6 +65,13 @@ TEST(SummaryTest, SaysWhoIsAheadWithFewBytes) {
     const std::string text = all(summarise_results({comparison(0.12, 0.3), curve}));
     EXPECT_NE(text.find("are ahead: on A CiderTF has 0.200 with 2,000 bytes, and Couplet 0.400."), std::string::npos)
         << text;
+    ExperimentResult behind = curve;
+    behind.rows[3].y.mean = 0.5;
+    const std::string none = all(summarise_results({comparison(0.12, 0.3), behind}));
+    EXPECT_NE(none.find("At no number of bytes is a method that trains ahead of Couplet."), std::string::npos) << none;
+    behind.rows.resize(2);
+    const std::string alone = all(summarise_results({comparison(0.12, 0.3), behind}));
+    EXPECT_EQ(alone.find("number of bytes"), std::string::npos) << alone;
 }
 
 TEST(SummaryTest, SaysWhoFitsNewPeopleBest) {

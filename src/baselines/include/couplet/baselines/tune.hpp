@@ -16,6 +16,7 @@ struct TuningTrial {
     Index rounds = 0;
     double bytes = 0;
     double seconds = 0;
+    std::vector<TracePoint> trace = {};  ///< as it was trained; empty: it diverged
 };
 
 struct TuningOutcome {

@@ -48,6 +48,9 @@ class MethodBench {
     /// lets a method take, or fewer with less effort.
     const MethodRun& run(Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
                          std::uint64_t tuning_seed, DataLibrary& library, double heldout = 0);
+    /// The same at another rank, tuned for it.
+    const MethodRun& run_at(Index rank, Method method, const ExperimentData& data, std::uint64_t seed, Index clients,
+                            std::uint64_t tuning_seed, DataLibrary& library, double heldout = 0);
     /// Runs a method with the same limits, and its default parameters, on clients that are no data set.
     MethodRun run_plain(Method method, const ClientSource& source, Index rank, std::uint64_t seed) const;
 
@@ -59,16 +62,16 @@ class MethodBench {
   private:
     BaselineOptions limits() const;
     /// What a run takes; take_tunings() tells of it.
-    Tuning tuning_for(Method method, DataId id, std::uint64_t tuning_seed, DataLibrary& library);
+    Tuning tuning_for(Method method, DataId id, Index rank, std::uint64_t tuning_seed, DataLibrary& library);
     Tuning find_tuning(const TuningKey& key, const ExperimentData& data, std::uint64_t tuning_seed);
 
     std::filesystem::path cache_;
     Effort effort_;
     ProgressSink progress_;
     /// Nothing tuned: without parameters.
-    std::map<std::tuple<Method, DataId, std::uint64_t>, std::pair<TuningKey, Tuning>> tunings_;
+    std::map<std::tuple<Method, DataId, Index, std::uint64_t>, std::pair<TuningKey, Tuning>> tunings_;
     std::vector<MethodTuning> used_;
-    std::map<std::tuple<Method, DataId, std::uint64_t, Index, double>, MethodRun> runs_;
+    std::map<std::tuple<Method, DataId, Index, std::uint64_t, Index, double>, MethodRun> runs_;
 };
 
 /// The row with the least value among those of methods of other papers, in this figure and category; null when there
