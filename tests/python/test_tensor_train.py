@@ -218,6 +218,8 @@ def test_features_stay_features(rng, tmp_path):
             with np.load(tmp_path / "f.npz") as file:
                 assert {"core_2", "core_3"} <= set(file) and "core_1" not in file
             assert couplet.schema(couplet.load(tmp_path / "f.npz")).shape == (4, 3)
+        with pytest.raises(ValueError, match="two of a kind"):
+            features + couplet.decompose(rng.normal(size=(4, 3)))
 
 
 def test_a_tensor_that_cannot_fit_is_a_memory_error():

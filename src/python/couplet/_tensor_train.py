@@ -321,6 +321,8 @@ class TensorTrain:
     def _matched(self, other: TensorTrain, what: str) -> tuple[list[Array], list[Array]]:
         if not isinstance(other, TensorTrain):
             raise wrong_type(what, f"a {type(other).__name__}", "another TensorTrain")
+        if self._is_features() != other._is_features():
+            raise InputError(f"{what}: features and a train of a whole tensor; expected two of a kind")
         for found, expected in _names_apart(self, other):
             raise InputError(f"{what}: {found}; expected {expected} as in the first. "
                              "Only trains with the same names in the same order go together.")
