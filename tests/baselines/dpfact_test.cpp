@@ -175,11 +175,14 @@ TEST(Dpfact, AClippedStepLooksAtNothingPrivate) {
     // Some patients are above the clip and some below.
     expect_dpfact({.clip = 0.5});
     expect_dpfact({.prox = 0.1, .clip = 1e6});
+    // And all of them above one that is small beside 1.
+    expect_dpfact({.clip = 1e-3});
 }
 
 TEST(Dpfact, NoiseIsThatManyTimesTheClipAndEverybodysOwn) {
     expect_dpfact({.clip = 0.5, .noise = 2});
     expect_dpfact({.clip = 2, .noise = 0.25});
+    expect_dpfact({.clip = 1e-3, .noise = 0.5});
 }
 
 }  // namespace

@@ -136,6 +136,32 @@ TEST(CompleteTest, WithoutMissingEntriesItIsTheFederationItself) {
     EXPECT_EQ(done.result.rounds, plain.rounds + 1);
 }
 
+TEST(CompleteTest, ColumnsInAnotherOrderArePutInOneAndNamed) {
+    const auto with = [](const std::vector<std::string>& order, const std::vector<Index>& from) {
+        const auto truth = synthetic_clients("12x3x4", 1, 1);
+        Tensor<double> x(truth[0].shape());
+        for (Index i = 0; i < x.size(); ++i) {
+            const auto at = truth[0].shape().indices(i);
+            const Index column = from[static_cast<std::size_t>(at[1])];
+            x.data()[i] = truth[0].data()[(at[0] * 3 + column) * 4 + at[2]];
+        }
+        x.data()[5] = nan;
+        x.set_labels({{}, {"lab", order, {}}, {}});
+        return x;
+    };
+    std::vector<Tensor<double>> clients;
+    clients.push_back(with({"a", "b", "c"}, {0, 1, 2}));
+    clients.push_back(with({"a", "b", "c"}, {0, 1, 2}));
+    clients.push_back(with({"c", "a", "b"}, {2, 0, 1}));
+    CompletionOptions how;
+    how.simulation.job.rank = 2;
+    const auto done = complete(std::move(clients), std::move(how));
+    EXPECT_EQ(done.result.schema.modes.at(0).entries, (std::vector<std::string>{"a", "b", "c"}));
+    ASSERT_EQ(done.result.reordered.size(), 3U);
+    EXPECT_EQ(done.result.reordered[0], "");
+    EXPECT_EQ(done.result.reordered[2], "mode 2 (lab) put in the order 'a', 'b', 'c'");
+}
+
 TEST(CompleteTest, TheErrorOnWhatIsKnownFalls) {
     const auto truth = synthetic_clients("60x12x10:rank=8,noise=0.1", 1, 3);
     double before = std::numeric_limits<double>::infinity();
