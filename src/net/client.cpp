@@ -70,6 +70,7 @@ class Work {
             return known ? &*answer_ : fill(question.route, *features);
         }
         const auto* notice = std::get_if<wire::StartNotice>(&question.body);
+        if (notice != nullptr) begin(question.route.attempt, *notice);
         if (notice != nullptr && spec_.missing) {
             follow(*notice);
             if (notice->received) return nullptr;
@@ -224,6 +225,13 @@ class Work {
         const Stopwatch watch(seconds_);
         star_->receive(notice.start);
     }
+    /// An attempt that begins anew leaves nothing of the one before in the result, and its bytes do not count: the
+    /// coordinator's figures are those of the same messages.
+    void begin(std::uint32_t attempt, const wire::StartNotice& notice) {
+        if (std::exchange(attempt_, attempt) == attempt || notice.refilled) return;
+        result_.numbers_up = result_.numbers_down = 0;
+        result_.bytes_up = result_.bytes_down = 0;
+    }
     void count(double numbers, Index bytes) {
         result_.numbers_up += numbers;
         result_.bytes_up += static_cast<double>(bytes);
@@ -241,6 +249,7 @@ class Work {
     std::optional<IncompleteClient> incomplete_;
     bool refilled_ = false;
     Hello hello_;
+    std::uint32_t attempt_ = 0;
     Index sent_rank_ = 0;
     std::optional<wire::Message> answer_;
     wire::Report report_;

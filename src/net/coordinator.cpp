@@ -476,7 +476,8 @@ struct Coordinator::Parts {
         for (std::size_t i = 0; i < members.size(); ++i) {
             star.receive(static_cast<Index>(i), room.hello(members[i]));
         }
-        room.publish(wire::StartNotice{std::get<Start>(*star.next()), true}, false);
+        const bool refilled = room.job().completing.base != 0;
+        room.publish(wire::StartNotice{std::get<Start>(*star.next()), true, refilled}, false);
     }
 
     /// Puts the features before everybody who is in the result: members get theirs, those merged late each its own.
@@ -582,22 +583,28 @@ struct Coordinator::Parts {
     static void add_reports(const JobFile& file, CoordinatorResult& r) {
         wire::Report sum;
         bool complete = true;
-        for (const auto* places : {&file.members, &file.late}) {
-            for (const Index place : *places) {
-                const auto found = file.reports.find(place);
-                complete = complete && found != file.reports.end();
-                if (found == file.reports.end()) continue;
-                const wire::Report& report = found->second;
-                r.rse_per_client.push_back(report.norm2 > 0 ? report.error2 / report.norm2 : 0);
-                sum.error2 += report.error2;
-                sum.norm2 += report.norm2;
-                sum.heldout_error2 += report.heldout_error2;
-                sum.heldout_norm2 += report.heldout_norm2;
-                r.seconds_clients_sum += report.seconds;
-                r.seconds_clients_max = std::max(r.seconds_clients_max, report.seconds);
-            }
+        const auto add = [&](Index place, Index late_merges) {
+            const auto found = file.reports.find(place);
+            complete = complete && found != file.reports.end();
+            if (found == file.reports.end()) return;
+            const wire::Report& report = found->second;
+            r.rse_per_client.push_back(report.norm2 > 0 ? report.error2 / report.norm2 : 0);
+            r.rse_late_merges.push_back(late_merges);
+            sum.error2 += report.error2;
+            sum.norm2 += report.norm2;
+            sum.heldout_error2 += report.heldout_error2;
+            sum.heldout_norm2 += report.heldout_norm2;
+            r.seconds_clients_sum += report.seconds;
+            r.seconds_clients_max = std::max(r.seconds_clients_max, report.seconds);
+        };
+        for (const Index place : file.members) add(place, 0);
+        for (std::size_t i = 0; i < file.late.size(); ++i) add(file.late[i], static_cast<Index>(i) + 1);
+        if (!complete) {
+            r.rse_per_client.clear();
+            r.rse_late_merges.clear();
         }
-        if (!complete) return;
+        // Members fitted features that a late merge has changed since: errors of several features have no sum.
+        if (!complete || !file.late.empty()) return;
         r.rse = sum.norm2 > 0 ? sum.error2 / sum.norm2 : 0;
         if (file.spec.preparation.heldout > 0) {
             r.rse_heldout = sum.heldout_norm2 > 0 ? sum.heldout_error2 / sum.heldout_norm2 : 0;

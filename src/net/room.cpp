@@ -32,6 +32,19 @@ bool contains(const std::vector<Index>& places, Index place) {
 
 std::string hello_name(Index place) { return fmt::format("hello-{}.msg", place); }
 
+/// Whether data of schema `mine`, which fits `job`, fits nothing that contradicts it: where one says nothing, both
+/// could be meant.
+bool tells_as_much(const Schema& job, const Schema& mine) {
+    for (std::size_t n = 0; n < job.modes.size(); ++n) {
+        const ModeLabels own = n < mine.modes.size() ? mine.modes[n] : ModeLabels{};
+        if (own.name.empty() > job.modes[n].name.empty() || own.entries.empty() > job.modes[n].entries.empty() ||
+            own.units.empty() > job.modes[n].units.empty()) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 Room::Room(JobFile job, Options options, Log& log)
@@ -149,28 +162,52 @@ Schema Room::schema() const {
     return schema_now();
 }
 
-/// While clients come, only what most of the roster have for certain can speak against one of them.
-void Room::require_fitting_schema(Index place, const Hello& hello) const {
-    const Unnamed unnamed = job_.spec.job.unnamed;
-    std::optional<Schema> schema = job_.schema;
+/// What the job's schema is for certain, whoever may still come: that of a job that has begun, one that was given, or
+/// what most of the roster bring. `without` has no say.
+std::optional<Schema> Room::decided_schema(std::optional<Index> without) const {
+    if (job_.schema) return job_.schema;
     const bool begun = std::any_of(job_.members.begin(), job_.members.end(),
                                    [this](Index k) { return hellos_[static_cast<std::size_t>(k)].has_value(); });
-    if (!schema && job_.phase != Phase::joining && begun) schema = schema_now();
-    if (!schema) {
-        std::vector<Index> others;
-        for (std::size_t k = 0; k < hellos_.size(); ++k) {
-            if (hellos_[k] && static_cast<Index>(k) != place) others.push_back(static_cast<Index>(k));
-        }
-        if (2 * others.size() <= job_.roster.size()) return;
-        try {
-            SchemaAgreement found = agreement(others);
-            if (2 * found.votes <= static_cast<Index>(job_.roster.size())) return;
-            schema = std::move(found.schema);
-        } catch (const InputError&) {
-            return;  // undecided so far
+    if (job_.phase != Phase::joining && begun) return schema_now();
+    std::vector<Index> greeted;
+    for (std::size_t k = 0; k < hellos_.size(); ++k) {
+        if (hellos_[k] && static_cast<Index>(k) != without) greeted.push_back(static_cast<Index>(k));
+    }
+    const auto is_majority = [this](Index votes) { return 2 * votes > static_cast<Index>(job_.roster.size()); };
+    if (!is_majority(static_cast<Index>(greeted.size()))) return std::nullopt;
+    try {
+        SchemaAgreement found = agreement(greeted);
+        const auto firm = std::count_if(greeted.begin(), greeted.end(), [&](Index place) {
+            const Schema mine = hellos_[static_cast<std::size_t>(place)]->schema();
+            return tells_as_much(found.schema, mine) &&
+                   !misfit(found.schema, mine, job_.spec.job.unnamed, who(place), "the job");
+        });
+        if (is_majority(firm)) return std::move(found.schema);
+    } catch (const InputError&) {
+        // Undecided so far.
+    }
+    return std::nullopt;
+}
+
+void Room::require_fitting_schema(Index place, const Hello& hello) const {
+    const auto schema = decided_schema(place);
+    if (!schema) return;
+    const Unnamed unnamed = job_.spec.job.unnamed;
+    if (auto parts = misfit(*schema, hello.schema(), unnamed, who(place), "the job")) throw InputError(*parts);
+}
+
+/// Nobody waits for the others to hear what is certain already.
+void Room::turn_away_misfits() {
+    const auto schema = decided_schema({});
+    if (!schema) return;
+    const Unnamed unnamed = job_.spec.job.unnamed;
+    for (std::size_t k = 0; k < hellos_.size(); ++k) {
+        if (!hellos_[k]) continue;
+        const auto place = static_cast<Index>(k);
+        if (const auto parts = misfit(*schema, hellos_[k]->schema(), unnamed, who(place), "the job")) {
+            turn_away(place, *parts);
         }
     }
-    if (auto parts = misfit(*schema, hello.schema(), unnamed, who(place), "the job")) throw InputError(*parts);
 }
 
 void Room::require_fitting_hello(Index place, const Hello& hello) const {
@@ -214,6 +251,7 @@ void Room::greet(Ticket ticket, const wire::Message& greeting) {
         log_.info("joined", fmt::format("{} joined with {} patients", who(ticket.place), hello.rows),
                   {{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}, {"rows", hello.rows}});
     }
+    if (job_.phase == Phase::joining) turn_away_misfits();
     changed_.notify_all();
 }
 
@@ -420,9 +458,37 @@ std::vector<Index> Room::gather(Deadline deadline) {
         const bool all = wait(
             lock, [&] { return places([&](std::size_t k) { return !hellos_[k]; }); }, deadline);
         const auto there = places([&](std::size_t k) { return hellos_[k] && (all || seats_[k].connected); });
+        if (all_here(there) && tied(there) && !stands(lock)) continue;
         const auto fitting = settle(there);
         if (!all || fitting.size() == there.size()) return fitting;
     }
+}
+
+bool Room::all_here(const std::vector<Index>& places) const {
+    return std::all_of(places.begin(), places.end(),
+                       [this](Index place) { return seats_[static_cast<std::size_t>(place)].connected; });
+}
+
+bool Room::tied(const std::vector<Index>& places) const {
+    if (places.empty()) return false;
+    try {
+        agreement(places);
+        return false;
+    } catch (const InputError&) {
+        return true;
+    }
+}
+
+bool Room::stands(std::unique_lock<std::mutex>& lock) {
+    const auto presence = [this] {
+        std::vector<std::pair<bool, std::uint64_t>> result;
+        for (const Seat& seat : seats_) result.emplace_back(seat.connected, seat.generation);
+        return result;
+    };
+    const auto before = presence();
+    const bool moved = changed_.wait_for(lock, options_.tie_stands, [&] { return stopping_ || presence() != before; });
+    if (stopping_) throw Stopped{};
+    return !moved;
 }
 
 std::vector<Index> Room::settle(const std::vector<Index>& places) {
@@ -442,11 +508,11 @@ std::vector<Index> Room::settle(const std::vector<Index>& places) {
         std::vector<Index> here;
         std::copy_if(places.begin(), places.end(), std::back_inserter(here),
                      [this](Index place) { return seats_[static_cast<std::size_t>(place)].connected; });
-        const bool all_here = here.empty() || here.size() == places.size();
+        const bool no_way_out = here.empty() || here.size() == places.size();
         for (const Index place : places) {
-            if (all_here || !contains(here, place)) turn_away(place, error.parts());
+            if (no_way_out || !contains(here, place)) turn_away(place, error.parts());
         }
-        return all_here ? std::vector<Index>{} : settle(here);
+        return no_way_out ? std::vector<Index>{} : settle(here);
     }
     return fitting;
 }

@@ -34,6 +34,8 @@ class Room {
     struct Options {
         std::filesystem::path folder;  ///< of the job; made if not there
         bool late_merge = false;       ///< clients that come after the members are fixed may wait to be merged
+        /// How long two sides must differ before all are told: a connection that is gone is not noticed at once.
+        std::chrono::milliseconds tie_stands{2000};
     };
     /// Writes `job`, or continues it with what is spooled in the folder.
     Room(JobFile job, Options options, Log& log);
@@ -83,7 +85,8 @@ class Room {
 
     /// Waits until everybody on the roster has said hello and their schemas fit together, or the deadline. Returns who
     /// is there and fits; the others are turned away, all of them where two schemas are equally frequent, and may come
-    /// again with other data.
+    /// again with other data. Whoever is gone has no say against those who are there: it is waited for, so that it may
+    /// come again.
     std::vector<Index> gather(Deadline deadline);
     /// That of the job: given, or what its members agree on.
     Schema schema() const;
@@ -162,8 +165,14 @@ class Room {
     wire::Message message(const Round* round, wire::Body body) const;
     void require_fitting_hello(Index place, const Hello& hello) const;
     void require_fitting_schema(Index place, const Hello& hello) const;
+    std::optional<Schema> decided_schema(std::optional<Index> without) const;
+    void turn_away_misfits();
     SchemaParty party(Index place, const Hello& hello) const;
     SchemaAgreement agreement(const std::vector<Index>& places) const;
+    bool all_here(const std::vector<Index>& places) const;
+    bool tied(const std::vector<Index>& places) const;
+    /// Whether nobody comes or goes for as long as a tie must stand.
+    bool stands(std::unique_lock<std::mutex>& lock);
     /// Those of these places who fit; the others are turned away.
     std::vector<Index> settle(const std::vector<Index>& places);
     void turn_away(Index place, const ErrorParts& why);

@@ -221,7 +221,9 @@ TEST_F(CoordinatorTest, LosingAClientOnTheWayLeavesItOut) {
     Process lost = start_client(federation, 1, {"COUPLET_CRASH_AT=question-received"});
     const Run done = run(federation, std::move(options), {0, 2});
     EXPECT_EQ(lost.wait(), 128 + SIGKILL);
-    expect_same(done, simulated(federation, {0, 2}, {.eps = 0.2}));
+    const Expected expected = simulated(federation, {0, 2}, {.eps = 0.2});
+    expect_same(done, expected);
+    expect_accounts(done, expected.result);  // what was sent for nothing is in nobody's account
     EXPECT_EQ(done.result.missing, (std::vector<std::string>{"b"}));
 }
 
@@ -252,6 +254,12 @@ TEST_F(CoordinatorTest, ALatecomerIsOneMergeAndNobodyElseIsNeeded) {
     const Run more = run(federation, std::move(options), {4});
     EXPECT_EQ(more.result.late, (std::vector<std::string>{"d", "e"}));
     EXPECT_EQ(more.state->ledger().clients, 5);
+    // Every error is one of the features that its client got: they have no common one.
+    EXPECT_FALSE(more.result.rse);
+    ASSERT_EQ(more.result.rse_per_client.size(), 5U);
+    EXPECT_EQ(more.result.rse_per_client[0], first.result.rse_per_client[0]);
+    EXPECT_EQ(more.result.rse_per_client[3], expected.result.rse_per_client[0]);
+    EXPECT_EQ(more.result.rse_late_merges, (std::vector<Index>{0, 0, 0, 1, 2}));
 }
 
 TEST_F(CoordinatorTest, AStragglerOfARunningJobIsRefusedOrMergedAsAsked) {
@@ -378,7 +386,7 @@ TEST_F(CoordinatorTest, ALatecomerThatMissedTheDeliveryGetsItLater) {
     const Run again = run(federation, job_options({.rank = 3}), {2});
     EXPECT_TRUE(same_bits(again.features->features, late.features->features)) << "the newest";
     EXPECT_TRUE(same_bits(again.clients[0].features, late.features->features));
-    EXPECT_TRUE(again.result.rse);
+    EXPECT_EQ(again.result.rse_late_merges, (std::vector<Index>{0, 0, 1})) << "all have reported";
     EXPECT_EQ(again.state->ledger().clients, 3);
 }
 

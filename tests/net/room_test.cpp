@@ -18,7 +18,7 @@ class RoomTest : public NetTest {
         job.roster = {"a", "b", "c"};
         return job;
     }
-    Room room(JobFile job, bool late = false) { return Room(std::move(job), {path("job"), late}, log_); }
+    Room room(JobFile job, bool late = false) { return Room(std::move(job), {path("job"), late, 50ms}, log_); }
     wire::Message hello(const Hello& said = {{5, 4}, 9, 2}) const {
         return {{wire::protocol_version, new_job().id, 0, 0}, said};
     }
@@ -381,6 +381,58 @@ TEST_F(RoomTest, ATieIsToldToAllAndNobodyIsKept) {
     }
     EXPECT_FALSE(std::filesystem::exists(path("job") / "hello-0.msg"));
     EXPECT_FALSE(std::filesystem::exists(path("job") / "hello-1.msg"));
+}
+
+TEST_F(RoomTest, WhoeverIsGoneHasNoSayAndMayComeAgain) {
+    JobFile job = new_job();
+    job.roster = {"a", "b"};
+    Room r(job, {path("job"), false, 10s}, log_);
+    const auto a = join(r, "a");
+    r.greet(a, hello(named({"age", "systolic"})));
+    const auto b = join(r, "b");
+    r.greet(b, hello(named({"age", "sbp"})));
+    auto gathered = std::async(std::launch::async, [&] { return r.gather(Room::Clock::now() + 30s); });
+    // The tie is known; that b is gone comes a moment later, as it does over a network.
+    std::this_thread::sleep_for(20ms);
+    r.leave(b);
+    const auto forgotten = [&] { return !std::filesystem::exists(path("job") / "hello-1.msg"); };
+    for (int i = 0; i < 1000 && !forgotten(); ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(forgotten());
+    EXPECT_EQ(complaint([&] { EXPECT_EQ(r.next(a, {}, 0ms).what, Room::What::nothing); }), "") << "a waits for b";
+    r.greet(join(r, "b"), hello(named({"systolic", "age"})));
+    EXPECT_EQ(gathered.get(), (std::vector<Index>{0, 1}));
+}
+
+TEST_F(RoomTest, WhoeverDiffersHearsItAsSoonAsMostAreCertain) {
+    JobFile job = new_job();
+    job.roster = {"a", "b", "c", "d", "e"};
+    Room r = room(job);
+    const auto a = join(r, "a");
+    r.greet(a, hello(named({"age", "sbp"})));
+    r.greet(join(r, "b"), hello(named({"age", "systolic"})));
+    r.greet(join(r, "c"), hello(named({"age", "systolic"})));
+    EXPECT_EQ(complaint([&] { r.next(a, {}, 0ms); }), "") << "two of five can be outvoted";
+    r.greet(join(r, "d"), hello(named({"systolic", "age"})));
+    const std::string said = complaint([&] { r.next(a, {}, 0ms); });
+    EXPECT_NE(said.find("'sbp'; expected 'systolic' as the job has"), std::string::npos) << said;
+    EXPECT_FALSE(std::filesystem::exists(path("job") / "hello-0.msg"));
+    EXPECT_EQ(complaint([&] { r.greet(join(r, "a"), hello(named({"age", "systolic"}))); }), "");
+    EXPECT_EQ(r.gather(soon()).size(), 4U);
+}
+
+TEST_F(RoomTest, WhoSaysNothingDecidesNothingBeforeAllAreThere) {
+    JobFile job = new_job();
+    job.spec.job.unnamed = Unnamed::allow;
+    Room r = room(job);
+    const Hello silent{{2}, 9, 2};
+    r.greet(join(r, "a"), hello(silent));
+    const auto b = join(r, "b");
+    r.greet(b, hello(named({"age", "sbp"})));
+    EXPECT_EQ(complaint([&] { r.next(b, {}, 0ms); }), "");
+    // a could go with either: b and c are equally many.
+    EXPECT_EQ(complaint([&] { r.greet(join(r, "c"), hello(named({"age", "systolic"}))); }), "");
+    EXPECT_TRUE(r.gather(soon()).empty());
+    EXPECT_NE(complaint([&] { r.next(b, {}, 0ms); }).find("'systolic'"), std::string::npos);
 }
 
 TEST_F(RoomTest, ARankUpToThatOfTheDataIsTaken) {

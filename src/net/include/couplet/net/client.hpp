@@ -32,7 +32,7 @@ struct ClientResult {
     std::vector<std::string> members;  ///< who is in the result
     std::vector<std::string> missing;
     Index rounds = 0;
-    double numbers_up = 0;
+    double numbers_up = 0;  ///< of the attempt that gave the result, each message once, as in CoordinatorResult
     double numbers_down = 0;
     double bytes_up = 0;
     double bytes_down = 0;

@@ -22,9 +22,10 @@ struct CoordinatorResult {
     std::vector<std::string> late;     ///< merged afterwards
     std::vector<std::string> missing;
     std::optional<MissingReport> imputed;  ///< with missing entries
-    std::optional<double> rse;             ///< once all members have reported
-    std::optional<double> rse_heldout;
-    std::vector<double> rse_per_client;
+    std::optional<double> rse;             ///< once all have reported; nothing after a late merge, see below
+    std::optional<double> rse_heldout;     ///< likewise
+    std::vector<double> rse_per_client;  ///< of members, then late: each with the features that it got; empty: unknown
+    std::vector<Index> rse_late_merges;  ///< how many late merges are in the features of each of these errors
     std::optional<double> rel_error_bound;
     std::vector<Index> ranks;
     std::vector<Index> personal_ranks;
@@ -35,7 +36,7 @@ struct CoordinatorResult {
     double numbers_up_per_client = 0;
     double numbers_down_per_client = 0;
     double numbers_total = 0;
-    double bytes_up = 0;
+    double bytes_up = 0;  ///< all of the attempt that gave the result, and of late merges; each message once
     double bytes_down = 0;
     double seconds_clients_max = 0;
     double seconds_clients_sum = 0;
