@@ -39,8 +39,9 @@ sanitize: build ## run the test programs under the address, undefined behaviour 
 	@scripts/sanitize tsan
 	@scripts/python-asan
 
-chaos: build ## run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 10 minutes)
+chaos: build ## hold floods for 30 s, run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 15 minutes)
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
+	@COUPLET_FLOOD_SECONDS=30 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/hostile/test_floods.py
 	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos
 
 mutants: build ## plant MUTANTS (150) single-line faults in src; what no test notices is in build/mutants (hours)

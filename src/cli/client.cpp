@@ -70,7 +70,8 @@ Action setup(CLI::App& app) {
         ->type_name("FILE")
         ->required();
     add_deadline(app, "10m", options->deadline,
-                 "How long the coordinator may stay out of reach: 60s, 10m, 2h, none. Until then it is tried again");
+                 "How long to wait for anything that brings the job forward, whether the coordinator is out of reach, "
+                 "fails or waits for others: 60s, 10m, 2h, none. Until then it is tried again");
     app.add_flag("--insecure", options->insecure, "No TLS; only with a coordinator on this machine");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         ->type_name("DIR");
@@ -96,7 +97,9 @@ extern const Verb client_verb{
         "aggregate, seed, version, job, clients, members, missing, output.\n"
         "imputed {settled}: of a job with --missing impute, whose rse counts the known entries; without settling the "
         "result is written and the exit status is 1.\n"
-        "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this client's tensor.",
+        "doubts: instead of rel_error_bound when this client's own error contradicts it.\n"
+        "-o: features.npz holds core_2 ... core_N, personal.npz (for its owner alone) core_1; their product is this "
+        "client's tensor. Also in the kit: log.jsonl, and audit.jsonl with what was sent and received.",
     .examples =
         "couplet client --kit hospital-a --data a.npy\n"
         "couplet client --kit hospital-a --data a.npy -o result --deadline 2h",

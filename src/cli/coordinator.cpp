@@ -163,7 +163,12 @@ extern const Verb coordinator_verb{
         "output. No rse when a client did not report its own.\n"
         "imputed: with --missing impute, the object missing of couplet simulate --json; without settling the result is "
         "delivered and the exit status is 1.\n"
-        "-o: features.npz. Also in the kit: log.jsonl, and job with what a restart needs.",
+        "doubts [{client, reason}]: instead of rel_error_bound, when a client's norm is far from the others' or errors "
+        "that "
+        "clients report are above the bound.\n"
+        "-o: features.npz. Also in the kit: log.jsonl, audit.jsonl with who took part and what was sent and received, "
+        "and "
+        "job with what a restart needs.",
     .examples =
         "couplet coordinator --kit coordinator --rank 20\n"
         "couplet coordinator --kit coordinator --eps 0.1 --min-clients 3 --deadline 10m\n"

@@ -52,12 +52,18 @@ std::string who_text(const std::vector<std::string>& members, const std::vector<
 
 }  // namespace
 
+void add_doubts(Json& json, const std::vector<net::Doubt>& doubts) {
+    for (const net::Doubt& doubt : doubts)
+        json["doubts"].push_back({{"client", doubt.client}, {"reason", doubt.reason}});
+}
+
 Json coordinator_json(const net::CoordinatorResult& r, const std::string& output) {
     Json json;
     if (r.rse) json["rse"] = *r.rse;
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
     if (r.rse) json["rse_per_client"] = r.rse_per_client;
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
+    add_doubts(json, r.doubts);
     json["ranks"] = r.ranks;
     json["personal_ranks"] = r.personal_ranks;
     json["numbers_up_per_client"] = number(r.numbers_up_per_client);
@@ -86,6 +92,7 @@ Json client_json(const net::ClientResult& r, const std::string& output) {
     Json json{{"rse", r.rse}};
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
+    if (!r.doubt.empty()) json["doubts"] = {{{"reason", r.doubt}}};
     json["ranks"] = r.features.train.ranks();
     json["personal_ranks"] = {r.personal_rank};
     json["numbers_up_per_client"] = number(r.numbers_up);
@@ -125,6 +132,9 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     if (r.rel_error_bound) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
     }
+    for (const net::Doubt& doubt : r.doubts) {
+        rows.emplace_back("NOT certified", fmt::format("client {}: {}", doubt.client, doubt.reason));
+    }
     if (r.imputed) {
         for (auto& row : missing_rows(*r.imputed)) rows.push_back(std::move(row));
     }
@@ -153,6 +163,7 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
         rows.emplace_back("certified",
                           fmt::format("relative error at most {}, of all together", number_text(*r.rel_error_bound)));
     }
+    if (!r.doubt.empty()) rows.emplace_back("NOT certified", r.doubt);
     rows.emplace_back(
         "sent", fmt::format("{} numbers ({}), received {} ({})", numbers_text(r.numbers_up), size_text(r.bytes_up),
                             numbers_text(r.numbers_down), size_text(r.bytes_down)));
@@ -166,7 +177,8 @@ std::string status_text(const net::StatusReport& s) {
     std::vector<std::vector<std::string>> lines{{"client", "state", "patients", "up", "down", "RSE"}};
     for (const auto& client : s.clients) {
         lines.push_back({client.name, client.state, client.rows ? count_text(*client.rows) : "",
-                         size_text(client.bytes_up), size_text(client.bytes_down),
+                         client.bytes_up ? size_text(*client.bytes_up) : "",
+                         client.bytes_down ? size_text(*client.bytes_down) : "",
                          client.rse ? number_text(*client.rse) : ""});
     }
     Rows rows{{"job", s.job},
@@ -174,7 +186,7 @@ std::string status_text(const net::StatusReport& s) {
               {"aggregate", s.aggregate}};
     if (const std::string waiting = net::waiting_text(s); !waiting.empty())
         rows.emplace_back("waiting", waiting.substr(8));
-    rows.emplace_back("refused", count_text(s.refused));
+    if (s.refused) rows.emplace_back("refused", count_text(*s.refused));
     rows.emplace_back("up", seconds_text(s.uptime));
     return table(lines) + "\n" + fields(rows);
 }

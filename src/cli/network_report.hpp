@@ -13,6 +13,9 @@ namespace couplet::cli {
 Json coordinator_json(const net::CoordinatorResult& result, const std::string& output);
 Json client_json(const net::ClientResult& result, const std::string& output);
 
+/// What speaks against a certificate, where anything does.
+void add_doubts(Json& json, const std::vector<net::Doubt>& doubts);
+
 /// For people.
 std::string coordinator_text(const net::CoordinatorResult& result, const std::string& output);
 std::string client_text(const net::ClientResult& result, const std::string& output);

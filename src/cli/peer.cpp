@@ -133,7 +133,10 @@ extern const Verb peer_verb{
         "A line per member with its rank and RSE, who is in the result, and what was sent.\n"
         "--json: the fields of couplet simulate --json that a peer knows (of all members), and graph, members, missing "
         "(names), links (pairs of members, from 1), place (of this peer), restarts, messages_sent, job, output.\n"
-        "-o: features.npz holds core_2 ... core_N, personal.npz core_1; their product is this peer's tensor.",
+        "doubts [{client, reason}]: instead of rel_error_bound, as couplet coordinator has them.\n"
+        "-o: features.npz holds core_2 ... core_N, personal.npz (for its owner alone) core_1; their product is this "
+        "peer's "
+        "tensor. Also in the kit: log.jsonl, and audit.jsonl with what was sent and received.",
     .examples =
         "couplet peer --kit p/a --data a.npy --rank 20\n"
         "couplet peer --kit p/a --data a.npy --rank 20 --deadline 10m -o result\n"

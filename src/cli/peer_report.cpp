@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "network_report.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -32,6 +33,7 @@ Json peer_json(const net::PeerResult& r, const std::string& output) {
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
     if (r.rse) json["rse_per_client"] = r.rse_per_client;
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
+    add_doubts(json, r.doubts);
     json["ranks"] = r.features.train.ranks();
     json["personal_ranks"] = r.personal_ranks;
     json["rounds"] = r.rounds;
@@ -83,6 +85,9 @@ std::string peer_text(const net::PeerResult& r, const std::string& output) {
     if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
     if (r.rel_error_bound) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
+    }
+    for (const net::Doubt& doubt : r.doubts) {
+        rows.emplace_back("NOT certified", fmt::format("peer {}: {}", doubt.client, doubt.reason));
     }
     rows.emplace_back("rounds", count_text(r.rounds));
     rows.emplace_back("sent", fmt::format("{} numbers per link and direction; {} in all; {} messages from here",

@@ -25,6 +25,9 @@ struct Options {
     std::string add;
     std::string rotate;
     std::string revoke;
+    std::string request;
+    std::string sign;
+    std::string keys = "here";
     Index days = 825;
     std::string output;
 };
@@ -32,6 +35,16 @@ struct Options {
 void refuse_with(const CLI::App& app, const std::string& action) {
     refuse_given(app, {"--network", "--coordinator", "--clients", "--peers", "--graph"}, action,
                  "it when a federation is made");
+    if (action != "--add") refuse_given(app, {"--keys"}, action, "it when parties are made");
+}
+
+net::Keys keys_of(const Options& options) { return options.keys == "sites" ? net::Keys::sites : net::Keys::here; }
+
+/// Colons make it easier to read aloud.
+std::string spoken(const std::string& fingerprint) {
+    std::string text;
+    for (std::size_t i = 0; i < fingerprint.size(); i += 4) text += (i == 0 ? "" : ":") + fingerprint.substr(i, 4);
+    return text;
 }
 
 std::string made_text(const Options& options) {
@@ -57,7 +70,8 @@ std::vector<net::PeerAddress> parse_peers(const std::vector<std::string>& texts)
 void make_peers(const CLI::App& app, const Options& options, const Session& session, Json json) {
     refuse_given(app, {"--coordinator", "--clients"}, "--network decentralized", "it with --network star only");
     const auto peers = parse_peers(options.peers);
-    net::provision_peers(options.output, {peers, options.graph, session.seed(), static_cast<int>(options.days)},
+    net::provision_peers(options.output,
+                         {peers, options.graph, session.seed(), static_cast<int>(options.days), keys_of(options)},
                          session.force());
     std::vector<std::pair<std::string, std::string>> rows{
         {"authority", options.output + "/ca: keep it offline; it can sign new parties"}};
@@ -78,13 +92,35 @@ void execute(const CLI::App& app, const Options& options, const Session& session
         json[action.substr(2)] = name;
         session.print(json, text);
     };
-    const int actions =
-        (options.add.empty() ? 0 : 1) + (options.rotate.empty() ? 0 : 1) + (options.revoke.empty() ? 0 : 1);
+    int actions = 0;
+    for (const auto* action : {&options.add, &options.rotate, &options.revoke, &options.request, &options.sign}) {
+        actions += action->empty() ? 0 : 1;
+    }
     if (actions > 1) {
-        throw InputError({"--add", "several of --add, --rotate and --revoke", "one of them", "Run it once for each."});
+        throw InputError({"--add", "several of --add, --rotate, --revoke, --request and --sign", "one of them",
+                          "Run it once for each."});
+    }
+    if (!options.request.empty()) {
+        refuse_given(app, {"--days"}, "--request", "it with --sign");
+        const auto made = net::request_certificate(options.output, options.request, session.force());
+        json["fingerprint"] = made.fingerprint;
+        return one(
+            "--request", made.name,
+            fmt::format("key          {1}/key.pem: it stays here\nrequest      {1}/request.pem: send it to whoever "
+                        "runs the authority\nfingerprint  {2}\nTell them the fingerprint by another way, and put "
+                        "the cert.pem, ca.pem and kit.toml that come back beside the key.\n",
+                        made.name, options.output, spoken(made.fingerprint)));
+    }
+    if (!options.sign.empty()) {
+        const auto made = net::sign_certificate(options.output, options.sign, days);
+        json["fingerprint"] = made.fingerprint;
+        return one("--sign", made.name,
+                   fmt::format("{0} has a certificate for the key with the fingerprint\n  {2}\nAsk {0} whether that is "
+                               "its key, then send it cert.pem, ca.pem and kit.toml of {1}/{0}.\n",
+                               made.name, options.output, spoken(made.fingerprint)));
     }
     if (!options.add.empty()) {
-        net::provision_client(options.output, options.add, days);
+        net::provision_client(options.output, options.add, days, keys_of(options));
         return one("--add", options.add,
                    fmt::format("{0} is on the roster; its kit is {1}/{0}.\nCopy {1}/coordinator/kit.toml to the "
                                "coordinator.\n",
@@ -110,7 +146,8 @@ void execute(const CLI::App& app, const Options& options, const Session& session
         throw InputError({"--coordinator", "missing", "HOST:PORT where clients reach the coordinator",
                           "For example: couplet provision --coordinator host.example:7443 --clients a,b -o kits"});
     }
-    net::provision_star(options.output, {options.coordinator, options.clients, days}, session.force());
+    net::provision_star(options.output, {options.coordinator, options.clients, days, keys_of(options)},
+                        session.force());
     json["network"] = options.network;
     json["coordinator"] = options.coordinator;
     json["clients"] = options.clients;
@@ -140,6 +177,16 @@ Action setup(CLI::App& app) {
     app.add_option("--rotate", options->rotate, "New key and certificate for a party; the old one is revoked")
         ->type_name("NAME");
     app.add_option("--revoke", options->revoke, "Let a client in no more")->type_name("NAME");
+    app.add_option("--request", options->request,
+                   "At a site: make its key, which stays there, and a request for a certificate, in the folder of -o")
+        ->type_name("NAME");
+    app.add_option(
+           "--sign", options->sign,
+           "At the authority: sign a request of a party that has a folder; a certificate that it had is revoked")
+        ->type_name("FILE");
+    add_choice(app, "--keys", {"here", "sites"}, options->keys,
+               "Where the keys of parties are made. here: in their folders, for trials; sites: each where it is used, "
+               "with --request and --sign");
     add_count(app, {"--days", "N", 1, 36500, "Certificates are renewed with --rotate."}, options->days,
               "Days that certificates of parties are valid");
     app.add_option("-o,--output", options->output, "Folder of the kits")->type_name("KITS")->required();
@@ -159,18 +206,25 @@ extern const Verb provision_verb{
         "A client's certificate is no good for a coordinator or for another client, a peer's for no other peer.\n\n"
         "The folder ca signs new parties: keep it offline. With --add, --rotate or --revoke it changes a federation "
         "made "
-        "before.",
+        "before.\n\n"
+        "Keys that are made in one place were all known there once. With --keys sites the folders have none: every "
+        "party "
+        "makes its own with --request and sends the request, the authority answers with --sign, and both compare the "
+        "fingerprint that is shown.",
     .output =
         "A line per party with its folder.\n"
         "--json: kits, version; network, coordinator, clients; or network, graph, peers; or add, rotate, revoke with "
         "the "
-        "name.",
+        "name; or request, sign with the name and fingerprint.",
     .examples =
         "couplet provision --coordinator localhost:7443 --clients a,b,c -o kits\n"
         "couplet provision --network decentralized --peers a=h:7001,b=i:7001 -o p\n"
         "couplet provision --add d -o kits\n"
         "couplet provision --rotate a -o kits\n"
-        "couplet provision --revoke b -o kits",
+        "couplet provision --revoke b -o kits\n"
+        "couplet provision --coordinator h:7443 --clients a,b --keys sites -o site-kits\n"
+        "couplet provision --request a -o a\n"
+        "couplet provision --sign a/request.pem -o site-kits",
     .setup = setup};
 
 }  // namespace couplet::cli

@@ -1,7 +1,9 @@
 #include "result_folder.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -27,6 +29,21 @@ bool is_ours(std::string_view name) {
     return number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// While it lives, files are made for their owner alone: patients are in them. Of the whole process, so that another
+/// thread's file may be more private than it asked for, never less.
+class Private {
+  public:
+    Private() : lock_(mutex_), before_(::umask(077)) {}
+    ~Private() { ::umask(before_); }
+    Private(const Private&) = delete;
+    Private& operator=(const Private&) = delete;
+
+  private:
+    static inline std::mutex mutex_;
+    std::lock_guard<std::mutex> lock_;
+    mode_t before_;
+};
+
 std::vector<fs::path> files_of_ours(const fs::path& folder) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -46,6 +63,7 @@ void save_personal(const fs::path& path, const Matrix<double>& personal, const M
         model.labels = {fits ? labels : ModeLabels{labels.name, {}}};
     }
     model.metadata = metadata;
+    const Private only_for_the_owner;
     save_model(path, model, overwrite);
 }
 

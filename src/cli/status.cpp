@@ -47,8 +47,9 @@ extern const Verb status_verb{
         "shows it "
         "as a page: http://127.0.0.1 with the http_port of its kit, with /metrics for Prometheus beside it.",
     .output =
-        "A line per client: state, patients, bytes exchanged, RSE once reported; then the phase and for whom it "
-        "waits.\n"
+        "A line per client: its state; then the phase and for whom it waits. Patients, bytes, RSE and refusals of "
+        "others "
+        "are shown to the coordinator alone; a client sees its own.\n"
         "--json: job, phase (joining, running, delivering, closed), aggregate, attempt, round, waiting (names), "
         "seconds_left, clients [{name, state, rows, bytes_up, bytes_down, rse, last_refusal}], refused, uptime, "
         "version.",

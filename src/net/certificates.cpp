@@ -12,6 +12,7 @@
 #include <array>
 #include <ctime>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "couplet/core/error.hpp"
@@ -34,10 +35,22 @@ using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
 using Number = std::unique_ptr<BIGNUM, Free<BN_free>>;
 using Store = std::unique_ptr<X509_STORE, Free<X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>>;
+using Request = std::unique_ptr<X509_REQ, Free<X509_REQ_free>>;
+using Hashing = std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>>;
 using Names = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES_free>>;
 
 void require(bool done, const char* what) {
     if (!done) throw RunError({"OpenSSL", std::string(what) + " failed", "a working libcrypto", ""});
+}
+
+std::string hex(std::span<const unsigned char> bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
 }
 
 std::string text_of(BIO* bio) {
@@ -142,6 +155,67 @@ std::string date_text(std::int64_t seconds) {
     return text.data();
 }
 
+/// A party's certificate for that key, signed.
+Certificate certified(const KeyPair& authority, EVP_PKEY* key, const Identity& identity, Validity validity) {
+    const Key signer = parse_key(authority.key);
+    const Certificate issuer = parse_pem(authority.certificate);
+    if (!signer || !issuer) {
+        throw InputError({"authority", "no key and certificate", "those that couplet provision made", ""});
+    }
+    Certificate certificate = blank(key, identity.federation, identity.name, validity);
+    require(X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1, "an issuer");
+    const bool serves = identity.role != Role::client;
+    // A coordinator also calls: for its own status.
+    const std::string usage = serves ? "serverAuth,clientAuth" : "clientAuth";
+    const std::string host = serves ? std::string(",DNS:") + coordinator_host : "";
+    add_extension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE");
+    add_extension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature");
+    add_extension(certificate.get(), issuer.get(), NID_ext_key_usage, usage);
+    add_extension(certificate.get(), issuer.get(), NID_subject_alt_name, "URI:" + to_uri(identity) + host);
+    add_extension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid");
+    require(X509_sign(certificate.get(), signer.get(), EVP_sha256()) > 0, "signing");
+    return certificate;
+}
+
+Request parse_request(const std::string& pem, const std::string& where) {
+    Request request(PEM_read_bio_X509_REQ(memory(pem).get(), nullptr, nullptr, nullptr));
+    if (!request) {
+        throw InputError({where, "no request for a certificate", "what couplet provision --request made", ""});
+    }
+    EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
+    std::array<char, 64> curve{};
+    const bool p256 = key != nullptr && EVP_PKEY_get_base_id(key) == EVP_PKEY_EC &&
+                      EVP_PKEY_get_group_name(key, curve.data(), curve.size(), nullptr) == 1 &&
+                      std::string_view(curve.data()) == "prime256v1";
+    if (!p256) throw InputError({where, "a request for another kind of key", "one for a P-256 key", ""});
+    if (X509_REQ_verify(request.get(), key) != 1) {
+        throw InputError(
+            {where, "a request that the owner of its key has not signed", "what couplet provision --request made", ""});
+    }
+    return request;
+}
+
+std::string fingerprint(EVP_PKEY* key) {
+    unsigned char* bytes = nullptr;
+    const int size = i2d_PUBKEY(key, &bytes);
+    require(size > 0, "a public key");
+    std::array<unsigned char, 32> digest{};
+    require(EVP_Digest(bytes, static_cast<std::size_t>(size), digest.data(), nullptr, EVP_sha256(), nullptr) == 1,
+            "SHA-256");
+    OPENSSL_free(bytes);
+    return hex(digest);
+}
+
+/// Whether the authority has signed it; says nothing of the time.
+bool is_issued_by(X509* certificate, X509* issuer) {
+    const Store store(X509_STORE_new());
+    const StoreContext context(X509_STORE_CTX_new());
+    require(store && context, "a certificate store");
+    return issuer != nullptr && X509_STORE_add_cert(store.get(), issuer) == 1 &&
+           X509_STORE_CTX_init(context.get(), store.get(), certificate, nullptr) == 1 &&
+           X509_verify_cert(context.get()) == 1;
+}
+
 constexpr std::array<std::string_view, 3> role_names{"coordinator", "client", "peer"};
 
 }  // namespace
@@ -202,26 +276,74 @@ KeyPair make_authority(const std::string& federation, Validity validity) {
 }
 
 KeyPair issue_certificate(const KeyPair& authority, const Identity& identity, Validity validity) {
-    const Key signer = parse_key(authority.key);
-    const Certificate issuer = parse_pem(authority.certificate);
-    if (!signer || !issuer) {
-        throw InputError({"authority", "no key and certificate", "those that couplet provision made", ""});
-    }
     const Key key(EVP_EC_gen("P-256"));
     require(key != nullptr, "a P-256 key");
-    const Certificate certificate = blank(key.get(), identity.federation, identity.name, validity);
-    require(X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1, "an issuer");
-    const bool serves = identity.role != Role::client;
-    // A coordinator also calls: for its own status.
-    const std::string usage = serves ? "serverAuth,clientAuth" : "clientAuth";
-    const std::string host = serves ? std::string(",DNS:") + coordinator_host : "";
-    add_extension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE");
-    add_extension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature");
-    add_extension(certificate.get(), issuer.get(), NID_ext_key_usage, usage);
-    add_extension(certificate.get(), issuer.get(), NID_subject_alt_name, "URI:" + to_uri(identity) + host);
-    add_extension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid");
-    require(X509_sign(certificate.get(), signer.get(), EVP_sha256()) > 0, "signing");
+    const Certificate certificate = certified(authority, key.get(), identity, validity);
     return to_pem(key.get(), certificate.get());
+}
+
+KeyRequest make_request(const std::string& name) {
+    const Key key(EVP_EC_gen("P-256"));
+    const Request request(X509_REQ_new());
+    require(key && request && X509_REQ_set_version(request.get(), 0) == 1, "a request");
+    set_subject(X509_REQ_get_subject_name(request.get()), "couplet", name);
+    require(X509_REQ_set_pubkey(request.get(), key.get()) == 1, "a public key");
+    require(X509_REQ_sign(request.get(), key.get(), EVP_sha256()) > 0, "signing");
+    const Bio key_text(BIO_new(BIO_s_mem()));
+    const Bio request_text(BIO_new(BIO_s_mem()));
+    require(PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1,
+            "PEM");
+    require(PEM_write_bio_X509_REQ(request_text.get(), request.get()) == 1, "PEM");
+    return {text_of(key_text.get()), text_of(request_text.get())};
+}
+
+RequestInfo read_request(const std::string& pem, const std::string& where) {
+    const Request request = parse_request(pem, where);
+    std::array<char, 256> name{};
+    X509_NAME_get_text_by_NID(X509_REQ_get_subject_name(request.get()), NID_commonName, name.data(),
+                              static_cast<int>(name.size()));
+    require_party_name(name.data(), where);
+    return {name.data(), fingerprint(X509_REQ_get0_pubkey(request.get()))};
+}
+
+std::string key_fingerprint(const std::string& key) {
+    const Key parsed = parse_key(key);
+    if (!parsed) throw InputError({"key", "no private key", "one that couplet provision made", ""});
+    return fingerprint(parsed.get());
+}
+
+std::string sign_request(const KeyPair& authority, const std::string& request, const Identity& identity,
+                         Validity validity, const std::string& where) {
+    const Request parsed = parse_request(request, where);
+    const Certificate certificate = certified(authority, X509_REQ_get0_pubkey(parsed.get()), identity, validity);
+    const Bio text(BIO_new(BIO_s_mem()));
+    require(PEM_write_bio_X509(text.get(), certificate.get()) == 1, "PEM");
+    return text_of(text.get());
+}
+
+std::string sign_text(const std::string& key, std::string_view text) {
+    const Key signer = parse_key(key);
+    const Hashing hashing(EVP_MD_CTX_new());
+    require(signer && hashing && EVP_DigestSignInit(hashing.get(), nullptr, EVP_sha256(), nullptr, signer.get()) == 1,
+            "signing");
+    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+    std::size_t size = 0;
+    require(EVP_DigestSign(hashing.get(), nullptr, &size, bytes, text.size()) == 1, "signing");
+    std::string signature(size, '\0');
+    require(EVP_DigestSign(hashing.get(), reinterpret_cast<unsigned char*>(signature.data()), &size, bytes,
+                           text.size()) == 1,
+            "signing");
+    signature.resize(size);
+    return signature;
+}
+
+bool is_signed(const std::string& certificate, std::string_view text, const std::string& signature) {
+    const Certificate parsed = parse_pem(certificate);
+    const Hashing hashing(EVP_MD_CTX_new());
+    if (!parsed || !hashing) return false;
+    return EVP_DigestVerifyInit(hashing.get(), nullptr, EVP_sha256(), nullptr, X509_get0_pubkey(parsed.get())) == 1 &&
+           EVP_DigestVerify(hashing.get(), reinterpret_cast<const unsigned char*>(signature.data()), signature.size(),
+                            reinterpret_cast<const unsigned char*>(text.data()), text.size()) == 1;
 }
 
 CertificateInfo read_certificate(const std::string& pem, const std::string& where) {
@@ -235,43 +357,37 @@ CertificateInfo read_certificate(const std::string& pem, const std::string& wher
             seconds_of(X509_get0_notAfter(certificate.get()))};
 }
 
-void check_key_pair(const KeyPair& pair, const std::string& authority, std::int64_t now, const std::string& where) {
-    const CertificateInfo info = read_certificate(pair.certificate, where);
-    const Certificate certificate = parse_pem(pair.certificate);
-    const Certificate issuer = parse_pem(authority);
-    const Key key = parse_key(pair.key);
-    const std::string rotate = "Run: couplet provision --rotate " + info.identity.name + " -o KITS";
-    if (!key || X509_check_private_key(certificate.get(), key.get()) != 1) {
-        throw InputError({where, "a key of another certificate", "the key that belongs to it", rotate});
-    }
+void check_certificate(const std::string& pem, const std::string& authority, std::int64_t now,
+                       const std::string& where) {
+    const CertificateInfo info = read_certificate(pem, where);
     if (now > info.not_after || now < info.not_before) {
         const bool late = now > info.not_after;
         throw InputError(
             {where, (late ? "expired on " : "not valid before ") + date_text(late ? info.not_after : info.not_before),
-             "a certificate that is valid now", late ? rotate : "Check the clock of this machine."});
+             "a certificate that is valid now",
+             late ? "Run: couplet provision --rotate " + info.identity.name + " -o KITS"
+                  : "Check the clock of this machine."});
     }
-    const Store store(X509_STORE_new());
-    const StoreContext context(X509_STORE_CTX_new());
-    require(store && context, "a certificate store");
-    const bool trusted = issuer && X509_STORE_add_cert(store.get(), issuer.get()) == 1 &&
-                         X509_STORE_CTX_init(context.get(), store.get(), certificate.get(), nullptr) == 1 &&
-                         X509_verify_cert(context.get()) == 1;
-    if (!trusted) {
+    if (!is_issued_by(parse_pem(pem).get(), parse_pem(authority).get())) {
         throw InputError({where, "signed by another authority", "the authority of this federation (ca.pem)",
                           "Use the kit as couplet provision made it."});
     }
 }
 
+void check_key_pair(const KeyPair& pair, const std::string& authority, std::int64_t now, const std::string& where) {
+    const CertificateInfo info = read_certificate(pair.certificate, where);
+    const Key key = parse_key(pair.key);
+    if (!key || X509_check_private_key(parse_pem(pair.certificate).get(), key.get()) != 1) {
+        throw InputError({where, "a key of another certificate", "the key that belongs to it",
+                          "Run: couplet provision --rotate " + info.identity.name + " -o KITS"});
+    }
+    check_certificate(pair.certificate, authority, now, where);
+}
+
 std::string random_hex() {
     std::array<unsigned char, 16> bytes{};
     require(RAND_bytes(bytes.data(), bytes.size()) == 1, "random bytes");
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
+    return hex(bytes);
 }
 
 }  // namespace couplet::net

@@ -3,17 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
+#include "audit_trail.hpp"
 #include "connection.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/net/backoff.hpp"
+#include "couplet/net/doubts.hpp"
 #include "crash_point.hpp"
+#include "job_file.hpp"
 #include "peer_work.hpp"
 #include "stopwatch.hpp"
+#include "watchdog.hpp"
 
 namespace couplet::net {
 namespace {
@@ -22,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds first_wait{100};
 constexpr std::chrono::milliseconds longest_wait{5000};
+constexpr int most_jobs = 8;
 // With the result in hand and reported, only the last word is missing.
 constexpr std::chrono::milliseconds last_word_patience{10000};
 constexpr const char* coordinator = "coordinator";
@@ -60,6 +68,7 @@ class Work {
     }
 
     const wire::JobId& job() const { return job_; }
+    const wire::JobSpec& spec() const { return spec_; }
     const std::string& reordered() const { return spec_.missing ? reordered_ : star_->reordered(); }
     wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
 
@@ -71,6 +80,7 @@ class Work {
         }
         const auto* notice = std::get_if<wire::StartNotice>(&question.body);
         if (notice != nullptr) begin(question.route.attempt, *notice);
+        if (notice != nullptr) all_norm2_ = notice->start.norm2;
         if (notice != nullptr && spec_.missing) {
             follow(*notice);
             if (notice->received) return nullptr;
@@ -133,6 +143,13 @@ class Work {
             result_.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
         }
         report_ = {result_.personal_rank, fit.error2, fit.norm2, heldout.error2, heldout.norm2, 0};
+        if (result_.rel_error_bound && contradicts(fit.error2, *result_.rel_error_bound, all_norm2_)) {
+            result_.doubt = fmt::format(
+                "this client's error alone is {:.3g} of all norms together, where the bound is "
+                "{:.3g}: what was merged is not what it sent, or somebody's norm is not true",
+                std::sqrt(fit.error2 / all_norm2_), *result_.rel_error_bound);
+            result_.rel_error_bound.reset();
+        }
     }
 
     wire::Message report() {
@@ -250,6 +267,7 @@ class Work {
     bool refilled_ = false;
     Hello hello_;
     std::uint32_t attempt_ = 0;
+    double all_norm2_ = 0;  ///< of everybody's data, as the start says
     Index sent_rank_ = 0;
     std::optional<wire::Message> answer_;
     wire::Report report_;
@@ -266,8 +284,16 @@ struct Client::Parts {
     std::mutex mutex = {};
     std::condition_variable changed = {};
     bool stopping = false;
+    AuditTrail audit;
     Connection* open = nullptr;  ///< what stop() cancels
     std::optional<Work> work = {};
+    Backoff backoff{first_wait, longest_wait, static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())};
+    Clock::time_point last_progress = Clock::now();
+    std::optional<wire::Route> newest = {};  ///< of the messages so far
+    int jobs = 0;                            ///< that were told of
+    std::atomic<bool> cut_off = false;       ///< the deadline came in the middle of a connection
+    Watchdog watchdog = {};
+    std::optional<wire::Route> answered = {};
     bool reported = false;
     bool told_order = false;
     Clock::time_point begun = Clock::now();
@@ -303,15 +329,75 @@ struct Client::Parts {
         changed.wait_for(lock, time, [&] { return stopping; });
     }
 
+    // ---- patience: nothing that the coordinator does makes the client wait longer than its deadline
+
+    /// How long it may still wait for something that brings the job forward; nothing: for ever.
+    std::optional<std::chrono::milliseconds> left() const {
+        if (!options.deadline) return std::nullopt;
+        const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_progress);
+        return std::max(std::chrono::milliseconds(1), *options.deadline - waited);
+    }
+    bool is_over() const { return options.deadline && Clock::now() - last_progress >= *options.deadline; }
+    /// The job has moved on: by a message that was not there before, or by own work.
+    void progress() {
+        last_progress = Clock::now();
+        backoff.reset();
+    }
+    /// A message that says what was said before is none: a coordinator that fails and comes back says it every time.
+    void note_progress(const wire::Message& message) {
+        const wire::Route& route = message.route;
+        const bool same_job = newest && newest->job == route.job;
+        // Nobody begins so many jobs before one is done, but to keep somebody waiting.
+        if (!same_job && ++jobs > most_jobs) return;
+        if (same_job && std::tie(newest->attempt, newest->step) >= std::tie(route.attempt, route.step)) return;
+        newest = route;
+        progress();
+    }
+
+    /// Cuts the connection when the deadline comes while it lives.
+    class Waiting {
+      public:
+        Waiting(Parts& parts, Connection& connection) : parts_(parts) {
+            if (const auto left = parts_.left()) {
+                parts_.watchdog.arm(this, *left, [this, &connection] {
+                    parts_.cut_off = true;
+                    connection.cancel();
+                });
+            }
+        }
+        ~Waiting() { parts_.watchdog.disarm(this); }
+        Waiting(const Waiting&) = delete;
+        Waiting& operator=(const Waiting&) = delete;
+
+      private:
+        Parts& parts_;
+    };
+
+    // ---- messages
+
+    void record(const char* event, const wire::Message& message, const Passed& passed) {
+        audit.write_once(coordinator, event,
+                         {{"job", wire::to_hex(message.route.job)},
+                          {"party", coordinator},
+                          {"kind", wire::to_string(message.kind())},
+                          {"attempt", message.route.attempt},
+                          {"step", message.route.step},
+                          {"bytes", passed.bytes},
+                          {"hash", passed.hash}});
+    }
     wire::Message receive(Connection& connection) {
-        wire::Message message = receive_message(connection, coordinator, limits_for(*x)).message;
-        if (const auto* refusal = std::get_if<wire::Refusal>(&message.body)) throw TurnedAway{refusal->reason};
-        return message;
+        const Waiting waiting(*this, connection);
+        Received received = receive_message(connection, coordinator, limits_for(*x));
+        record("received", received.message, {received.bytes, received.hash});
+        if (const auto* refusal = std::get_if<wire::Refusal>(&received.message.body)) throw TurnedAway{refusal->reason};
+        note_progress(received.message);
+        return std::move(received.message);
     }
     /// A coordinator that refuses stops listening; why is still to be read.
     void send(Connection& connection, const wire::Message& message) {
         try {
-            send_message(connection, message);
+            const Waiting waiting(*this, connection);
+            record("sent", message, send_message(connection, message));
         } catch (const Disconnected&) {
             receive(connection);
             throw;
@@ -331,7 +417,16 @@ struct Client::Parts {
         if (!work || work->job() != welcome.route.job) {
             if (options.on_join) options.on_join(wire::to_hex(welcome.route.job));
             log.info("joined", fmt::format("joined job {}", wire::to_hex(welcome.route.job)));
+            const auto& told = std::get<wire::Welcome>(welcome.body);
+            audit.write("job", {{"job", wire::to_hex(welcome.route.job)},
+                                {"role", "client"},
+                                {"party", target.self.name},
+                                {"version", version()},
+                                {"coordinator", {{"serial", connection.serial()}, {"address", target.address}}},
+                                {"clients", told.clients},
+                                {"spec", spec_json(told.spec)}});
             work.emplace(welcome, x);
+            if (jobs <= most_jobs) progress();
         }
         crash_point("hello-computed");
         send(connection, work->hello());
@@ -350,6 +445,10 @@ struct Client::Parts {
             crash_point("question-received");
             const wire::Message* answer = work->answer(message);
             crash_point("answer-computed");
+            if (answer != nullptr && answered != answer->route) {
+                answered = answer->route;
+                progress();  // computing takes as long as it takes
+            }
             if (const std::string& moved = work->reordered();
                 !std::exchange(told_order, !moved.empty()) && told_order) {
                 log.info("reordered", fmt::format("this client's data: {}", moved));
@@ -364,6 +463,7 @@ struct Client::Parts {
     bool conclude(Connection& connection, FeaturesMessage features) {
         crash_point("features-received");
         work->fit(std::move(features));
+        progress();
         ClientResult& result = work->result();
         result.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
         if (options.deliver) options.deliver(result);
@@ -380,53 +480,84 @@ struct Client::Parts {
         return true;
     }
 
+    [[noreturn]] void give_up(const std::string& reason) const {
+        const double seconds = std::chrono::duration<double>(*options.deadline).count();
+        throw RunError({fmt::format("{} at {}", coordinator, target.address), reason,
+                        fmt::format("a job that goes on within {} s", seconds),
+                        "Is it running, is its port open, does its log say why? --deadline none waits for ever."});
+    }
+
     ClientResult run() {
-        Backoff backoff(first_wait, longest_wait, static_cast<std::uint64_t>(begun.time_since_epoch().count()));
-        auto last_contact = Clock::now();
         for (std::string said;;) {
             require_going();
             Connection connection(target, options.capture);
             const Visible visible(*this, connection);
             std::string reason;
+            bool opened = false;
             try {
-                if (connection.open()) {
-                    backoff.reset();
-                    last_contact = Clock::now();
-                    said.clear();
-                    if (attend(connection)) return std::move(work->result());
+                {
+                    const Waiting waiting(*this, connection);
+                    opened = connection.open();
                 }
+                if (opened && attend(connection)) return std::move(work->result());
                 reason = connection.reason();
             } catch (const Disconnected&) {
                 reason = connection.reason();
-                last_contact = Clock::now();
             } catch (const TurnedAway& refusal) {
                 if (reported) return std::move(work->result());
                 throw RunError({fmt::format("{} at {}", coordinator, target.address), "refused: " + refusal.reason,
                                 "to be let in", ""});
             }
             require_going();
-            const auto away = Clock::now() - last_contact;
-            if (reported && away >= std::min(last_word_patience, options.deadline.value_or(last_word_patience))) {
+            const auto waited = Clock::now() - last_progress;
+            if (reported && waited >= std::min(last_word_patience, options.deadline.value_or(last_word_patience))) {
                 log.warn("alone",
                          "the coordinator went away after the result was delivered; who else is in it is not known");
                 return std::move(work->result());
             }
-            if (options.deadline && away >= *options.deadline) {
-                throw RunError({fmt::format("{} at {}", coordinator, target.address), reason,
-                                "a coordinator that can be reached", "Is it running, and is its port open?"});
-            }
-            const auto wait = backoff.next();
+            // Why it was cut off is known better than gRPC says it.
+            if (cut_off) reason = said.empty() ? "it says nothing" : said;
+            if (is_over()) give_up(opened ? "nothing that brings the job forward: " + reason : reason);
             // Once per reason: a client may wait for days.
-            if (reason != said)
-                log.info("waiting", fmt::format("no coordinator at {}: {}; trying again", target.address, reason));
+            if (reason != said) {
+                log.info("waiting",
+                         opened ? fmt::format("the coordinator at {} ended the connection: {}; trying again",
+                                              target.address, reason)
+                                : fmt::format("no coordinator at {}: {}; trying again", target.address, reason));
+            }
             said = reason;
-            pause(wait);
+            pause(std::min(backoff.next(), left().value_or(longest_wait)));
+        }
+    }
+
+    void record_end(const ClientResult& r) {
+        AuditTrail::Fields fields{{"job", r.job},
+                                  {"outcome", "done"},
+                                  {"members", r.members},
+                                  {"missing", r.missing},
+                                  {"features", result_hash(r.features)},
+                                  {"personal", result_hash(r.personal)}};
+        if (r.rel_error_bound) fields["rel_error_bound"] = *r.rel_error_bound;
+        if (!r.doubt.empty()) fields["doubt"] = r.doubt;
+        audit.write("ended", fields);
+    }
+    /// Called on the way out with an error, which stays the one that is told.
+    void record_failure(const std::string& reason) noexcept {
+        try {
+            audit.write("ended",
+                        {{"job", work ? wire::to_hex(work->job()) : ""}, {"outcome", "failed"}, {"reason", reason}});
+        } catch (const std::exception& error) {
+            log.warn("audit", error.what());
         }
     }
 };
 
 Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOptions options, Log& log)
-    : parts_(new Parts{make_target(kit, Role::client, options.insecure), std::move(x), std::move(options), log}) {
+    : parts_(new Parts{.target = make_target(kit, Role::client, options.insecure),
+                       .x = std::move(x),
+                       .options = std::move(options),
+                       .log = log,
+                       .audit = AuditTrail(kit.file("audit.jsonl"))}) {
     if (!parts_->target.credentials) {
         log.warn("insecure", "no TLS: everybody on this machine can read and change what is sent");
     }
@@ -434,7 +565,16 @@ Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOp
 
 Client::~Client() = default;
 
-ClientResult Client::run() { return parts_->run(); }
+ClientResult Client::run() {
+    try {
+        ClientResult result = parts_->run();
+        parts_->record_end(result);
+        return result;
+    } catch (const Error& error) {
+        parts_->record_failure(error.what());
+        throw;
+    }
+}
 
 void Client::stop() {
     const std::lock_guard lock(parts_->mutex);

@@ -36,11 +36,12 @@ std::shared_ptr<grpc::Channel> make_channel(const Target& target) {
 }
 
 /// Whoever answers must be the coordinator of this federation: a client of it has a certificate too.
-void require_coordinator(const Target& target, const grpc::AuthContext& context) {
-    if (!target.credentials) return;
+/// Returns the serial number of its certificate.
+std::string require_coordinator(const Target& target, const grpc::AuthContext& context) {
+    if (!target.credentials) return "";
     const auto shown = peer_certificate(context);
     if (shown && shown->identity.role == Role::coordinator && shown->identity.federation == target.self.federation)
-        return;
+        return shown->serial;
     throw RunError({target.address,
                     shown ? fmt::format("a certificate of {}", to_uri(shown->identity)) : "no certificate",
                     "the coordinator of this federation", "Something else listens there; nothing was sent to it."});
@@ -67,10 +68,11 @@ struct Connection::Parts {
     grpc::ClientContext context;
     std::unique_ptr<grpc::ClientReaderWriter<v1::Frame, v1::Frame>> stream;
     std::optional<std::string> reason;
+    std::string serial = {};
 };
 
 Connection::Connection(const Target& target, Capture capture)
-    : parts_(new Parts{target, std::move(capture), {}, {}, {}, {}, {}}) {
+    : parts_(new Parts{target, std::move(capture), {}, {}, {}, {}, {}, {}}) {
     parts_->channel = make_channel(target);
     parts_->stub = v1::Federation::NewStub(parts_->channel);
     if (!target.credentials) parts_->context.AddMetadata(insecure_name_key, target.self.name);
@@ -92,7 +94,7 @@ bool Connection::open() {
         reason();
         return false;
     }
-    require_coordinator(parts.target, *identity);
+    parts.serial = require_coordinator(parts.target, *identity);
     return true;
 }
 
@@ -113,6 +115,8 @@ std::string Connection::reason() {
     }
     return *parts.reason;
 }
+
+const std::string& Connection::serial() const noexcept { return parts_->serial; }
 
 void Connection::cancel() { parts_->context.TryCancel(); }
 

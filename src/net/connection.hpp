@@ -32,7 +32,9 @@ class Connection final : public FrameStream {
     bool read(v1::Frame& frame) override;
     /// Why it ended; call after a read or write has failed.
     std::string reason();
-    /// Makes reads and writes fail; from any thread.
+    /// Of the coordinator's certificate, once open; empty without TLS.
+    const std::string& serial() const noexcept;
+    /// Makes open, reads and writes fail; from any thread.
     void cancel();
 
   private:

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
+#include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/linalg/products.hpp"
@@ -16,6 +18,7 @@
 #include "server.hpp"
 #include "spool.hpp"
 #include "stopwatch.hpp"
+#include "versions.hpp"
 
 namespace couplet::net {
 namespace {
@@ -29,6 +32,7 @@ constexpr std::uintmax_t largest_job_file = 64 << 20;
 /// Too few clients are left; the job cannot go on.
 struct TooFew {
     std::string text;
+    std::string refusals;  ///< of others: not for the clients' ears
 };
 /// A member did not answer in time; these did.
 struct Lost {
@@ -79,6 +83,7 @@ std::string resumed_name(std::size_t i) { return fmt::format("resumed-{}.msg", i
 JobFile new_job(const Kit& kit, const CoordinatorOptions& options) {
     JobFile job;
     job.id = wire::parse_job_id(random_hex());
+    job.version = version();
     job.spec = options.spec;
     job.roster = kit.roster;
     job.schema = options.schema;
@@ -96,6 +101,15 @@ std::optional<JobFile> unfinished_job(const Kit& kit, const CoordinatorOptions& 
     const fs::path file = kit.file("job") / "job.json";
     if (!fs::exists(file)) return std::nullopt;
     JobFile job = parse_job_file(read_text(file, largest_job_file), file.string());
+    if (!work_together(job.version, version())) {
+        // One that is done needs nothing from this version but to be put aside.
+        if (job.phase == Phase::closed) return std::nullopt;
+        throw InputError(
+            {kit.file("job").string(),
+             fmt::format("a job begun by couplet {}", job.version.empty() ? "of an older version" : job.version),
+             fmt::format("one begun by the minor version of {}", version()),
+             "Finish it with that version, or remove that folder to begin a new job."});
+    }
     extend_roster(job, kit);
     std::string other = difference(job.spec, options.spec);
     if (options.schema && job.schema != options.schema) other += (other.empty() ? "" : ", ") + std::string("--schema");
@@ -148,6 +162,7 @@ struct Coordinator::Parts {
           options(std::move(o)),
           log(l),
           lock(kit),
+          audit(kit.file("audit.jsonl")),
           room(open_job(kit, options), {kit.file("job"), options.late_merge}, log) {}
 
     // What the job computes at its end, kept for the result.
@@ -168,9 +183,10 @@ struct Coordinator::Parts {
 
     void require_enough(const std::vector<Index>& there, const char* what) const {
         if (static_cast<Index>(there.size()) >= least()) return;
-        throw TooFew{fmt::format("{} of {} clients {} before the deadline{}{}; at least {} must{}", there.size(),
-                                 room.roster().size(), what, there.empty() ? "" : ": ", names(room.roster(), there),
-                                 least(), room.refusal_text())};
+        throw TooFew{
+            fmt::format("{} of {} clients {} before the deadline{}{}; at least {} must", there.size(),
+                        room.roster().size(), what, there.empty() ? "" : ": ", names(room.roster(), there), least()),
+            room.refusal_text()};
     }
 
     /// Fixes who takes part, before anybody is told.
@@ -252,6 +268,45 @@ struct Coordinator::Parts {
         return hello;
     }
 
+    /// What those in the result say of their data, in their order.
+    std::vector<Claim> claims(const std::vector<Index>& places) const {
+        const JobFile file = room.job();
+        std::vector<Claim> result;
+        for (const Index place : places) {
+            Claim claim{file.roster[static_cast<std::size_t>(place)], room.hello(place).norm2, {}, {}};
+            if (const auto report = file.reports.find(place); report != file.reports.end()) {
+                claim.error2 = report->second.error2;
+                claim.reported_norm2 = report->second.norm2;
+            }
+            result.push_back(std::move(claim));
+        }
+        return result;
+    }
+
+    /// A certificate that a client's norm makes meaningless is none.
+    void withdraw_certificate(const std::vector<Index>& members, FeaturesMessage& features) {
+        if (!features.rel_error_bound || room.spec().missing) return;
+        const auto doubts = norm_doubts(claims(members));
+        if (doubts.empty()) return;
+        features.rel_error_bound.reset();
+        for (const Doubt& doubt : doubts) {
+            log.warn("doubt", fmt::format("no certificate for this job: client {}: {}", doubt.client, doubt.reason),
+                     {{"client", doubt.client}});
+        }
+    }
+
+    /// What speaks against the certificate, as far as is known now.
+    std::vector<Doubt> doubts(const JobFile& file, const std::optional<double>& bound) const {
+        if (!stacks() || file.spec.missing) return {};
+        std::vector<Index> in = file.members;
+        in.insert(in.end(), file.late.begin(), file.late.end());
+        auto result = norm_doubts(claims(in));
+        // Errors of those who came before are not those of the features that came after.
+        if (!bound || !file.late.empty() || !file.resumed.empty()) return result;
+        for (Doubt& doubt : error_doubts(claims(in), *bound)) result.push_back(std::move(doubt));
+        return result;
+    }
+
     std::optional<ToClient> step(StarCoordinator& star) {
         const Stopwatch watch(server_seconds);
         return star.next();
@@ -275,6 +330,7 @@ struct Coordinator::Parts {
             if (!question) throw RunError({"job", "answers that lead nowhere", "those to the last question", ""});
             if (auto* features = std::get_if<FeaturesMessage>(&*question)) {
                 require_finite(features->features);
+                withdraw_certificate(members, *features);
                 crash_point("merged");
                 const auto clients = static_cast<double>(members.size());
                 outcome.traffic.numbers_down += clients * static_cast<double>(features->features.numbers());
@@ -509,6 +565,7 @@ struct Coordinator::Parts {
                      "some clients have not fetched the features; they get them from a coordinator that is started "
                      "again with the same flags");
         }
+        record_end(result());  // before it is closed: a job whose end is not recorded is taken up again
         room.update([](JobFile& file) { file.phase = Phase::closed; });
         crash_point("closed");
     }
@@ -558,6 +615,8 @@ struct Coordinator::Parts {
         r.missing = name_list(file.roster, file.absent());
         const FeaturesMessage features = load_features(file.newest());
         r.rel_error_bound = features.rel_error_bound;
+        r.doubts = doubts(file, r.rel_error_bound);
+        if (!r.doubts.empty()) r.rel_error_bound.reset();
         r.ranks = features.features.train.ranks();
         r.personal_ranks = file.personal_ranks;
         r.rounds = file.rounds;
@@ -624,6 +683,56 @@ struct Coordinator::Parts {
                         "Start it again to go on waiting, or remove the folder job in the kit to begin a new job."});
     }
 
+    /// What is known only after everybody has the features: the file that is left says no more than is true.
+    void take_back_certificate(const std::vector<Doubt>& why) {
+        for (const Doubt& doubt : why) {
+            log.warn("doubt", fmt::format("not certified: client {}: {}", doubt.client, doubt.reason),
+                     {{"client", doubt.client}});
+        }
+        FeaturesMessage features = load_features(room.job().newest());
+        if (!features.rel_error_bound) return;
+        features.rel_error_bound.reset();
+        hand_over(features);
+    }
+
+    // ---- for whoever asks later
+
+    void record_job() {
+        const JobFile file = room.job();
+        audit.write("job", {{"job", wire::to_hex(file.id)},
+                            {"role", "coordinator"},
+                            {"party", kit.identity.name},
+                            {"version", version()},
+                            {"begun_by", file.version},
+                            {"phase", to_string(file.phase)},
+                            {"roster", file.roster},
+                            {"spec", spec_json(file.spec)}});
+    }
+    void record_end(const CoordinatorResult& r) {
+        AuditTrail::Fields fields{
+            {"job", r.job},         {"outcome", "done"},
+            {"members", r.members}, {"late", r.late},
+            {"missing", r.missing}, {"features", result_hash(load_features(room.job().newest()).features)}};
+        if (r.rel_error_bound) fields["rel_error_bound"] = *r.rel_error_bound;
+        for (const Doubt& doubt : r.doubts)
+            fields["doubts"].push_back({{"client", doubt.client}, {"reason", doubt.reason}});
+        add_unwritten(fields);
+        audit.write("ended", fields);
+    }
+    /// Called on the way out with an error, which stays the one that is told.
+    void record_failure(const std::string& reason) noexcept {
+        try {
+            AuditTrail::Fields fields{{"job", wire::to_hex(room.id())}, {"outcome", "failed"}, {"reason", reason}};
+            add_unwritten(fields);
+            audit.write("ended", fields);
+        } catch (const std::exception& error) {
+            log.warn("audit", error.what());
+        }
+    }
+    void add_unwritten(AuditTrail::Fields& fields) const {
+        for (const auto& [party, count] : audit.unwritten()) fields["repeated"][party] = count;
+    }
+
     CoordinatorResult run() {
         if (room.job().phase == Phase::joining || room.job().phase == Phase::running) {
             compute();
@@ -633,16 +742,22 @@ struct Coordinator::Parts {
         deliver();
         if (before.phase == Phase::closed || options.late_merge) welcome_latecomers();
         if (before.phase == Phase::closed) require_progress(before);
-        return result();
+        CoordinatorResult done = result();
+        if (before.phase == Phase::closed || options.late_merge) record_end(done);
+        if (!done.doubts.empty()) take_back_certificate(done.doubts);
+        return done;
     }
 
     Kit kit;
     CoordinatorOptions options;
     Log& log;
     KitLock lock;
+    AuditTrail audit;
     Room room;
     std::unique_ptr<Server> server;
     std::unique_ptr<HttpServer> http;
+    std::mutex deaf_mutex;
+    std::string deaf;  ///< why nobody can connect any more
     double server_seconds = 0;
     bool began = false;  ///< the members' attempt ran in this process
     Clock::time_point begun = Clock::now();
@@ -666,9 +781,17 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
     parts_ = std::make_unique<Parts>(kit, std::move(options), log);
     crash_point("job-opened");
     Parts& parts = *parts_;
-    parts.server = std::make_unique<Server>(kit, credentials, parts.room, log);
+    parts.server =
+        std::make_unique<Server>(kit, credentials, parts.room, parts.audit, log, [&parts](const std::string& reason) {
+            {
+                const std::lock_guard guard(parts.deaf_mutex);
+                parts.deaf = reason;
+            }
+            parts.room.stop();
+        });
     log.info("listening", fmt::format("listening on {} for {} clients, job {}", kit.listen, roster,
                                       wire::to_hex(parts.room.job().id)));
+    parts.record_job();
     if (const JobFile job = parts.room.job(); job.phase == Phase::closed) {
         log.info("continued", fmt::format("that job is done and is offered again; {} of {} clients in its result have "
                                           "it. Remove the folder job in the kit to begin a new one",
@@ -681,7 +804,11 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
         if (path == "/") return {200, "text/html; charset=utf-8", status_page(status, parts.log.tail())};
         if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", status_metrics(status)};
         if (path == "/status.json") return {200, "application/json", status_json(status).dump() + "\n"};
-        if (path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
+        if (path == "/healthz") {
+            const std::string trouble = parts.server->trouble();
+            return {trouble.empty() ? 200 : 503, "text/plain; charset=utf-8",
+                    (trouble.empty() ? "ok" : trouble) + "\n"};
+        }
         return {404, "text/plain; charset=utf-8", "there are /, /metrics, /status.json and /healthz\n"};
     };
     try {
@@ -695,6 +822,7 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
 Coordinator::~Coordinator() {
     if (!parts_) return;
     parts_->room.stop();
+    parts_->http.reset();
     parts_->server.reset();
 }
 
@@ -702,16 +830,28 @@ int Coordinator::http_port() const noexcept { return parts_->http ? parts_->http
 
 CoordinatorResult Coordinator::run() {
     Parts& parts = *parts_;
+    const auto fail = [&](ErrorParts why) {
+        RunError error(std::move(why));
+        parts.record_failure(error.what());
+        return error;
+    };
     try {
         return parts.run();
     } catch (const Stopped&) {
-        throw RunError({"coordinator", "stopped before the job was done", "time to finish it",
+        const std::lock_guard guard(parts.deaf_mutex);
+        if (!parts.deaf.empty()) {
+            throw fail({"coordinator", parts.deaf, "a listener that accepts connections",
                         "Start it again with the same flags to continue."});
+        }
+        throw fail({"coordinator", "stopped before the job was done", "time to finish it",
+                    "Start it again with the same flags to continue."});
     } catch (const TooFew& few) {
         parts.room.fail(few.text);
-        throw RunError({"job", few.text, "enough clients", "Start it again with the same flags to go on waiting."});
+        throw fail(
+            {"job", few.text + few.refusals, "enough clients", "Start it again with the same flags to go on waiting."});
     } catch (const Error& error) {
         parts.room.fail(error.what());
+        parts.record_failure(error.what());
         throw;
     }
 }

@@ -1,8 +1,10 @@
 #include "exchange.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
 #include "crash_point.hpp"
 #include "federation.pb.h"
@@ -14,18 +16,21 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 /// Feeds the parts of one message to `sink`, which has head(), chunk() and tail().
 template <class Sink>
-double receive_into(FrameStream& stream, const std::string& who, Sink& sink) {
+Passed receive_into(FrameStream& stream, const std::string& who, Sink& sink) {
     v1::Frame frame;
     double bytes = 0;
+    Sha256 hash;
     for (bool complete = false; !complete;) {
         if (!stream.read(frame)) throw Disconnected{};
         bytes += static_cast<double>(frame.ByteSizeLong());
         switch (frame.part_case()) {
             case v1::Frame::kHead:
                 sink.head(frame.head());
+                hash.add(frame.head());
                 break;
             case v1::Frame::kChunk:
                 sink.chunk(bytes_of(frame.chunk()));
+                hash.add(frame.chunk());
                 break;
             case v1::Frame::kTail:
                 sink.tail(bytes_of(frame.tail()));
@@ -35,7 +40,7 @@ double receive_into(FrameStream& stream, const std::string& who, Sink& sink) {
                 throw InputError({who, "an empty frame", "a part of a message", ""});
         }
     }
-    return bytes;
+    return {bytes, hash.finish()};
 }
 
 struct FileSink {
@@ -65,10 +70,12 @@ struct MemorySink {
 
 }  // namespace
 
-double send_message(FrameStream& stream, const wire::Message& message) {
+Passed send_message(FrameStream& stream, const wire::Message& message) {
     wire::Encoder encoder(message);
     v1::Frame frame;
     double bytes = 0;
+    Sha256 sum;
+    sum.add(encoder.head());
     const auto send = [&] {
         bytes += static_cast<double>(frame.ByteSizeLong());
         if (!stream.write(frame)) throw Disconnected{};
@@ -77,24 +84,25 @@ double send_message(FrameStream& stream, const wire::Message& message) {
     send();
     for (auto chunk = encoder.next_chunk(); !chunk.empty(); chunk = encoder.next_chunk()) {
         frame.set_chunk(chunk.data(), chunk.size());
+        sum.add(chunk);
         send();
         crash_point("chunk-sent");
     }
     const wire::Hash hash = encoder.tail();
     frame.set_tail(hash.data(), hash.size());
     send();
-    return bytes;
+    return {bytes, sum.finish()};
 }
 
-double receive_to_file(FrameStream& stream, const std::string& who, wire::Limits limits, const OnHead& on_head) {
+Passed receive_to_file(FrameStream& stream, const std::string& who, wire::Limits limits, const OnHead& on_head) {
     FileSink sink{SpoolWriter(who, limits), on_head};
     return receive_into(stream, who, sink);
 }
 
 Received receive_message(FrameStream& stream, const std::string& who, wire::Limits limits) {
     MemorySink sink{wire::Receiver(who, limits)};
-    const double bytes = receive_into(stream, who, sink);
-    return {wire::assemble(sink.first, sink.payload, who), bytes};
+    Passed passed = receive_into(stream, who, sink);
+    return {wire::assemble(sink.first, sink.payload, who), passed.bytes, std::move(passed.hash)};
 }
 
 }  // namespace couplet::net

@@ -26,19 +26,26 @@ class FrameStream {
 /// The connection is gone; trying again may help.
 struct Disconnected {};
 
-/// Sends one message; returns the bytes of its frames. Throws Disconnected.
-double send_message(FrameStream& stream, const wire::Message& message);
+/// What has passed over a stream.
+struct Passed {
+    double bytes = 0;  ///< of the frames
+    std::string hash;  ///< SHA-256 of head and payload, the same at both ends
+};
+
+/// Sends one message. Throws Disconnected.
+Passed send_message(FrameStream& stream, const wire::Message& message);
 
 /// What is done between the head and the first number of a message that arrives.
 using OnHead = std::function<std::optional<std::filesystem::path>(const wire::Head&)>;
 
-/// Receives one message without keeping its numbers in memory: where `on_head` says, they go to a file. Returns the
-/// bytes of its frames. Throws Disconnected, or InputError that blames `who`.
-double receive_to_file(FrameStream& stream, const std::string& who, wire::Limits limits, const OnHead& on_head);
+/// Receives one message without keeping its numbers in memory: where `on_head` says, they go to a file. Throws
+/// Disconnected, or InputError that blames `who`.
+Passed receive_to_file(FrameStream& stream, const std::string& who, wire::Limits limits, const OnHead& on_head);
 
 struct Received {
     wire::Message message;
     double bytes = 0;
+    std::string hash;
 };
 /// Receives one message into memory, which grows only as numbers arrive.
 Received receive_message(FrameStream& stream, const std::string& who, wire::Limits limits);

@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <optional>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "couplet/core/error.hpp"
 
@@ -24,35 +24,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_request = 8192;
 constexpr std::chrono::milliseconds patience{2000};
-
-/// False when nothing can be done until `until`.
-bool wait_for(int descriptor, short events, Clock::time_point until) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-    pollfd entry{descriptor, events, 0};
-    return left > 0 && ::poll(&entry, 1, static_cast<int>(left)) > 0;
-}
-
-/// Up to the empty line; nothing when it does not come in time or is too long.
-std::optional<std::string> read_request(int connection, Clock::time_point until) {
-    std::string request;
-    std::array<char, 1024> buffer{};
-    while (request.find("\r\n\r\n") == std::string::npos) {
-        if (request.size() > most_request || !wait_for(connection, POLLIN, until)) return std::nullopt;
-        const ssize_t count = ::recv(connection, buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (count <= 0) return std::nullopt;
-        request.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    return request;
-}
-
-void write_all(int connection, std::string_view text, Clock::time_point until) {
-    while (!text.empty()) {
-        if (!wait_for(connection, POLLOUT, until)) return;
-        const ssize_t count = ::send(connection, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (count <= 0) return;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-}
+// Callers at once; more end the one that has waited longest. Few: nobody may take the descriptors of the daemon.
+constexpr std::size_t most_callers = 32;
+constexpr int backlog = 128;
+// When no descriptor is left: asking again at once would be asking for ever.
+constexpr std::chrono::milliseconds breath{100};
 
 bool names_this_machine(const std::string& request) {
     std::istringstream lines(request);
@@ -76,6 +52,8 @@ const char* reason(int status) {
             return "Not Found";
         case 405:
             return "Method Not Allowed";
+        case 503:
+            return "Service Unavailable";
         default:
             return "Bad Request";
     }
@@ -92,7 +70,7 @@ std::string response(const HttpReply& reply) {
 }  // namespace
 
 HttpServer::HttpServer(int port, Handler handler) : handler_(std::move(handler)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const int yes = 1;
     ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     sockaddr_in address{};
@@ -101,7 +79,7 @@ HttpServer::HttpServer(int port, Handler handler) : handler_(std::move(handler))
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     socklen_t size = sizeof(address);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (listener_ < 0 || ::bind(listener_, generic, size) != 0 || ::listen(listener_, 16) != 0 ||
+    if (listener_ < 0 || ::bind(listener_, generic, size) != 0 || ::listen(listener_, backlog) != 0 ||
         ::getsockname(listener_, generic, &size) != 0) {
         const std::string why = std::generic_category().message(errno);
         if (listener_ >= 0) ::close(listener_);
@@ -117,41 +95,80 @@ HttpServer::~HttpServer() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
     thread_.join();
+    for (const Caller& caller : callers_) ::close(caller.connection);
     ::close(listener_);
     ::close(wake_);
 }
 
 void HttpServer::serve() {
+    std::vector<pollfd> entries;
     for (;;) {
-        std::array<pollfd, 2> entries{{{listener_, POLLIN, 0}, {wake_, POLLIN, 0}}};
-        if (::poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) return;
+        entries = {{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
+        for (const Caller& caller : callers_) {
+            entries.push_back({caller.connection, static_cast<short>(caller.reply.empty() ? POLLIN : POLLOUT), 0});
+        }
+        if (::poll(entries.data(), entries.size(), wait_milliseconds()) < 0 && errno != EINTR) return;
         if ((entries[1].revents & POLLIN) != 0) return;
-        if ((entries[0].revents & POLLIN) == 0) continue;
-        const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-        if (connection < 0) continue;
-        answer(connection);
-        ::close(connection);
+        const auto now = Clock::now();
+        for (std::size_t i = 0; i < callers_.size(); ++i) {
+            Caller& caller = callers_[i];
+            if (caller.until <= now || (entries[i + 2].revents != 0 && !attend(caller))) {
+                ::close(std::exchange(caller.connection, -1));
+            }
+        }
+        std::erase_if(callers_, [](const Caller& caller) { return caller.connection < 0; });
+        if ((entries[0].revents & POLLIN) != 0) accept();
     }
 }
 
-void HttpServer::answer(int connection) {
-    const auto until = Clock::now() + patience;
-    const auto request = read_request(connection, until);
-    HttpReply reply{400, "text/plain; charset=utf-8", "a short GET request is expected\n"};
-    if (request) {
-        std::istringstream first(*request);
-        std::string method;
-        std::string path;
-        first >> method >> path;
-        if (method != "GET") {
-            reply = {405, reply.type, "only GET is answered\n"};
-        } else if (!names_this_machine(*request)) {
-            reply = {403, reply.type, "only requests to this machine are answered\n"};
-        } else {
-            reply = handler_(path.substr(0, path.find('?')));
-        }
+int HttpServer::wait_milliseconds() const {
+    if (callers_.empty()) return -1;
+    // In the order of their coming, so the first has the least time left.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(callers_.front().until - Clock::now());
+    return static_cast<int>(std::max<long>(0, left.count() + 1));
+}
+
+void HttpServer::accept() {
+    const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (connection < 0) {
+        if (errno != EAGAIN && errno != EINTR) std::this_thread::sleep_for(breath);
+        return;
     }
-    write_all(connection, response(reply), until);
+    callers_.push_back({connection, Clock::now() + patience, {}, {}});
+    if (callers_.size() <= most_callers) return;
+    ::close(callers_.front().connection);
+    callers_.erase(callers_.begin());
+}
+
+bool HttpServer::attend(Caller& caller) {
+    if (caller.reply.empty()) {
+        std::array<char, 1024> buffer{};
+        const ssize_t count = ::recv(caller.connection, buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+        if (count <= 0) return false;
+        caller.request.append(buffer.data(), static_cast<std::size_t>(count));
+        const bool complete = caller.request.find("\r\n\r\n") != std::string::npos;
+        if (!complete && caller.request.size() <= most_request) return true;
+        caller.reply =
+            response(complete ? answer(caller.request)
+                              : HttpReply{400, "text/plain; charset=utf-8", "a short GET request is expected\n"});
+    }
+    const ssize_t count =
+        ::send(caller.connection, caller.reply.data(), caller.reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0) return errno == EAGAIN || errno == EINTR;
+    caller.reply.erase(0, static_cast<std::size_t>(count));
+    return !caller.reply.empty();
+}
+
+HttpReply HttpServer::answer(const std::string& request) const {
+    constexpr const char* plain = "text/plain; charset=utf-8";
+    std::istringstream first(request);
+    std::string method;
+    std::string path;
+    first >> method >> path;
+    if (method != "GET") return {405, plain, "only GET is answered\n"};
+    if (!names_this_machine(request)) return {403, plain, "only requests to this machine are answered\n"};
+    return handler_(path.substr(0, path.find('?')));
 }
 
 }  // namespace couplet::net

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace couplet::net {
 
@@ -13,7 +14,7 @@ struct HttpReply {
     std::string body;
 };
 
-/// Answers GET requests on 127.0.0.1, one after the other: small requests, a short time for each, nothing kept open.
+/// Answers GET requests on 127.0.0.1: small requests, a short time for each, few at once, nothing kept open.
 /// Requests whose Host is not this machine are refused, so that no web page elsewhere can read it through a browser.
 class HttpServer {
   public:
@@ -27,13 +28,25 @@ class HttpServer {
     int port() const noexcept { return port_; }
 
   private:
+    using Clock = std::chrono::steady_clock;
+    struct Caller {
+        int connection = -1;
+        Clock::time_point until;
+        std::string request;
+        std::string reply;  ///< what is left of it; empty: the request is not complete
+    };
     void serve();
-    void answer(int connection);
+    int wait_milliseconds() const;
+    void accept();
+    /// False when it is done or gone.
+    bool attend(Caller& caller);
+    HttpReply answer(const std::string& request) const;
 
     Handler handler_;
     int listener_ = -1;
     int wake_ = -1;
     int port_ = 0;
+    std::vector<Caller> callers_;  ///< of the thread, in the order of their coming
     std::thread thread_;
 };
 

@@ -22,30 +22,6 @@ std::string_view sketch_name(Sketch sketch) {
     return sketch == Sketch::automatic ? "auto" : sketch == Sketch::random ? "random" : "gram";
 }
 
-Json spec_json(const wire::JobSpec& spec) {
-    const Job& job = spec.job;
-    Json json{{"aggregate", to_string(job.aggregate)}};
-    if (job.rank) json["rank"] = *job.rank;
-    if (job.eps) json["eps"] = *job.eps;
-    json["eps1"] = job.eps1;
-    json["eps2"] = job.eps2;
-    json["refit"] = job.refit;
-    json["precision"] = to_string(job.precision);
-    if (job.bytes) json["bytes"] = *job.bytes;
-    if (job.bytes_total) json["bytes_total"] = *job.bytes_total;
-    json["sketch"] = sketch_name(job.sketch);
-    json["passes"] = job.passes;
-    json["oversampling"] = job.oversampling;
-    json["seed"] = job.seed;
-    json["scale_clients"] = spec.preparation.scale_clients;
-    json["heldout"] = spec.preparation.heldout;
-    if (spec.missing) {
-        json["missing"] = {{"max_iterations", spec.missing->max_iterations}, {"tolerance", spec.missing->tolerance}};
-    }
-    json["unnamed"] = to_string(job.unnamed);
-    return json;
-}
-
 wire::JobSpec parse_spec(const Json& json) {
     wire::JobSpec spec;
     Job& job = spec.job;
@@ -129,6 +105,7 @@ void require_places(const std::vector<Index>& places, std::size_t roster) {
 JobFile from_json(const Json& json) {
     JobFile job;
     job.id = wire::parse_job_id(json.at("job").get<std::string>());
+    job.version = json.value("version", "");
     job.spec = parse_spec(json.at("spec"));
     job.roster = json.at("roster");
     job.phase = parse_phase(json.at("phase"));
@@ -159,6 +136,30 @@ JobFile from_json(const Json& json) {
 }
 
 }  // namespace
+
+Json spec_json(const wire::JobSpec& spec) {
+    const Job& job = spec.job;
+    Json json{{"aggregate", to_string(job.aggregate)}};
+    if (job.rank) json["rank"] = *job.rank;
+    if (job.eps) json["eps"] = *job.eps;
+    json["eps1"] = job.eps1;
+    json["eps2"] = job.eps2;
+    json["refit"] = job.refit;
+    json["precision"] = to_string(job.precision);
+    if (job.bytes) json["bytes"] = *job.bytes;
+    if (job.bytes_total) json["bytes_total"] = *job.bytes_total;
+    json["sketch"] = sketch_name(job.sketch);
+    json["passes"] = job.passes;
+    json["oversampling"] = job.oversampling;
+    json["seed"] = job.seed;
+    json["scale_clients"] = spec.preparation.scale_clients;
+    json["heldout"] = spec.preparation.heldout;
+    if (spec.missing) {
+        json["missing"] = {{"max_iterations", spec.missing->max_iterations}, {"tolerance", spec.missing->tolerance}};
+    }
+    json["unnamed"] = to_string(job.unnamed);
+    return json;
+}
 
 std::string_view to_string(Phase phase) noexcept { return phase_names[static_cast<std::size_t>(phase)]; }
 
@@ -198,6 +199,7 @@ std::string job_file_text(const JobFile& job) {
     for (const auto& [place, report] : job.reports) reports.push_back(report_json(place, report));
     const Traffic& t = job.traffic;
     Json json{{"job", wire::to_hex(job.id)},
+              {"version", job.version},
               {"spec", spec_json(job.spec)},
               {"roster", job.roster},
               {"phase", to_string(job.phase)},
@@ -216,7 +218,6 @@ std::string job_file_text(const JobFile& job) {
                 {"bytes_up", t.bytes_up},
                 {"bytes_down", t.bytes_down}}}};
     if (job.schema) json["schema"] = schema_json(*job.schema);
-    if (job.spec.missing) json["completing"] = completing_json(job.completing);
     if (job.spec.missing) json["completing"] = completing_json(job.completing);
     return json.dump(1) + "\n";
 }

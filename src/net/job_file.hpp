@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct Completing {
 /// Everything of a job that must survive a crash and cannot be computed again from the spool.
 struct JobFile {
     wire::JobId id = {};
+    std::string version;  ///< of the software that began it
     wire::JobSpec spec;
     std::vector<std::string> roster;
     Phase phase = Phase::joining;
@@ -66,6 +68,9 @@ struct JobFile {
 /// Throws InputError, naming `where`, for text that is no such file.
 JobFile parse_job_file(const std::string& text, const std::string& where);
 std::string job_file_text(const JobFile& job);
+
+/// Everything that a job computes with, by the names of the flags.
+nlohmann::ordered_json spec_json(const wire::JobSpec& spec);
 
 /// A few words that tell two jobs' flags apart; empty when they are the same.
 std::string difference(const wire::JobSpec& a, const wire::JobSpec& b);

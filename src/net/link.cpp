@@ -7,6 +7,7 @@
 
 #include "couplet/core/error.hpp"
 #include "crash_point.hpp"
+#include "versions.hpp"
 
 namespace couplet::net {
 namespace {
@@ -88,6 +89,7 @@ wire::Greeting Link::receive_greeting(FrameStream& stream) const {
     if (greeting == nullptr) {
         throw InputError({"peer " + name_, std::string(wire::to_string(message.kind())), "a greeting", ""});
     }
+    require_version("peer " + name_, greeting->version, settings_.version);
     if (greeting->job != settings_.job) {
         throw InputError({"peer " + name_, "another job: " + unlike(greeting->job, settings_.job),
                           unlike(settings_.job, greeting->job), "Start all peers with the same flags, seed and kits."});
@@ -251,6 +253,7 @@ void Link::read(FrameStream& stream, std::uint64_t generation) {
                               "a message of this job", ""});
         }
         if (!take(generation, message, received.bytes)) return;
+        if (events_.passed) events_.passed(false, message.kind(), {received.bytes, received.hash});
         crash_point("peer-received");
         if (wire::is_numbered(message)) events_.received(process, std::move(message));
     }
@@ -280,7 +283,8 @@ void Link::write(FrameStream& stream, std::uint64_t generation) {
         }
         if (beat) send_message(stream, *beat);
         if (next) {
-            send_message(stream, *next);
+            const Passed passed = send_message(stream, *next);
+            if (events_.passed) events_.passed(true, next->kind(), passed);
             crash_point("peer-sent");
         }
     }

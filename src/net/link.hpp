@@ -30,6 +30,8 @@ struct LinkEvents {
     std::function<void(wire::Incarnation process, wire::Message message)> received;
     /// Nobody can be talked to: why.
     std::function<void(const std::string& reason)> refused;
+    /// A message went out or came in.
+    std::function<void(bool sent, wire::Kind kind, const Passed& passed)> passed = {};
 };
 
 /// One neighbour, over connections that come and go. May be used by several threads.

@@ -5,6 +5,9 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <chrono>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -14,6 +17,11 @@ namespace {
 constexpr std::size_t tail_lines = 100;
 constexpr std::size_t file_bytes = 5 << 20;
 constexpr std::size_t old_files = 3;
+
+// Of what somebody else decides how often it happens: 20 lines at once, then so few that filling the files takes years.
+constexpr double paced_burst = 20;
+constexpr double paced_per_second = 1.0 / 600;
+constexpr std::size_t most_kinds = 4096;
 
 std::string utc_now() {
     const auto now = std::chrono::system_clock::now();
@@ -25,7 +33,14 @@ std::string utc_now() {
 }  // namespace
 
 struct Log::Sinks {
+    /// What may still be written of one kind, and what was not.
+    struct Pace {
+        double left = paced_burst;
+        std::chrono::steady_clock::time_point filled = std::chrono::steady_clock::now();
+        std::size_t unwritten = 0;
+    };
     std::mutex mutex;
+    std::map<std::string, Pace> paces;
     std::function<void(std::string_view)> lines;
     std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> tail =
         std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(tail_lines);
@@ -63,6 +78,30 @@ void Log::info(std::string_view event, std::string_view text, const Fields& fiel
 
 void Log::warn(std::string_view event, std::string_view text, const Fields& fields) {
     write(true, event, text, fields);
+}
+
+void Log::paced(const std::string& kind, std::string_view event, std::string_view text, const Fields& fields,
+                bool warning) {
+    std::size_t unwritten = 0;
+    {
+        const std::lock_guard lock(sinks_->mutex);
+        const bool room = sinks_->paces.size() < most_kinds || sinks_->paces.contains(kind);
+        auto& pace = sinks_->paces[room ? kind : std::string("others")];
+        const auto now = std::chrono::steady_clock::now();
+        const double seconds = std::chrono::duration<double>(now - pace.filled).count();
+        pace.left = std::min(paced_burst, pace.left + seconds * paced_per_second);
+        pace.filled = now;
+        if (pace.left < 1) {
+            ++pace.unwritten;
+            return;
+        }
+        pace.left -= 1;
+        unwritten = std::exchange(pace.unwritten, 0);
+    }
+    if (unwritten == 0) return write(warning, event, text, fields);
+    Fields counted = fields.is_object() ? fields : Fields::object();
+    counted["unwritten"] = unwritten;
+    write(warning, event, fmt::format("{} (and {} like it before)", text, unwritten), counted);
 }
 
 std::vector<std::string> Log::tail() const {

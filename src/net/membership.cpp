@@ -13,8 +13,10 @@ using wire::Incarnation;
 using wire::PeerRecord;
 using wire::Stage;
 
-// Restarts of one peer that are told apart; older ones are forgotten.
+// Restarts of one peer that are told apart; older ones are forgotten, and what somebody kept of them counts no more.
 constexpr std::size_t most_processes = 4;
+// Nobody comes that far by counting: see next_number().
+constexpr std::uint64_t highest_number = std::uint64_t{1} << 62;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -70,11 +72,11 @@ void Membership::check(const PeerRecord& record) const {
     const auto fits = [&](const std::vector<Incarnation>& list) { return list.size() == at(nodes_); };
     const auto epoch_fits = [&](const Epoch& epoch) {
         // Bits travel in whole bytes.
-        return epoch.number == 0 ||
-               (fits(epoch.members) && epoch.links.size() / 8 == (options_.graph.edges().size() + 7) / 8);
+        return epoch.number == 0 || (epoch.number < highest_number && fits(epoch.members) &&
+                                     epoch.links.size() / 8 == (options_.graph.edges().size() + 7) / 8);
     };
     if (record.peer >= 0 && record.peer < nodes_ && record.incarnation != 0 && fits(record.hears) &&
-        epoch_fits(record.proposal) && epoch_fits(record.committed)) {
+        record.promised < highest_number && epoch_fits(record.proposal) && epoch_fits(record.committed)) {
         return;
     }
     throw InputError({"bulletin", "a record of another network", std::to_string(nodes_) + " provisioned peers", ""});
@@ -95,8 +97,11 @@ void Membership::store(const PeerRecord& record) {
         if (same->version < record.version) *same = record;
         return;
     }
-    if (known.size() == most_processes) known.erase(known.begin());
     known.push_back(record);
+    if (known.size() <= most_processes) return;
+    known.erase(std::min_element(known.begin(), known.end(), [](const PeerRecord& a, const PeerRecord& b) {
+        return a.incarnation < b.incarnation;
+    }));
 }
 
 void Membership::finished(std::uint64_t epoch, const wire::PeerReport& report, Time now) {
@@ -390,10 +395,21 @@ bool Membership::propose(Time now) {
     return true;
 }
 
+/// One peer alone cannot say that the others went on: they say so themselves.
+bool Membership::is_borne_out(const Epoch& epoch) const {
+    std::size_t promised = 0;
+    for (Index k = 0; k < nodes_; ++k) {
+        const PeerRecord* record = epoch.members[at(k)] != 0 ? find(k, epoch.members[at(k)]) : nullptr;
+        if (record != nullptr && record->promised >= epoch.number) ++promised;
+    }
+    return is_majority(promised);
+}
+
 void Membership::give_up(Time now) {
     if (failure_ || decided()) return;
     const Epoch newest = newest_epoch();
-    if (newest.number > own_.committed.number && newest.members[at(options_.self)] != own_.incarnation) {
+    if (newest.number > own_.committed.number && newest.members[at(options_.self)] != own_.incarnation &&
+        is_borne_out(newest)) {
         failure_ = Failure::left_out;
         others_ = newest;
     } else if (now - begin_ >= options_.deadline) {

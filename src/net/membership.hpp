@@ -109,6 +109,7 @@ class Membership {
     /// Links among them that are alive both ways.
     std::vector<bool> alive_links(const Members& among) const;
     wire::Epoch newest_epoch() const;
+    bool is_borne_out(const wire::Epoch& epoch) const;
     void advance(Time now);
     void drop_silent(Time now);
     bool step(Time now);

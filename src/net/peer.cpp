@@ -4,20 +4,26 @@
 #include <fmt/ranges.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <variant>
 
+#include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/net/doubts.hpp"
 #include "couplet/wire/digest.hpp"
 #include "crash_point.hpp"
 #include "inbox.hpp"
+#include "job_file.hpp"
 #include "membership.hpp"
 #include "peer_links.hpp"
 #include "peer_work.hpp"
+#include "record_seal.hpp"
 
 namespace couplet::net {
 namespace {
@@ -31,6 +37,8 @@ constexpr milliseconds patience{20};
 constexpr std::size_t most_early = 16;
 // Bulletins of a storm are put together; a single one goes at once.
 constexpr milliseconds between_bulletins{20};
+// What passes over a link is written down together.
+constexpr milliseconds between_traffic{1000};
 
 struct Connected {
     Index neighbour;
@@ -54,7 +62,10 @@ struct Failed {
     std::uint64_t epoch;
     std::string reason;
 };
-using Event = std::variant<Connected, Arrived, Turned, Finished, Failed>;
+struct Deaf {
+    std::string reason;
+};
+using Event = std::variant<Connected, Arrived, Turned, Finished, Failed, Deaf>;
 
 std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "none"; }
 
@@ -96,9 +107,14 @@ wire::JobId id_of(const std::string& text) {
     return id;
 }
 
-wire::Incarnation random_process() {
-    const std::string digits = random_hex();
-    return std::max<wire::Incarnation>(1, std::stoull(digits.substr(0, 16), nullptr, 16));
+/// Later processes have higher numbers, so that nobody can pass off what an earlier one said as news; the low bits are
+/// random, because two may begin at the same time.
+wire::Incarnation new_process() {
+    constexpr int random_bits = 20;
+    const auto now =
+        std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const auto random = std::stoull(random_hex().substr(0, random_bits / 4), nullptr, 16);
+    return (static_cast<wire::Incarnation>(now) << random_bits) | random;
 }
 
 /// The links of an epoch among its members, who count anew.
@@ -122,7 +138,7 @@ struct PeerNode::Parts {
     Credentials credentials;
     Graph graph;
     Index self;
-    wire::Incarnation process = random_process();
+    wire::Incarnation process = new_process();
     std::string job = {};
     Schema own_schema = {};
     Schema epoch_schema = {};  ///< in whose order the members compute
@@ -132,6 +148,8 @@ struct PeerNode::Parts {
     std::atomic<Index> messages_sent = 0;
     Inbox<Event> inbox{most_events};
     std::optional<Membership> membership = {};
+    AuditTrail audit;
+    std::unique_ptr<RecordSeal> seal = {};
     std::unique_ptr<PeerLinks> links = {};
     std::unique_ptr<PeerWork> work = {};
     std::uint64_t epoch = 0;
@@ -189,30 +207,49 @@ struct PeerNode::Parts {
                            now());
     }
 
+    NeighbourEvents link_events() {
+        return {.connected =
+                    [this](Index k, auto who, bool is_new) {
+                        inbox.put(Connected{k, who, is_new});
+                    },
+                .received =
+                    [this](Index k, auto who, wire::Message message) {
+                        inbox.put(Arrived{k, who, std::move(message)});
+                    },
+                .refused =
+                    [this](Index k, const std::string& reason) {
+                        inbox.put(Turned{k, reason});
+                    },
+                .recognised = [this](const auto&... about) { recognise(about...); },
+                .passed = [this](Index k, bool sent, wire::Kind kind,
+                                 const Passed& passed) { count(k, sent, kind, passed); },
+                .revoked = [this](const auto& serials) { seal->revoke(serials); },
+                .deaf = [this](const std::string& reason) { inbox.put(Deaf{reason}); }};
+    }
+
     void open() {
         begun = Clock::now();
         prepare();
+        seal = std::make_unique<RecordSeal>(kit, credentials, settings.id);
+        audit.write("job", {{"job", wire::to_hex(settings.id)},
+                            {"role", "peer"},
+                            {"party", name(self)},
+                            {"version", version()},
+                            {"graph", kit.graph},
+                            {"text", job},
+                            {"spec", spec_json(options.spec)}});
         work = std::make_unique<PeerWork>(
             options.spec, x,
-            PeerWork::Hooks{[this](std::uint64_t number, const PeerMessage& message) { send(number, message); },
-                            [this](std::uint64_t number, PeerOutput done) {
-                                inbox.put(Finished{number, std::move(done)});
-                            },
-                            [this](std::uint64_t number, const std::string& reason) {
-                                inbox.put(Failed{number, reason});
-                            },
-                            [this](Index, const std::string& reason) { log.warn("message-refused", reason); }});
-        links = std::make_unique<PeerLinks>(kit, credentials, process, settings,
-                                            NeighbourEvents{[this](Index k, auto who, bool is_new) {
-                                                                inbox.put(Connected{k, who, is_new});
-                                                            },
-                                                            [this](Index k, auto who, wire::Message message) {
-                                                                inbox.put(Arrived{k, who, std::move(message)});
-                                                            },
-                                                            [this](Index k, const std::string& reason) {
-                                                                inbox.put(Turned{k, reason});
-                                                            }},
-                                            log);
+            PeerWork::Hooks{
+                [this](std::uint64_t number, const PeerMessage& message) { send(number, message); },
+                [this](std::uint64_t number, PeerOutput done) {
+                    inbox.put(Finished{number, std::move(done)});
+                },
+                [this](std::uint64_t number, const std::string& reason) {
+                    inbox.put(Failed{number, reason});
+                },
+                [this](Index, const std::string& reason) { log.paced("message", "message-refused", reason); }});
+        links = std::make_unique<PeerLinks>(kit, credentials, process, settings, link_events(), log);
         log.info("listening", fmt::format("peer {} listens at {}; neighbours: {}", name(self), kit.listen,
                                           fmt::join(names(neighbours()), ", ")));
     }
@@ -223,6 +260,78 @@ struct PeerNode::Parts {
         if (links) links->close();
         work.reset();
         links.reset();
+    }
+
+    // ---- for whoever asks later
+
+    /// What passed over a link since it was written down last, by kind.
+    struct Traffic {
+        Index messages = 0;
+        double bytes = 0;
+        Sha256 hashes = {};  ///< of the messages, in order
+    };
+    std::mutex traffic_mutex = {};
+    std::map<std::tuple<Index, bool, wire::Kind>, Traffic> traffic = {};
+    Clock::time_point traffic_written = Clock::now();
+
+    /// Called by links.
+    void count(Index neighbour, bool sent, wire::Kind kind, const Passed& passed) {
+        const std::lock_guard lock(traffic_mutex);
+        Traffic& mine = traffic[{neighbour, sent, kind}];
+        ++mine.messages;
+        mine.bytes += passed.bytes;
+        mine.hashes.add(passed.hash);
+    }
+    void recognise(const std::string& neighbour, const std::string& serial, const std::string& address) {
+        try {
+            audit.write_once(
+                neighbour, "joined",
+                {{"job", wire::to_hex(settings.id)}, {"party", neighbour}, {"serial", serial}, {"address", address}});
+        } catch (const RunError& error) {
+            inbox.put(Deaf{error.what()});  // what cannot be written down must not go on
+        }
+    }
+    void write_traffic() {
+        decltype(traffic) all;
+        {
+            const std::lock_guard lock(traffic_mutex);
+            all = std::exchange(traffic, {});
+        }
+        traffic_written = Clock::now();
+        for (auto& [key, passed] : all) {
+            const auto& [neighbour, sent, kind] = key;
+            audit.write(sent ? "sent" : "received", {{"job", wire::to_hex(settings.id)},
+                                                     {"party", name(neighbour)},
+                                                     {"kind", wire::to_string(kind)},
+                                                     {"epoch", epoch},
+                                                     {"messages", passed.messages},
+                                                     {"bytes", passed.bytes},
+                                                     {"hash", passed.hashes.finish()}});
+        }
+    }
+    void record_end(const PeerResult& r) {
+        write_traffic();
+        AuditTrail::Fields fields{{"job", wire::to_hex(settings.id)},
+                                  {"outcome", "done"},
+                                  {"result", r.job},
+                                  {"members", r.members},
+                                  {"missing", r.missing},
+                                  {"features", result_hash(r.features)},
+                                  {"personal", result_hash(r.personal)}};
+        if (r.rel_error_bound) fields["rel_error_bound"] = *r.rel_error_bound;
+        for (const Doubt& doubt : r.doubts) {
+            fields["doubts"].push_back({{"client", doubt.client}, {"reason", doubt.reason}});
+        }
+        audit.write("ended", fields);
+    }
+    /// Called on the way out with an error, which stays the one that is told.
+    void record_failure(const std::string& reason) noexcept {
+        try {
+            write_traffic();
+            audit.write("ended", {{"job", wire::to_hex(settings.id)}, {"outcome", "failed"}, {"reason", reason}});
+        } catch (const std::exception& error) {
+            log.warn("audit", error.what());
+        }
     }
 
     /// Called by the worker. `to` counts the members of that epoch, which are the current ones as long as it matters.
@@ -306,14 +415,21 @@ struct PeerNode::Parts {
     }
     void on(Arrived& arrived) {
         if (const auto* bulletin = std::get_if<wire::Bulletin>(&arrived.message.body)) {
-            try {
-                membership->receive(bulletin->records, now());
-            } catch (const InputError& error) {
-                log.warn("bulletin-refused", fmt::format("peer {}: {}", name(arrived.neighbour), error.what()));
-            }
+            for (const wire::PeerRecord& record : bulletin->records) hear(arrived.neighbour, record);
             return;
         }
         take(std::move(arrived));
+    }
+    /// A record that nobody has signed for is left out, and nothing else happens.
+    void hear(Index neighbour, const wire::PeerRecord& record) {
+        if (record.peer == self) return;
+        try {
+            seal->check(record);
+            membership->receive({record}, now());
+        } catch (const InputError& error) {
+            log.paced("bulletin " + name(neighbour), "bulletin-refused",
+                      fmt::format("peer {}: {}", name(neighbour), error.what()), {{"peer", name(neighbour)}});
+        }
     }
     void take(Arrived arrived) {
         const auto current = static_cast<std::uint32_t>(epoch);
@@ -334,15 +450,16 @@ struct PeerNode::Parts {
                               wire::to_peer_message(std::move(arrived.message), static_cast<Index>(place),
                                                     "peer " + name(arrived.neighbour)));
             if (!taken)
-                log.warn("message-refused",
-                         fmt::format("peer {}: more messages than it may send unanswered", name(arrived.neighbour)));
+                log.paced("message " + name(arrived.neighbour), "message-refused",
+                          fmt::format("peer {}: more messages than it may send unanswered", name(arrived.neighbour)));
         } catch (const InputError& error) {
-            log.warn("message-refused", error.what());
+            log.paced("message " + name(arrived.neighbour), "message-refused", error.what());
         }
     }
     void on(const Turned& turned) {
         if (std::exchange(refusals[turned.neighbour], turned.reason) == turned.reason) return;
-        log.warn("refused", fmt::format("{}: {}", name(turned.neighbour), turned.reason));
+        log.paced("refused " + name(turned.neighbour), "refused",
+                  fmt::format("{}: {}", name(turned.neighbour), turned.reason));
     }
     void on(Finished& finished) {
         if (finished.epoch != epoch) return;
@@ -356,6 +473,11 @@ struct PeerNode::Parts {
     void on(const Failed& failed) {
         if (failed.epoch != epoch) return;
         throw RunError({"job", failed.reason, "a job that can be computed", ""});
+    }
+
+    void on(const Deaf& deaf) {
+        throw RunError({fmt::format("peer {}", name(self)), deaf.reason, "a listener that accepts connections",
+                        "It can take part in the next job."});
     }
 
     // ---- what is said
@@ -381,6 +503,9 @@ struct PeerNode::Parts {
             if (Clock::now() - bulletin_at[k] < between_bulletins) continue;
             auto records = membership->news(k, most);
             if (records.empty()) continue;
+            for (wire::PeerRecord& record : records) {
+                if (record.peer == self) seal->seal(record);
+            }
             bulletin_at[k] = Clock::now();
             links->link(k).post(std::make_shared<const wire::Message>(
                 wire::Message{{wire::protocol_version, settings.id, static_cast<std::uint32_t>(epoch), 0},
@@ -407,6 +532,15 @@ struct PeerNode::Parts {
         if (membership->epoch().number != epoch && membership->knows_members() && !membership->failure()) begin_epoch();
         post_news();
         tell_waiting();
+        if (Clock::now() - traffic_written >= between_traffic) keep_traffic();
+    }
+    void keep_traffic() {
+        try {
+            write_traffic();
+        } catch (const RunError& error) {
+            if (!result) throw;
+            log.paced("audit", "audit", error.what());  // the result is there, and its record
+        }
     }
 
     // ---- how it ends
@@ -426,6 +560,24 @@ struct PeerNode::Parts {
         return std::all_of(members.begin(), members.end(), [&](Index k) {
             return membership->is_known(k) && membership->member(k).report.has_value();
         });
+    }
+
+    void add_doubts(PeerResult& r) const {
+        std::vector<Claim> claims;
+        for (const Index k : members) {
+            const wire::PeerReport& report = *membership->member(k).report;
+            claims.push_back({name(k), report.norm2, report.error2, report.norm2});
+            const bool scaled = options.spec.preparation.scale_clients && report.norm2 != 0;
+            if (scaled && std::abs(report.norm2 - 1) > 1e-6) {
+                r.doubts.push_back(
+                    {name(k), fmt::format("a squared norm of {:.6g}; --scale-clients norm makes it 1", report.norm2)});
+            }
+        }
+        for (Doubt& doubt : norm_doubts(claims)) r.doubts.push_back(std::move(doubt));
+        if (r.rel_error_bound) {
+            for (Doubt& doubt : error_doubts(claims, *r.rel_error_bound)) r.doubts.push_back(std::move(doubt));
+        }
+        if (!r.doubts.empty()) r.rel_error_bound.reset();
     }
 
     PeerResult make_result() {
@@ -469,6 +621,7 @@ struct PeerNode::Parts {
             r.seconds_max = std::max(r.seconds_max, report.seconds);
             r.seconds_sum += report.seconds;
         }
+        if (reported() && options.spec.job.aggregate == Aggregate::stack) add_doubts(r);
         if (reported()) {
             r.rse = ratio(error2, norm2);
             if (options.spec.preparation.heldout > 0) r.rse_heldout = ratio(heldout_error2, heldout_norm2);
@@ -537,6 +690,7 @@ struct PeerNode::Parts {
         crash_point("peer-decided");
         linger(options.link_deadline, [this] { return stopping || reported(); });
         result = make_result();
+        record_end(*result);  // before there is a result: one that is not recorded is none
         if (options.deliver) options.deliver(*result);
         crash_point("peer-result-written");
         log.info("decided", fmt::format("the result is decided; it has {} of {} peers: {}", members.size(),
@@ -567,7 +721,14 @@ PeerNode::PeerNode(const Kit& kit, std::shared_ptr<const Tensor<double>> x, Peer
     Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
     Index self = 0;
     while (kit.peers[static_cast<std::size_t>(self)].name != kit.identity.name) ++self;
-    parts_.reset(new Parts{kit, std::move(x), std::move(options), log, std::move(credentials), std::move(graph), self});
+    parts_.reset(new Parts{.kit = kit,
+                           .x = std::move(x),
+                           .options = std::move(options),
+                           .log = log,
+                           .credentials = std::move(credentials),
+                           .graph = std::move(graph),
+                           .self = self,
+                           .audit = AuditTrail(kit.file("audit.jsonl"))});
 }
 
 PeerNode::~PeerNode() = default;
@@ -578,8 +739,13 @@ PeerResult PeerNode::run() {
         ~Closer() { parts.close(); }
     };
     const Closer closer{*parts_};
-    parts_->open();
-    return parts_->run();
+    try {
+        parts_->open();
+        return parts_->run();
+    } catch (const Error& error) {
+        parts_->record_failure(error.what());
+        throw;
+    }
 }
 
 bool PeerNode::left_behind() noexcept { return PeerWork::left_behind(); }

@@ -10,6 +10,8 @@
 #include <grpcpp/server_context.h>
 
 #include <map>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "couplet/net/backoff.hpp"
 #include "credentials.hpp"
 #include "doorman.hpp"
+#include "gate.hpp"
 #include "grpc_log.hpp"
 #include "peers.grpc.pb.h"
 #include "watchdog.hpp"
@@ -30,6 +33,8 @@ constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
 constexpr milliseconds first_wait{50};
 constexpr milliseconds longest_wait{1000};
 constexpr milliseconds glance{100};  ///< how often a wait looks whether it should end
+
+using Recognised = decltype(NeighbourEvents::recognised);
 
 std::chrono::system_clock::time_point after(milliseconds time) { return std::chrono::system_clock::now() + time; }
 
@@ -48,7 +53,7 @@ class GrpcStream final : public FrameStream {
 class Dialer {
   public:
     Dialer(Link& link, std::string address, Identity neighbour, std::shared_ptr<grpc::ChannelCredentials> credentials,
-           const Doorman& doorman, Watchdog& watchdog, milliseconds patience)
+           const Doorman& doorman, Watchdog& watchdog, milliseconds patience, Recognised recognised)
         : link_(link),
           address_(std::move(address)),
           neighbour_(std::move(neighbour)),
@@ -56,10 +61,17 @@ class Dialer {
           doorman_(doorman),
           watchdog_(watchdog),
           patience_(patience),
+          recognised_(std::move(recognised)),
           thread_([this] { run(); }) {}
     ~Dialer() { thread_.join(); }
     Dialer(const Dialer&) = delete;
     Dialer& operator=(const Dialer&) = delete;
+
+    /// Ends the connection when it is with one of these certificates.
+    void drop(const std::set<std::string>& serials) {
+        const std::lock_guard lock(mutex_);
+        if (serials.contains(serial_)) link_.drop();
+    }
 
   private:
     void run() {
@@ -121,7 +133,7 @@ class Dialer {
     }
 
     /// Whoever answers must be that neighbour: nothing was sent before. False when nobody answers any more.
-    bool is_neighbour(const grpc::ClientContext& context) const {
+    bool is_neighbour(const grpc::ClientContext& context) {
         const auto identity = context.auth_context();
         if (!identity || !identity->IsPeerAuthenticated()) return false;
         const auto shown = peer_certificate(*identity);
@@ -131,7 +143,12 @@ class Dialer {
                               fmt::format("peer {} of this federation", neighbour_.name),
                               "Something else listens there; nothing was sent to it."});
         }
+        {
+            const std::lock_guard lock(mutex_);
+            serial_ = shown->serial;
+        }
         doorman_.let_in(*shown, Role::peer);
+        if (recognised_) recognised_(neighbour_.name, shown->serial, address_);
         return true;
     }
 
@@ -142,6 +159,9 @@ class Dialer {
     const Doorman& doorman_;
     Watchdog& watchdog_;
     milliseconds patience_;
+    Recognised recognised_;
+    std::mutex mutex_;
+    std::string serial_;  ///< of the certificate that the neighbour showed last
     std::thread thread_;
 };
 
@@ -149,8 +169,15 @@ class Dialer {
 class PeeringService final : public v1::Peering::Service {
   public:
     using Find = std::function<net::Link*(const std::string& name)>;
-    PeeringService(Doorman& doorman, Watchdog& watchdog, milliseconds patience, Find find, Log& log)
-        : doorman_(doorman), watchdog_(watchdog), patience_(patience), find_(std::move(find)), log_(log) {}
+    PeeringService(Doorman& doorman, Gate& gate, Watchdog& watchdog, milliseconds patience, Find find,
+                   Recognised recognised, Log& log)
+        : doorman_(doorman),
+          gate_(gate),
+          watchdog_(watchdog),
+          patience_(patience),
+          find_(std::move(find)),
+          recognised_(std::move(recognised)),
+          log_(log) {}
 
     grpc::Status Link(grpc::ServerContext* context, grpc::ServerReaderWriter<v1::Frame, v1::Frame>* stream) override {
         GrpcStream frames(*stream);
@@ -165,7 +192,7 @@ class PeeringService final : public v1::Peering::Service {
             return grpc::Status::OK;
         } catch (const InputError& error) {
             watchdog_.disarm(&frames);
-            log_.warn("refused", error.what());
+            log_.paced("refused callers", "refused", error.what());
             try {
                 send_message(frames, {{}, wire::Refusal{error.what()}});
             } catch (const Disconnected&) {
@@ -188,13 +215,18 @@ class PeeringService final : public v1::Peering::Service {
                               "one from a neighbour that comes earlier among the peers",
                               "Use the kits as couplet provision made them."});
         }
+        gate_.admit(context.peer(), name, certificate->serial);
+        const std::string address = plain_address(context.peer());
+        if (recognised_) recognised_(name, certificate->serial, address.substr(0, address.rfind(':')));
         return *link;
     }
 
     Doorman& doorman_;
+    Gate& gate_;
     Watchdog& watchdog_;
     milliseconds patience_;
     Find find_;
+    Recognised recognised_;
     Log& log_;
 };
 
@@ -202,17 +234,29 @@ class PeeringService final : public v1::Peering::Service {
 
 struct PeerLinks::Parts {
     Doorman doorman;
+    Gate gate;
     Watchdog watchdog = {};
     std::map<Index, std::unique_ptr<Link>> links = {};
     std::map<std::string, Link*> callers = {};  ///< neighbours that open the connection
     std::unique_ptr<PeeringService> service = {};
     std::unique_ptr<grpc::Server> server = {};
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor = {};
     std::vector<std::unique_ptr<Dialer>> dialers = {};
 };
 
 PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incarnation own,
                      const LinkSettings& settings, NeighbourEvents events, Log& log)
-    : parts_(new Parts{.doorman = Doorman(kit.identity, kit.file("revoked.txt"))}) {
+    : parts_(new Parts{.doorman = Doorman(kit.identity, kit.file("revoked.txt")),
+                       .gate = Gate({.listen = kit.listen,
+                                     .parties = kit.peers.size(),
+                                     .revoked = kit.file("revoked.txt"),
+                                     .on_revoked =
+                                         [this, tell = events.revoked](const auto& serials) {
+                                             if (tell) tell(serials);
+                                             drop(serials);
+                                         },
+                                     .on_deaf = events.deaf},
+                                    log)}) {
     quiet_grpc();
     const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
     const auto place = [&](const std::string& name) {
@@ -229,44 +273,53 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
         const LinkEvents mine{
             [events, k](auto process, bool is_new) { events.connected(k, process, is_new); },
             [events, k](auto process, wire::Message message) { events.received(k, process, std::move(message)); },
-            [events, k](const std::string& reason) { events.refused(k, reason); }};
+            [events, k](const std::string& reason) { events.refused(k, reason); },
+            [events, k](bool sent, wire::Kind kind, const Passed& passed) {
+                if (events.passed) events.passed(k, sent, kind, passed);
+            }};
         auto& link = parts_->links[k] = std::make_unique<Link>(name, own, settings, mine);
         if (k < self) parts_->callers[name] = link.get();
     }
     parts_->service = std::make_unique<PeeringService>(
-        parts_->doorman, parts_->watchdog, patience,
+        parts_->doorman, parts_->gate, parts_->watchdog, patience,
         [parts = parts_.get()](const std::string& name) {
             const auto found = parts->callers.find(name);
             return found == parts->callers.end() ? nullptr : found->second;
         },
-        log);
+        events.recognised, log);
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(largest_frame);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 4);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(patience.count()));
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     grpc::ResourceQuota quota("couplet");
     // A connection holds a thread; each neighbour has one, and a second while it reconnects.
     quota.SetMaxThreads(static_cast<int>(2 * parts_->links.size() + 16));
     builder.SetResourceQuota(quota);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
-    int port = 0;
-    builder.AddListeningPort(kit.listen, server_credentials(credentials), &port);
+    parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, server_credentials(credentials));
     builder.RegisterService(parts_->service.get());
     parts_->server = builder.BuildAndStart();
-    if (!parts_->server || port == 0) {
-        throw RunError({kit.listen, "the address cannot be used", "a free port of this machine",
-                        "Another peer may be running; change listen in kit.toml otherwise."});
-    }
+    if (!parts_->server) throw RunError({kit.listen, "gRPC could not be started", "a working gRPC", ""});
     for (const auto& [k, link] : parts_->links) {
         if (k < self) continue;
         const PeerAddress& peer = kit.peers[static_cast<std::size_t>(k)];
-        parts_->dialers.push_back(
-            std::make_unique<Dialer>(*link, peer.address, Identity{kit.identity.federation, Role::peer, peer.name},
-                                     channel_credentials(credentials), parts_->doorman, parts_->watchdog, patience));
+        parts_->dialers.push_back(std::make_unique<Dialer>(
+            *link, peer.address, Identity{kit.identity.federation, Role::peer, peer.name},
+            channel_credentials(credentials), parts_->doorman, parts_->watchdog, patience, events.recognised));
     }
+    // Last: what it reports needs the dialers.
+    parts_->gate.open([acceptor = parts_->acceptor.get()](int descriptor) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+        connection.fd = descriptor;
+        acceptor->HandleNewConnection(&connection);
+    });
+}
+
+void PeerLinks::drop(const std::set<std::string>& serials) {
+    for (const auto& dialer : parts_->dialers) dialer->drop(serials);
 }
 
 void PeerLinks::close() {
@@ -275,6 +328,7 @@ void PeerLinks::close() {
 
 PeerLinks::~PeerLinks() {
     close();
+    parts_->gate.close();
     parts_->dialers.clear();
     parts_->server->Shutdown(after(milliseconds(100)));
     parts_->server->Wait();

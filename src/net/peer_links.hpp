@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "couplet/net/kit.hpp"
@@ -15,6 +16,13 @@ struct NeighbourEvents {
     std::function<void(Index neighbour, wire::Incarnation process, bool is_new)> connected;
     std::function<void(Index neighbour, wire::Incarnation process, wire::Message message)> received;
     std::function<void(Index neighbour, const std::string& reason)> refused;
+    /// Who is at the other end of a connection that begins.
+    std::function<void(const std::string& name, const std::string& serial, const std::string& address)> recognised = {};
+    std::function<void(Index neighbour, bool sent, wire::Kind kind, const Passed& passed)> passed = {};
+    /// The certificates that count no more, whenever the list changes.
+    std::function<void(const std::set<std::string>& serials)> revoked = {};
+    /// The listener accepts no more; see Gate.
+    std::function<void(const std::string& reason)> deaf = {};
 };
 
 /// A peer's links to its neighbours over gRPC with mutual TLS. Of two neighbours the one that comes first among the
@@ -34,6 +42,7 @@ class PeerLinks {
     void close();
 
   private:
+    void drop(const std::set<std::string>& serials);
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };

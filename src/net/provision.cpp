@@ -50,10 +50,17 @@ void write_identity(const fs::path& folder, const KeyPair& authority, const Iden
     write_text(folder / "ca.pem", authority.certificate);
 }
 
-void make_kit(const fs::path& kits, const Kit& kit, const KeyPair& authority, int days) {
+void make_kit(const fs::path& kits, const Kit& kit, const KeyPair& authority, int days, Keys keys) {
     const fs::path folder = kits / kit.identity.name;
     make_folder(folder);
-    write_identity(folder, authority, kit.identity, days);
+    if (keys == Keys::here) {
+        write_identity(folder, authority, kit.identity, days);
+    } else {
+        // Of a federation that was here before.
+        std::error_code ignored;
+        for (const char* old : {"key.pem", "cert.pem"}) fs::remove(folder / old, ignored);
+        write_text(folder / "ca.pem", authority.certificate);
+    }
     write_text(folder / "kit.toml", kit_text(kit));
 }
 
@@ -82,6 +89,9 @@ void put_on_list(const fs::path& list, const std::string& serial, const std::str
 /// On the list of everybody who lets others in.
 void put_on_lists(const fs::path& kits, const Kit& kit) {
     const std::string& name = kit.identity.name;
+    if (!fs::exists(kits / name / "cert.pem")) {
+        throw InputError({name, "no certificate in its folder", "a party whose request was signed", ""});
+    }
     const std::string serial = read_certificate(read_text(kits / name / "cert.pem"), name).serial;
     if (kit.peers.empty()) put_on_list(kits / coordinator_name / "revoked.txt", serial, name);
     for (const PeerAddress& peer : kit.peers) put_on_list(kits / peer.name / "revoked.txt", serial, name);
@@ -119,12 +129,12 @@ void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) 
             .http_port = address.port < 65535 ? address.port + 1 : 0,
             .roster = plan.clients,
             .limits = {}};
-    make_kit(kits, kit, authority, plan.days);
+    make_kit(kits, kit, authority, plan.days, plan.keys);
     std::error_code ignored;
     fs::remove(kits / coordinator_name / "revoked.txt", ignored);
     for (const std::string& name : plan.clients) {
         kit.identity = {federation, Role::client, name};
-        make_kit(kits, kit, authority, plan.days);
+        make_kit(kits, kit, authority, plan.days, plan.keys);
     }
 }
 
@@ -149,13 +159,13 @@ void provision_peers(const fs::path& kits, const PeersPlan& plan, bool overwrite
         kit.peers = plan.peers;
         kit.graph = plan.graph;
         kit.links.assign(graph.edges().begin(), graph.edges().end());
-        make_kit(kits, kit, authority, plan.days);
+        make_kit(kits, kit, authority, plan.days, plan.keys);
         std::error_code ignored;
         fs::remove(kits / peer.name / "revoked.txt", ignored);
     }
 }
 
-void provision_client(const fs::path& kits, const std::string& name, int days) {
+void provision_client(const fs::path& kits, const std::string& name, int days, Keys keys) {
     require_client_name(name);
     const KeyPair authority = load_authority(kits);
     if (!fs::exists(kits / coordinator_name)) {
@@ -169,7 +179,7 @@ void provision_client(const fs::path& kits, const std::string& name, int days) {
     }
     Kit kit = lead;
     kit.identity = {lead.identity.federation, Role::client, name};
-    make_kit(kits, kit, authority, days);
+    make_kit(kits, kit, authority, days, keys);
     lead.roster.push_back(name);
     write_text(kits / coordinator_name / "kit.toml", kit_text(lead));
 }
@@ -177,8 +187,47 @@ void provision_client(const fs::path& kits, const std::string& name, int days) {
 void rotate(const fs::path& kits, const std::string& name, int days) {
     const KeyPair authority = load_authority(kits);
     const Kit kit = load_party(kits, name);
+    if (!fs::exists(kits / name / "key.pem")) {
+        throw InputError(
+            {"--rotate", shown(name) + ", whose key was made at its site", "a party whose key is here",
+             fmt::format("There: couplet provision --request {} -o FOLDER --force; then --sign here.", name)});
+    }
     put_on_lists(kits, kit);
     write_identity(kits / name, authority, kit.identity, days);
+}
+
+Requested request_certificate(const fs::path& folder, const std::string& name, bool overwrite) {
+    require_party_name(name, "--request");
+    if (fs::exists(folder / "key.pem") && !overwrite) {
+        throw InputError({(folder / "key.pem").string(), "a key that exists already", "a folder without one",
+                          "Use --force to make another: the certificate of the one before is then of no use."});
+    }
+    const KeyRequest made = make_request(name);
+    make_folder(folder);
+    write_text(folder / "key.pem", made.key, 0600);
+    write_text(folder / "request.pem", made.request);
+    return {name, key_fingerprint(made.key)};
+}
+
+Requested sign_certificate(const fs::path& kits, const fs::path& request, int days) {
+    const KeyPair authority = load_authority(kits);
+    const std::string text = read_text(request);
+    const RequestInfo asked = read_request(text, request.string());
+    if (!fs::exists(kits / asked.name / "kit.toml")) {
+        throw InputError(
+            {request.string(), fmt::format("a request of {}", shown(asked.name)),
+             fmt::format("one of a party that has a folder in {}", kits.string()),
+             fmt::format("Run: couplet provision --add {} --keys sites -o {}", asked.name, kits.string())});
+    }
+    const Kit kit = load_party(kits, asked.name);
+    const std::string certificate =
+        sign_request(authority, text, kit.identity, {.from = 0, .until = days}, request.string());
+    if (fs::exists(kits / asked.name / "cert.pem")) put_on_lists(kits, kit);
+    std::error_code ignored;
+    fs::remove(kits / asked.name / "key.pem", ignored);  // one that was made here is of no use any more
+    write_text(kits / asked.name / "cert.pem", certificate);
+    write_text(kits / asked.name / "ca.pem", authority.certificate);
+    return {asked.name, asked.fingerprint};
 }
 
 void revoke(const fs::path& kits, const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 
 #include "couplet/core/error.hpp"
@@ -11,6 +12,7 @@
 #include "couplet/net/kit.hpp"
 #include "crash_point.hpp"
 #include "spool.hpp"
+#include "versions.hpp"
 
 namespace couplet::net {
 namespace {
@@ -19,12 +21,15 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds tick{100};
 constexpr std::chrono::seconds between_lines{10};
+// A client that comes and goes changes for whom is waited; not every time is told.
+constexpr int most_changes_told = 20;
 // A latecomer that comes and goes must not keep the coordinator for ever.
 constexpr int most_lost = 3;
 // What one client says must not spoil the sums over all: these leave room for millions of clients, and for products of
 // their squared norms.
 constexpr Index most_patients = Index{1} << 40;
 constexpr double largest_norm2 = 1e150;
+constexpr double unit_tolerance = 1e-6;  ///< rounding of a norm that is 1
 
 bool contains(const std::vector<Index>& places, Index place) {
     return std::find(places.begin(), places.end(), place) != places.end();
@@ -114,6 +119,13 @@ Room::Ticket Room::enter(const std::string& name, const wire::Join& join) {
                           fmt::format("Run: couplet provision --add {} -o KITS", name)});
     }
     const Index place = at - job_.roster.begin();
+    require_version(who(place), join.version, version());
+    if (join.version != version()) {
+        log_.paced(
+            "version " + name, "version",
+            fmt::format("{} runs couplet {}, this is {}: they work together", who(place), join.version, version()),
+            {{"client", name}}, false);
+    }
     if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
     if (!takes_part(place) && !may_come_late()) {
         throw InputError({"client " + name, "the job goes on without it", "a client that came before the deadline",
@@ -227,6 +239,12 @@ void Room::require_fitting_hello(Index place, const Hello& hello) const {
                           fmt::format("at most {} with norm {}", most_patients, largest_norm2),
                           "Scale the data, or use --scale-clients norm."});
     }
+    // Filled entries are not scaled, and nothing at all has no norm to scale by.
+    const bool scaled = job_.spec.preparation.scale_clients && !job_.spec.missing && hello.norm2 != 0;
+    if (scaled && std::abs(hello.norm2 - 1) > unit_tolerance) {
+        throw InputError({who(place), fmt::format("a squared norm of {}", hello.norm2),
+                          "1, as --scale-clients norm makes it", "Use the couplet client as it is."});
+    }
     require_fitting_schema(place, hello);
     const Job& job = job_.spec.job;
     if (job.aggregate == Aggregate::average && job.rank && *job.rank > rank_cap(hello)) {
@@ -248,8 +266,9 @@ void Room::greet(Ticket ticket, const wire::Message& greeting) {
         save_message(file(hello_name(ticket.place)), greeting);
         crash_point("hello-spooled");
         mine = hello;
-        log_.info("joined", fmt::format("{} joined with {} patients", who(ticket.place), hello.rows),
-                  {{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}, {"rows", hello.rows}});
+        log_.paced("joined " + who(ticket.place), "joined",
+                   fmt::format("{} joined with {} patients", who(ticket.place), hello.rows),
+                   {{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}, {"rows", hello.rows}}, false);
     }
     if (job_.phase == Phase::joining) turn_away_misfits();
     changed_.notify_all();
@@ -408,19 +427,22 @@ void Room::count(Ticket ticket, double bytes_up, double bytes_down) {
 }
 
 void Room::refused(const std::string& name, const std::string& reason) {
+    bool known = false;
     {
         const std::lock_guard lock(mutex_);
         ++refusals_;
         const auto at = std::find(job_.roster.begin(), job_.roster.end(), name);
-        if (at != job_.roster.end()) seats_[static_cast<std::size_t>(at - job_.roster.begin())].last_refusal = reason;
+        known = at != job_.roster.end();
+        if (known) seats_[static_cast<std::size_t>(at - job_.roster.begin())].last_refusal = reason;
     }
-    log_.warn("refused", "refused: " + reason, {{"client", name}});
+    log_.paced(known ? "refused " + name : "refused strangers", "refused", "refused: " + reason, {{"client", name}});
 }
 
 bool Room::wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,
                 Deadline deadline) {
     auto next_line = Clock::now();
     std::vector<Index> said;
+    int changes = 0;
     deadline_ = deadline;
     for (;;) {
         if (stopping_) throw Stopped{};
@@ -431,7 +453,8 @@ bool Room::wait(std::unique_lock<std::mutex>& lock, const std::function<std::vec
             waiting_.clear();
             return false;
         }
-        if (waiting_ != said || now >= next_line) {
+        if ((waiting_ != said && changes < most_changes_told) || now >= next_line) {
+            ++changes;
             said = waiting_;
             next_line = now + between_lines;
             lock.unlock();

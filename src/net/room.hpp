@@ -77,6 +77,7 @@ class Room {
     /// As it stands: streams add reports meanwhile.
     JobFile job() const;
     const std::vector<std::string>& roster() const noexcept { return job_.roster; }
+    const wire::JobId& id() const noexcept { return job_.id; }
     const wire::JobSpec& spec() const noexcept { return job_.spec; }
     std::string who(Index place) const { return "client " + job_.roster[static_cast<std::size_t>(place)]; }
     std::filesystem::path file(const std::string& name) const { return options_.folder / name; }

@@ -1,8 +1,6 @@
 #include "server.hpp"
 
 #include <fmt/format.h>
-#include <grpcpp/ext/health_check_service_server_builder_option.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -12,13 +10,17 @@
 #include <mutex>
 #include <semaphore>
 
+#include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
 #include "crash_point.hpp"
 #include "credentials.hpp"
 #include "doorman.hpp"
+#include "entrance.hpp"
 #include "exchange.hpp"
 #include "federation.grpc.pb.h"
+#include "gate.hpp"
 #include "grpc_log.hpp"
+#include "health.hpp"
 #include "watchdog.hpp"
 
 namespace couplet::net {
@@ -29,18 +31,14 @@ using Stream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
 constexpr int streams_per_connection = 8;
 constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
 constexpr int stream_window = 512 << 10;
-// A chunk on its way takes a megabyte of buffers; so many are, however many clients there are.
+// A chunk on its way takes a megabyte of buffers; so many are, however many clients there are. Whoever takes longer
+// than a moment for one gives its slot back and goes on without: the slots are for those who send.
 constexpr std::ptrdiff_t chunks_at_once = 8;
+constexpr std::chrono::milliseconds slot_patience{1000};
 using Slots = std::counting_semaphore<chunks_at_once>;
 constexpr std::chrono::milliseconds patience{200};
 // Whoever opens a stream says at once who it is.
 constexpr std::chrono::milliseconds join_patience{5000};
-
-/// A caller, as far as its certificate tells.
-struct Caller {
-    std::string name;
-    Role role = Role::client;
-};
 
 /// The server's end of one stream. Every read that has to come is watched.
 class WatchedStream final : public FrameStream {
@@ -58,7 +56,7 @@ class WatchedStream final : public FrameStream {
     WatchedStream& operator=(const WatchedStream&) = delete;
 
     bool write(const v1::Frame& frame) override {
-        const Slot slot(frame.has_chunk() ? &slots_ : nullptr);
+        const Slot slot(frame.has_chunk() ? &slots_ : nullptr, watchdog_);
         watch();
         const bool good = stream_.Write(frame);
         watchdog_.disarm(this);
@@ -67,7 +65,7 @@ class WatchedStream final : public FrameStream {
     bool read(v1::Frame& frame) override {
         // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
         if (std::exchange(at_leisure_, false)) return stream_.Read(&frame);
-        const Slot slot(in_bulk_ ? &slots_ : nullptr);
+        const Slot slot(in_bulk_ ? &slots_ : nullptr, watchdog_);
         watch();
         const bool good = stream_.Read(&frame);
         watchdog_.disarm(this);
@@ -84,17 +82,26 @@ class WatchedStream final : public FrameStream {
   private:
     class Slot {
       public:
-        explicit Slot(Slots* slots) : slots_(slots) {
-            if (slots_ != nullptr) slots_->acquire();
+        Slot(Slots* slots, Watchdog& watchdog) : slots_(slots), watchdog_(watchdog) {
+            if (slots_ == nullptr) return;
+            slots_->acquire();
+            watchdog_.arm(this, slot_patience, [this] { give_back(); });
         }
         ~Slot() {
-            if (slots_ != nullptr) slots_->release();
+            if (slots_ == nullptr) return;
+            watchdog_.disarm(this);
+            give_back();
         }
         Slot(const Slot&) = delete;
         Slot& operator=(const Slot&) = delete;
 
       private:
+        void give_back() {
+            if (!std::exchange(given_back_, true)) slots_->release();
+        }
         Slots* slots_;
+        Watchdog& watchdog_;
+        bool given_back_ = false;  ///< under the watchdog's lock, or after disarm()
     };
     void watch() {
         watchdog_.arm(this, patience_, [this] {
@@ -164,9 +171,16 @@ class Seats {
 /// One client's visit.
 class Visit {
   public:
-    Visit(Room& room, Seats& seats, WatchedStream& stream, grpc::ServerContext& context, const std::string& name,
-          wire::Limits limits)
-        : room_(room), seat_(seats, name, context), stream_(stream), context_(context), name_(name), limits_(limits) {}
+    Visit(Room& room, AuditTrail& audit, Seats& seats, WatchedStream& stream, grpc::ServerContext& context,
+          Caller caller, wire::Limits limits)
+        : room_(room),
+          audit_(audit),
+          seat_(seats, caller.name, context),
+          stream_(stream),
+          context_(context),
+          caller_(std::move(caller)),
+          name_(caller_.name),
+          limits_(limits) {}
     ~Visit() {
         if (entered_) room_.leave(ticket_);
     }
@@ -176,8 +190,17 @@ class Visit {
     /// Throws InputError to turn the client away, Disconnected when it is gone.
     grpc::Status attend() {
         const auto join = receive<wire::Join>();
-        ticket_ = room_.enter(name_, std::get<wire::Join>(join.body));
+        const auto& said = std::get<wire::Join>(join.body);
+        ticket_ = room_.enter(name_, said);
         entered_ = true;
+        // The port is another one with every connection.
+        const std::string host = caller_.address.substr(0, caller_.address.rfind(':'));
+        audit_.write_once(name_, "joined",
+                          {{"job", job()},
+                           {"party", name_},
+                           {"serial", caller_.serial},
+                           {"address", host},
+                           {"version", said.version}});
         seat_.join();
         stream_.trust();
         send(room_.welcome(ticket_));
@@ -201,22 +224,35 @@ class Visit {
 
   private:
     std::string who() const { return "client " + name_; }
+    std::string job() const { return wire::to_hex(room_.id()); }
+    void record(const char* event, wire::Kind kind, const wire::Route& route, const Passed& passed) {
+        audit_.write_once(name_, event,
+                          {{"job", job()},
+                           {"party", name_},
+                           {"kind", wire::to_string(kind)},
+                           {"attempt", route.attempt},
+                           {"step", route.step},
+                           {"bytes", passed.bytes},
+                           {"hash", passed.hash}});
+    }
     /// Features to fill from, of which the answer is here already.
     static bool is_base(const wire::Message& message) {
         const auto& filling = std::get<FeaturesMessage>(message.body).filling;
         return filling && !filling->last;
     }
     void send(const wire::Message& message) {
-        const double bytes = send_message(stream_, message);
+        const Passed passed = send_message(stream_, message);
+        record("sent", message.kind(), message.route, passed);
         if (message.kind() == wire::Kind::start) crash_point("start-sent");
         if (message.kind() == wire::Kind::sum_request) crash_point("request-sent");
         if (message.kind() == wire::Kind::features) crash_point("features-sent");
-        if (entered_) room_.count(ticket_, 0, bytes);
+        if (entered_) room_.count(ticket_, 0, passed.bytes);
     }
     template <class T>
     wire::Message receive() {
         Received received = receive_message(stream_, who(), {.max_payload_bytes = 0});
         if (entered_) room_.count(ticket_, received.bytes, 0);
+        record("received", received.message.kind(), received.message.route, {received.bytes, received.hash});
         if (!std::holds_alternative<T>(received.message.body)) {
             throw InputError(
                 {who(), fmt::format("{}", wire::to_string(received.message.kind())), "another message now", ""});
@@ -226,15 +262,20 @@ class Visit {
     void take_reply() {
         stream_.expect_at_leisure();
         std::optional<wire::Route> kept;
-        const double bytes = receive_to_file(stream_, who(), limits_, [&](const wire::Head& head) {
+        wire::Kind kind = wire::Kind::upload;
+        wire::Route route;
+        const Passed passed = receive_to_file(stream_, who(), limits_, [&](const wire::Head& head) {
             auto path = room_.accept(ticket_, head);
+            kind = head.kind;
+            route = head.route;
             if (path) kept = head.route;
             stream_.expect_chunks(true);
             return path;
         });
         stream_.expect_chunks(false);
         crash_point("upload-spooled");
-        room_.count(ticket_, bytes, 0);
+        record("received", kind, route, passed);
+        room_.count(ticket_, passed.bytes, 0);
         if (kept) room_.arrived(ticket_, *kept);
     }
     grpc::Status take_report() {
@@ -245,9 +286,11 @@ class Visit {
     }
 
     Room& room_;
+    AuditTrail& audit_;
     Seats::Stay seat_;
     WatchedStream& stream_;
     grpc::ServerContext& context_;
+    Caller caller_;
     std::string name_;
     wire::Limits limits_;
     Room::Ticket ticket_;
@@ -256,25 +299,25 @@ class Visit {
 
 class FederationService final : public v1::Federation::Service {
   public:
-    FederationService(const Kit& kit, bool secure, Room& room, Log& log)
+    FederationService(const Kit& kit, Entrance& entrance, Room& room, AuditTrail& audit, Log& log)
         : limits_{.max_payload_bytes = kit.limits.max_message_mib << 20},
           stall_(static_cast<long>(1000 * kit.limits.stall_seconds)),
-          secure_(secure),
+          entrance_(entrance),
           room_(room),
-          log_(log),
-          doorman_(kit.identity, kit.file("revoked.txt")) {}
+          audit_(audit),
+          log_(log) {}
 
     grpc::Status Attend(grpc::ServerContext* context, Stream* raw) override {
         Caller caller;
         WatchedStream stream(*raw, *context, watchdog_, slots_, stall_);
         try {
-            caller = identify(*context);
+            caller = entrance_.identify(*context);
             if (caller.role != Role::client) {
                 throw InputError({caller.name, "a certificate of a coordinator", "a client's", ""});
             }
             // The client waits for it, to look at our certificate before it says anything.
             raw->SendInitialMetadata();
-            return Visit(room_, seats_, stream, *context, caller.name, limits_).attend();
+            return Visit(room_, audit_, seats_, stream, *context, caller, limits_).attend();
         } catch (const InputError& error) {
             return turn_away(stream, caller.name, error.what());
         } catch (const Disconnected&) {
@@ -284,49 +327,32 @@ class FederationService final : public v1::Federation::Service {
                 room_.refused(caller.name, reason);
                 return {grpc::StatusCode::DEADLINE_EXCEEDED, reason};
             }
-            log_.info("disconnected", fmt::format("client {} is gone", caller.name), {{"client", caller.name}});
+            log_.paced("gone " + caller.name, "disconnected", fmt::format("client {} is gone", caller.name),
+                       {{"client", caller.name}}, false);
             return {grpc::StatusCode::CANCELLED, "the client is gone"};
         } catch (const std::exception& error) {
-            log_.warn("failed", fmt::format("client {}: {}", caller.name, error.what()), {{"client", caller.name}});
+            log_.paced("failed " + caller.name, "failed", fmt::format("client {}: {}", caller.name, error.what()),
+                       {{"client", caller.name}});
             return {grpc::StatusCode::INTERNAL, "the coordinator could not keep what was sent"};
         }
     }
 
     grpc::Status Status(grpc::ServerContext* context, const v1::StatusRequest*, v1::StatusReply* reply) override {
+        Caller caller;
         try {
-            identify(*context);
+            caller = entrance_.identify(*context);
         } catch (const InputError& error) {
             room_.refused("", error.what());
             return {grpc::StatusCode::PERMISSION_DENIED, error.what()};
         }
+        StatusReport status = room_.status();
+        if (caller.role != Role::coordinator) status = status_for(std::move(status), caller.name);
         reply->set_protocol(wire::protocol_version);
-        reply->set_json(status_json(room_.status()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        reply->set_json(status_json(status).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
         return grpc::Status::OK;
     }
 
   private:
-    /// Who calls: from the certificate, never from a message.
-    Caller identify(const grpc::ServerContext& context) {
-        Caller caller;
-        if (secure_) {
-            const auto certificate = peer_certificate(*context.auth_context());
-            if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a party", ""});
-            // A coordinator may ask its own server for the status.
-            caller = {certificate->identity.name, certificate->identity.role};
-            // Before the list of the revoked is read: they call too, and not at the cost of who has the name now.
-            doorman_.limit_rate(fmt::format("{} {}", caller.name, certificate->serial), Doorman::Clock::now());
-            doorman_.let_in(*certificate, caller.role == Role::coordinator ? Role::coordinator : Role::client);
-        } else {
-            const auto& said = context.client_metadata();
-            const auto at = said.find(insecure_name_key);
-            if (at == said.end()) throw InputError({"caller", "no name", "a client with --insecure", ""});
-            caller.name = std::string(at->second.data(), at->second.size());
-            require_party_name(caller.name, "caller");
-            doorman_.limit_rate(caller.name, Doorman::Clock::now());
-        }
-        return caller;
-    }
-
     grpc::Status turn_away(FrameStream& stream, const std::string& name, const std::string& reason) {
         room_.refused(name, reason);
         try {
@@ -339,10 +365,10 @@ class FederationService final : public v1::Federation::Service {
 
     wire::Limits limits_;
     std::chrono::milliseconds stall_;
-    bool secure_;
+    Entrance& entrance_;
     Room& room_;
+    AuditTrail& audit_;
     Log& log_;
-    Doorman doorman_;
     Watchdog watchdog_;
     Slots slots_{chunks_at_once};
     Seats seats_;
@@ -361,8 +387,6 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, stream_window);
     builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 64 << 10);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
-    // Two servers on one port would share its connections at random.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     grpc::ResourceQuota quota("couplet");
     // A stream holds a thread; each client needs one, and a second while it reconnects.
     quota.SetMaxThreads(static_cast<int>(2 * clients + 32));
@@ -374,34 +398,60 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
 }  // namespace
 
 struct Server::Parts {
+    Parts(const Kit& kit, bool secure, Room& room, AuditTrail& audit, Log& log,
+          std::function<void(const std::string&)> on_deaf)
+        : handshakes([&room](const std::string& why) { room.refused("", "a connection: " + why); }),
+          doorman(kit.identity, kit.file("revoked.txt")),
+          gate({.listen = kit.listen,
+                .parties = kit.roster.size() + 1,
+                .revoked = kit.file("revoked.txt"),
+                .on_deaf = std::move(on_deaf)},
+               log),
+          entrance(doorman, gate, secure),
+          service(kit, entrance, room, audit, log),
+          health(
+              entrance, [this] { return gate.trouble(); },
+              [&room](const std::string& reason) { room.refused("", reason); }) {}
+
     GrpcLog handshakes;
+    Doorman doorman;
+    Gate gate;
+    Entrance entrance;
     FederationService service;
-    std::unique_ptr<grpc::Server> server;
+    HealthService health;
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor = {};
+    std::unique_ptr<grpc::Server> server = {};
 };
 
-Server::Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, Log& log)
-    : parts_(new Parts{GrpcLog([&room](const std::string& why) { room.refused("", "a connection: " + why); }),
-                       {kit, credentials.has_value(), room, log},
-                       nullptr}) {
-    grpc::EnableDefaultHealthCheckService(true);
+Server::Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, AuditTrail& audit, Log& log,
+               std::function<void(const std::string&)> on_deaf)
+    : parts_(std::make_unique<Parts>(kit, credentials.has_value(), room, audit, log, std::move(on_deaf))) {
+    using Builder = grpc::ServerBuilder::experimental_type;
     grpc::ServerBuilder builder;
     set_limits(builder, kit.roster.size());
-    int port = 0;
-    builder.AddListeningPort(kit.listen,
-                             credentials ? server_credentials(*credentials) : grpc::InsecureServerCredentials(), &port);
+    parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        Builder::ExternalConnectionType::FROM_FD,
+        credentials ? server_credentials(*credentials) : grpc::InsecureServerCredentials());
     builder.RegisterService(&parts_->service);
+    builder.RegisterService(&parts_->health);
     parts_->server = builder.BuildAndStart();
-    if (!parts_->server || port == 0) {
-        throw RunError({kit.listen, "the address cannot be used", "a free port of this machine",
-                        "Another coordinator may be running; change listen in kit.toml otherwise."});
+    if (!parts_->server) {
+        throw RunError({kit.listen, "gRPC could not be started", "a working gRPC", ""});
     }
-    parts_->server->GetHealthCheckService()->SetServingStatus("couplet.v1.Federation", true);
+    parts_->gate.open([acceptor = parts_->acceptor.get()](int descriptor) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+        connection.fd = descriptor;
+        acceptor->HandleNewConnection(&connection);
+    });
 }
 
 Server::~Server() {
+    parts_->gate.close();
     // Streams end by themselves once the room says so; those that wait for a client are cut off.
     parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
     parts_->server->Wait();
 }
+
+std::string Server::trouble() const { return parts_->gate.trouble(); }
 
 }  // namespace couplet::net

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "audit_trail.hpp"
 #include "couplet/net/kit.hpp"
 #include "couplet/net/log.hpp"
 #include "room.hpp"
@@ -17,11 +18,16 @@ class Server {
   public:
     /// Without credentials there is no TLS and callers are who they say; loopback only. Throws RunError when the
     /// address cannot be had.
-    Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, Log& log);
+    /// `on_deaf` is called, from another thread, when the listener accepts no more.
+    Server(const Kit& kit, const std::optional<Credentials>& credentials, Room& room, AuditTrail& audit, Log& log,
+           std::function<void(const std::string& reason)> on_deaf = {});
     /// Ends all streams and waits for them; the room must have been told to stop or have nothing to say any more.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
+
+    /// What is wrong with the listener; empty: nothing.
+    std::string trouble() const;
 
   private:
     struct Parts;

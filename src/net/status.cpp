@@ -34,8 +34,8 @@ std::string client_row(const ClientStatus& client) {
     return fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape_markup(client.name),
         escape_markup(client.last_refusal.empty() ? client.state : client.state + "; refused: " + client.last_refusal),
-        client.rows ? std::to_string(*client.rows) : "", bytes_text(client.bytes_up), bytes_text(client.bytes_down),
-        client.rse ? fmt::format("{:.6g}", *client.rse) : "");
+        client.rows ? std::to_string(*client.rows) : "", bytes_text(client.bytes_up.value_or(0)),
+        bytes_text(client.bytes_down.value_or(0)), client.rse ? fmt::format("{:.6g}", *client.rse) : "");
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ Json status_json(const StatusReport& status) {
     for (const ClientStatus& client : status.clients) {
         Json json{{"name", client.name}, {"state", client.state}};
         if (client.rows) json["rows"] = *client.rows;
-        json["bytes_up"] = client.bytes_up;
-        json["bytes_down"] = client.bytes_down;
+        if (client.bytes_up) json["bytes_up"] = *client.bytes_up;
+        if (client.bytes_down) json["bytes_down"] = *client.bytes_down;
         if (client.rse) json["rse"] = *client.rse;
         if (!client.last_refusal.empty()) json["last_refusal"] = client.last_refusal;
         clients.push_back(std::move(json));
@@ -67,7 +67,7 @@ Json status_json(const StatusReport& status) {
               {"attempt", status.attempt}, {"round", status.round}, {"waiting", status.waiting}};
     if (status.seconds_left) json["seconds_left"] = *status.seconds_left;
     json["clients"] = std::move(clients);
-    json["refused"] = status.refused;
+    if (status.refused) json["refused"] = *status.refused;
     json["uptime"] = status.uptime;
     json["version"] = status.version;
     return json;
@@ -89,19 +89,27 @@ StatusReport parse_status(const std::string& text, const std::string& where) {
             client.name = entry.at("name");
             client.state = entry.at("state");
             if (entry.contains("rows")) client.rows = entry["rows"].get<Index>();
-            client.bytes_up = entry.at("bytes_up");
-            client.bytes_down = entry.at("bytes_down");
+            if (entry.contains("bytes_up")) client.bytes_up = entry["bytes_up"].get<double>();
+            if (entry.contains("bytes_down")) client.bytes_down = entry["bytes_down"].get<double>();
             if (entry.contains("rse")) client.rse = entry["rse"].get<double>();
             client.last_refusal = entry.value("last_refusal", "");
             status.clients.push_back(std::move(client));
         }
-        status.refused = json.at("refused");
+        if (json.contains("refused")) status.refused = json["refused"].get<Index>();
         status.uptime = json.at("uptime");
         status.version = json.at("version");
         return status;
     } catch (const Json::exception& error) {
         throw InputError({where, error.what(), "the status of a coordinator", ""});
     }
+}
+
+StatusReport status_for(StatusReport status, const std::string& client) {
+    for (ClientStatus& other : status.clients) {
+        if (other.name != client) other = {.name = other.name, .state = other.state};
+    }
+    status.refused.reset();
+    return status;
 }
 
 std::string status_metrics(const StatusReport& status) {
@@ -122,14 +130,16 @@ std::string status_metrics(const StatusReport& status) {
     single("round", "gauge", "Questions the coordinator has asked in this attempt.", static_cast<double>(status.round));
     single("clients", "gauge", "Clients on the roster.", static_cast<double>(status.clients.size()));
     single("waiting", "gauge", "Clients the coordinator waits for.", static_cast<double>(status.waiting.size()));
-    single("refused_total", "counter", "Connections and messages refused.", static_cast<double>(status.refused));
+    single("refused_total", "counter", "Connections and messages refused.",
+           static_cast<double>(status.refused.value_or(0)));
     single("uptime_seconds", "gauge", "Since the coordinator started.", status.uptime);
     // Names are letters, digits and a few signs: nothing to escape.
     head("client_bytes_total", "counter", "Bytes exchanged with a client, repetitions included.");
     for (const ClientStatus& c : status.clients) {
-        text += fmt::format("couplet_client_bytes_total{{client=\"{}\",direction=\"up\"}} {}\n", c.name, c.bytes_up);
-        text +=
-            fmt::format("couplet_client_bytes_total{{client=\"{}\",direction=\"down\"}} {}\n", c.name, c.bytes_down);
+        text += fmt::format("couplet_client_bytes_total{{client=\"{}\",direction=\"up\"}} {}\n", c.name,
+                            c.bytes_up.value_or(0));
+        text += fmt::format("couplet_client_bytes_total{{client=\"{}\",direction=\"down\"}} {}\n", c.name,
+                            c.bytes_down.value_or(0));
     }
     head("client_rse", "gauge", "Relative squared error that a client reported.");
     for (const ClientStatus& c : status.clients) {

@@ -49,6 +49,8 @@ v1::PeerRecord to_proto(const PeerRecord& record) {
     p.set_order(record.schema.order);
     p.set_names(record.schema.names);
     p.set_units(record.schema.units);
+    if (!record.signature.empty()) p.set_signature(record.signature);
+    if (!record.certificate.empty()) p.set_certificate(record.certificate);
     return p;
 }
 
@@ -80,6 +82,10 @@ PeerReport report_of(const v1::PeerReport& p, const std::string& who) {
     return report;
 }
 
+// Of a P-256 key, and of a certificate as couplet provision makes it.
+constexpr std::size_t most_signature = 80;
+constexpr std::size_t most_certificate = 4096;
+
 PeerRecord record_of(const v1::PeerRecord& p, const std::string& who) {
     PeerRecord record;
     record.peer = static_cast<Index>(p.peer());
@@ -97,6 +103,14 @@ PeerRecord record_of(const v1::PeerRecord& p, const std::string& who) {
     record.stage = static_cast<Stage>(p.stage());
     if (p.has_report()) record.report = report_of(p.report(), who);
     record.schema = {p.labels(), p.order(), p.names(), p.units()};
+    if (p.signature().size() > most_signature || p.certificate().size() > most_certificate) {
+        refuse(who,
+               "a signature and a certificate of " + std::to_string(p.signature().size()) + " and " +
+                   std::to_string(p.certificate().size()) + " bytes",
+               "at most " + std::to_string(most_signature) + " and " + std::to_string(most_certificate));
+    }
+    record.signature = p.signature();
+    record.certificate = p.certificate();
     const bool sensible = record.peer < most_peers && record.incarnation != 0 && record.rows >= 1 &&
                           (record.stage == Stage::working || record.report.has_value());
     if (!sensible) refuse(who, "a record that cannot be", "a place, a process, patients, and a report once finished");
@@ -155,6 +169,13 @@ v1::Bulletin to_proto(const Bulletin& bulletin) {
     v1::Bulletin p;
     for (const PeerRecord& record : bulletin.records) *p.add_records() = to_proto(record);
     return p;
+}
+
+std::string signed_bytes(const PeerRecord& record) {
+    v1::PeerRecord p = to_proto(record);
+    p.clear_signature();
+    p.clear_certificate();
+    return p.SerializeAsString();
 }
 
 Promise promise_of(const v1::PeerState& p, const std::string& who) {

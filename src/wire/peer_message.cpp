@@ -15,9 +15,10 @@ std::shared_ptr<const PeerBody> shared(PeerBody body) { return std::make_shared<
 }  // namespace
 
 Index records_per_bulletin(Index peers) {
-    // Three lists of processes, two of links, and up to a hundred numbers a record; 64 KiB are enough for news.
+    // Three lists of processes, two of links, up to a hundred numbers, a signature and a certificate a record; 64 KiB
+    // are enough for news.
     constexpr Index room = 56 << 10;
-    constexpr Index fixed = 900;
+    constexpr Index fixed = 2200;
     return std::max<Index>(1, room / (fixed + 3 * 8 * peers + 2 * peers * peers / 16));
 }
 

@@ -1,8 +1,11 @@
 """Real couplet processes that talk through the proxy, and a judge who compares what they wrote with a simulation."""
+import contextlib
 import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +29,11 @@ PAPER8 = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 6), (6, 7), (6, 8), (7, 8)
 def couplet(*arguments, **options):
     return subprocess.run([COUPLET, *map(str, arguments)], check=True, capture_output=True, text=True, env=ENVIRONMENT,
                           **options)
+
+
+def exaggerate(path: pathlib.Path, factor: float):
+    """The data of somebody who says that its own is all that counts."""
+    np.save(path, factor * np.load(path))
 
 
 def make_data(folder: pathlib.Path, clients: int, seed: int, shape: str = "6x7") -> list:
@@ -52,15 +60,25 @@ class Party:
         self.restarts = 0
         self.process = None
         self.errors = []
+        self.environment = {}
+        self.descriptors = 0
 
-    def start(self, crash_at: str = ""):
+    def start(self, crash_at: str = "", descriptors: int = 0):
+        """`descriptors`: so many and no more, as `ulimit -n` does it."""
         self.killed = False
-        environment = {**ENVIRONMENT, "COUPLET_CRASH_AT": crash_at} if crash_at else ENVIRONMENT
+        descriptors = descriptors or self.descriptors
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error, not a signal
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+        environment = {**ENVIRONMENT, **self.environment, **({"COUPLET_CRASH_AT": crash_at} if crash_at else {})}
         stem = self.folder / f"{self.name}.{self.restarts}"
         self.out, self.err = stem.with_suffix(f".{self.restarts}.out"), stem.with_suffix(f".{self.restarts}.err")
         self.errors.append(self.err)
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
+                                            preexec_fn=limit)
 
     def kill(self):
         if self.process.poll() is None:
@@ -74,6 +92,13 @@ class Party:
         if "peer" in self.command and "--force" not in self.command:
             self.command.append("--force")  # whatever the process before may have written belongs to another job
         self.start()
+
+    def fill_disk(self, most: int):
+        """No file of the process grows beyond so many bytes; 0: space is free again."""
+        if self.process.poll() is None:
+            hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)[1]
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (most or hard, hard))
 
     def signal(self, number):
         if self.process.poll() is None:
@@ -103,10 +128,11 @@ class Network:
         self.parties = {}
         self.begun = 0.0
 
-    def start(self, crash_at: dict = {}):
+    def start(self, crash_at: dict = {}, only=None):
         self.begun = time.monotonic()
         for name, party in self.parties.items():
-            party.start(crash_at.get(name, ""))
+            if only is None or name in only:
+                party.start(crash_at.get(name, ""))
 
     def close(self):
         for party in self.parties.values():
@@ -150,7 +176,7 @@ class Peers(Network):
         self.names = [f"p{k}" for k in range(1, clients + 1)]
         self.data = data or make_data(folder / "data", clients, seed)
         self.kits = folder / "kits"
-        ports = {name: free_port() for name in self.names}
+        ports = self.ports = {name: free_port() for name in self.names}
         couplet("provision", "--network", "decentralized", "--peers",
                 ",".join(f"{name}={hosts.get(name, '127.0.0.1')}:{port}" for name, port in ports.items()),
                 "--graph", graph, "-o", self.kits, "--seed", seed)
@@ -239,8 +265,8 @@ class Star(Network):
         super().__init__(folder, seed, flags, deadline)
         self.names = [f"c{k}" for k in range(1, clients + 1)]
         self.data = data or make_data(folder / "data", clients, seed)
-        kits = folder / "kits"
-        port = free_port()
+        kits = self.kits = folder / "kits"
+        port = self.port = free_port()
         couplet("provision", "--network", "star", "--coordinator", f"127.0.0.1:{port}", "--clients", ",".join(self.names), "-o",
                 kits)
         text = (kits / "coordinator" / "kit.toml").read_text()

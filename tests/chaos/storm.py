@@ -8,20 +8,30 @@ sanitizer's report. Prints a table of outcomes by fault and exits 1 after any er
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import random
 import shutil
 import signal
+import socket
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from federation import Peers, Star  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hostile"))
+from federation import Peers, Star, exaggerate  # noqa: E402
+from hostile import flood, forge_bulletins, pose_as_another  # noqa: E402
+
+FLOOD_SECONDS = 30
+FLOOD_CONNECTIONS = 1100
+FULL_DISK_BYTES = 6000
 
 FAULTS = ["none", "drop", "delay", "duplicate", "truncate", "corrupt", "partition", "partition and heal", "kill -9",
-          "kill -9 and restart", "kill -9 at a step", "stop and continue", "storm"]
+          "kill -9 and restart", "kill -9 at a step", "stop and continue", "storm", "flood", "forged bulletins", "liar",
+          "full disk"]
 PEER_STEPS = ["peer-greeted", "peer-received", "peer-sent", "peer-epoch", "peer-finished", "peer-decided", "peer-result-written"]
 CLIENT_STEPS = ["connected", "hello-computed", "hello-sent", "question-received", "answer-computed", "answer-sent",
                 "features-received", "result-written", "report-sent", "chunk-sent"]
@@ -46,6 +56,15 @@ class Storm:
             clients = 4
             self.network = Star(folder, seed, clients, flags, min_clients=self.random.choice([None, 3]))
             self.about = f"star {clients}"
+        self.liar = ""
+        if self.fault == "liar":
+            self.liar = self.random.choice(self.network.names)
+            exaggerate(self.network.data[self.network.names.index(self.liar)], 1e6)
+        if self.fault in ("flood", "storm"):
+            for party in self.network.parties.values():
+                party.descriptors = 1024
+        self.held = contextlib.ExitStack()
+        self.over = threading.Event()
         self.about += " " + " ".join(str(f) for f in flags[2:4] if f in ("stack", "average", "subspace"))
         self.names = list(self.network.parties)
 
@@ -96,6 +115,68 @@ class Storm:
             party.signal(signal.SIGSTOP)
             time.sleep(self.random.uniform(0.1, 3))
             party.signal(signal.SIGCONT)
+        elif fault == "flood":
+            if self.fault != "flood":  # otherwise it was there before anybody came
+                self.hold_flood(self.random.choice(self.flooded()))
+        elif fault == "forged bulletins":
+            if self.kind == "peers":
+                forge_bulletins(self.network.kits, self.network.names, self.network.ports)
+            else:
+                pose_as_another(self.network.kits, self.network.names, f"127.0.0.1:{self.network.port}")
+        elif fault == "full disk":
+            time.sleep(self.random.choice([0, 0.2, 0.6]))
+            party = self.some_party()
+            party.fill_disk(FULL_DISK_BYTES)
+            time.sleep(self.random.uniform(0.5, 3))
+            party.fill_disk(0)
+            if self.kind == "star" and party.ended() and party.process.returncode == 1:
+                party.restart()  # systemd's part
+
+    def flooded(self) -> list:
+        """Ports that can be."""
+        return [self.network.port] if self.kind == "star" else list(self.network.ports.values())
+
+    def start_flooded(self):
+        """The others come when somebody is flooded already."""
+        victim = "coordinator" if self.kind == "star" else self.random.choice(self.names)
+        port = self.network.port if self.kind == "star" else self.network.ports[victim]
+        self.network.start(only=[victim])
+        until = time.monotonic() + 5
+        while time.monotonic() < until and not self.listens(port):
+            time.sleep(0.05)
+        self.hold_flood(port)
+        time.sleep(self.random.uniform(0.5, 3))
+        self.network.start(only=[name for name in self.names if name != victim])
+
+    @staticmethod
+    def listens(port: int) -> bool:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return True
+        return False
+
+    def hold_flood(self, port: int):
+        """Connections that say nothing, until the job is over or for half a minute."""
+        def hold():
+            with flood(port, FLOOD_CONNECTIONS):
+                self.over.wait(FLOOD_SECONDS)
+        thread = threading.Thread(target=hold, daemon=True)
+        thread.start()
+        self.held.callback(thread.join)
+
+    def certified_lies(self) -> dict:
+        """Parties that print a certificate though somebody has lied about its norm, or that name nobody."""
+        wrong = {}
+        for name, party in self.network.parties.items():
+            if not self.liar or party.process.returncode != 0:
+                continue
+            result = party.result()
+            if self.liar in (result["members"] or [self.liar]) and "rel_error_bound" in result:
+                wrong[name] = f"{name}: certified, with the figures of {self.liar}"
+            names = [doubt.get("client") for doubt in result.get("doubts", [])]
+            if "stack" in self.about and name == "coordinator" and self.liar in result["members"] and self.liar not in names:
+                wrong[name] = f"{name}: {self.liar} is not named: {names}"
+        return wrong
 
     def crash_points(self) -> dict:
         name = self.random.choice(self.names)
@@ -106,18 +187,27 @@ class Storm:
         begun = time.monotonic()
         steps = self.crash_points() if self.fault == "kill -9 at a step" else {}
         try:
-            self.network.start(steps)
+            if self.fault == "flood":
+                self.start_flooded()
+            else:
+                self.network.start(steps)
             if self.fault == "storm":
-                for fault in self.random.choices(FAULTS[1:-1], k=3):
+                for fault in self.random.choices([f for f in FAULTS if f not in ("none", "storm", "liar")], k=3):
                     self.strike(fault)
             else:
                 self.strike(self.fault)
             if self.kind == "star" and steps:
                 self.restart_crashed()
             hanging = self.network.wait()
+            self.over.set()
             verdict = {"wrong": hanging, "reasons": {name: "still running" for name in hanging}, "success": [],
                        "failure": [], "killed": [], "members": None} if hanging else self.network.judge()
+            for name, reason in ({} if hanging else self.certified_lies()).items():
+                verdict["wrong"].append(name)
+                verdict["reasons"][name] = reason
         finally:
+            self.over.set()
+            self.held.close()
             self.network.close()
         verdict.update(seed=self.seed, kind=self.kind, fault=self.fault, about=self.about,
                        seconds=round(time.monotonic() - begun, 1))

@@ -100,6 +100,14 @@ def test_storm(seed, tmp_path):
     assert not verdict["wrong"], verdict["reasons"]
 
 
+@pytest.mark.parametrize("fault, kind", [("flood", "peers"), ("forged bulletins", "peers"), ("forged bulletins", "star"),
+                                         ("liar", "star"), ("full disk", "star")])
+def test_hostile_storm(fault, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(storm, "FLOOD_SECONDS", 4)
+    verdict = storm.run_job(5, tmp_path, keep=True, fault=fault, kind=kind)
+    assert not verdict["wrong"], verdict["reasons"]
+
+
 def test_no_port_is_given_twice():
     ports = [free_port() for _ in range(1000)]
     assert len(set(ports)) == len(ports) == 1000

@@ -9,7 +9,7 @@ TEST_F(ClientVerbTest, RefusesWhatMakesNoSense) {
     refused({"client", "--kit", "none", "--data", "a.npy"}, 2, "no such file");
     refused({"client", "--kit", "kits/a", "--data", "none.npy"}, 2, "no such file");
     refused({"client", "--kit", "kits/coordinator", "--data", "a.npy"}, 2, "the kit of a coordinator");
-    refused({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "100ms"}, 1, "can be reached");
+    refused({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "100ms"}, 1, "a job that goes on within");
     shell("chmod 644 kits/a/key.pem");
     refused({"client", "--kit", "kits/a", "--data", "a.npy"}, 2, "chmod 600");
 }

@@ -164,5 +164,37 @@ TEST(CertificatesTest, RandomDigitsDiffer) {
     }
 }
 
+TEST(CertificatesTest, SignsTextsAndTellsWhoHas) {
+    const KeyPair authority = make_authority("f");
+    const KeyPair a = issue_certificate(authority, {"f", Role::peer, "a"});
+    const KeyPair b = issue_certificate(authority, {"f", Role::peer, "b"});
+    const std::string signature = sign_text(a.key, "what a says");
+    EXPECT_TRUE(is_signed(a.certificate, "what a says", signature));
+    EXPECT_FALSE(is_signed(a.certificate, "what a said", signature));
+    EXPECT_FALSE(is_signed(b.certificate, "what a says", signature));
+    EXPECT_FALSE(is_signed("nothing", "what a says", signature));
+    EXPECT_FALSE(is_signed(a.certificate, "what a says", ""));
+    EXPECT_NO_THROW(check_certificate(a.certificate, authority.certificate, std::time(nullptr), "a"));
+    EXPECT_THROW(check_certificate(a.certificate, make_authority("f").certificate, std::time(nullptr), "a"),
+                 InputError);
+    EXPECT_THROW(check_certificate(a.certificate, authority.certificate, std::time(nullptr) + 900LL * 86400, "a"),
+                 InputError);
+}
+
+TEST(CertificatesTest, ARequestIsForItsOwnersKey) {
+    const KeyRequest made = make_request("a");
+    const RequestInfo info = read_request(made.request, "request");
+    EXPECT_EQ(info.name, "a");
+    EXPECT_EQ(info.fingerprint, key_fingerprint(made.key));
+    EXPECT_EQ(info.fingerprint.size(), 64U);
+    const KeyPair authority = make_authority("f");
+    const std::string certificate = sign_request(authority, made.request, {"f", Role::client, "a"}, {}, "request");
+    EXPECT_NO_THROW(check_key_pair({made.key, certificate}, authority.certificate, std::time(nullptr), "a"));
+    EXPECT_EQ(read_certificate(certificate, "a").identity, (Identity{"f", Role::client, "a"}));
+    EXPECT_THROW(read_request("nothing", "request"), InputError);
+    EXPECT_THROW(read_request(certificate, "request"), InputError);
+    EXPECT_THROW(read_request(make_request("../x").request, "request"), InputError);
+}
+
 }  // namespace
 }  // namespace couplet::net

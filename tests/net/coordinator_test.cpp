@@ -406,6 +406,7 @@ TEST_F(CoordinatorTest, ALongRosterIsToldAndReadBack) {
         EXPECT_EQ(visit.get().missing.size(), 9'999U);
     }
     JobFile job;
+    job.version = version();
     job.roster = kit.roster;
     for (Index k = 0; k < 10'000; ++k) job.reports[k] = {3, 0.1234567890123, 1e10 / 3, 0, 0, 1.5};
     const std::filesystem::path folder = kit.file("job");

@@ -35,10 +35,12 @@ wire::Message some_features() {
 
 TEST_F(ExchangeTest, SentBytesAreReceivedBytesAndThoseOfTheFormula) {
     Loop loop;
-    const double sent = send_message(loop, some_features());
+    const Passed passed = send_message(loop, some_features());
+    const double sent = passed.bytes;
     EXPECT_EQ(sent, static_cast<double>(serialised_bytes(std::get<FeaturesMessage>(some_features().body))));
     const Received received = receive_message(loop, "coordinator", {});
     EXPECT_EQ(received.bytes, sent);
+    EXPECT_EQ(received.hash, passed.hash) << "both ends can compare what they wrote down";
     EXPECT_TRUE(same_bits(std::get<FeaturesMessage>(received.message.body).features,
                           std::get<FeaturesMessage>(some_features().body).features));
 }
@@ -70,12 +72,12 @@ TEST_F(ExchangeTest, ABrokenStreamIsADisconnection) {
 
 TEST_F(ExchangeTest, CountsEveryFrame) {
     Loop loop;
-    const double sent = send_message(loop, some_features());
+    const double sent = send_message(loop, some_features()).bytes;
     double bytes = 0;
     for (const v1::Frame& frame : loop.frames) bytes += static_cast<double>(frame.ByteSizeLong());
     ASSERT_GE(loop.frames.size(), 3U);
     EXPECT_EQ(sent, bytes);
-    EXPECT_EQ(receive_to_file(loop, "client a", {}, [&](const wire::Head&) { return std::optional(path("x")); }),
+    EXPECT_EQ(receive_to_file(loop, "client a", {}, [&](const wire::Head&) { return std::optional(path("x")); }).bytes,
               bytes);
 }
 

@@ -86,6 +86,23 @@ TEST_F(HttpServerTest, ASlowCallerDoesNotKeepTheOthers) {
     EXPECT_EQ(ask("GET / HTTP/1.0\r\n\r\n").find("HTTP/1.0 200"), 0U);
 }
 
+/// More callers than it answers at once, all of them silent: the next one is answered at once.
+TEST_F(HttpServerTest, SilentCallersDoNotKeepTheOthers) {
+    std::vector<int> silent;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(server_.port()));
+    for (int i = 0; i < 100; ++i) {
+        silent.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        ASSERT_EQ(::connect(silent.back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    }
+    const auto begun = std::chrono::steady_clock::now();
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(ask("GET / HTTP/1.0\r\n\r\n").find("HTTP/1.0 200"), 0U);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s) << "one after the other they would take minutes";
+    for (const int one : silent) ::close(one);
+}
+
 TEST_F(HttpServerTest, TheSamePortTwiceIsAnError) {
     EXPECT_NE(complaint([&] { HttpServer(server_.port(), {}); }).find("http_port"), std::string::npos);
 }

@@ -40,5 +40,20 @@ TEST_F(LogTest, RemembersTheLastHundredLines) {
     EXPECT_EQ(tail.back().substr(9), "149");
 }
 
+/// Whoever can cause lines does not push out what others have said.
+TEST_F(LogTest, WhatOthersRepeatIsCountedAndNotWritten) {
+    Log log(path("log.jsonl"), {});
+    log.info("important", "what an operator must find");
+    for (int i = 0; i < 100'000; ++i) log.paced("strangers", "refused", "a stranger");
+    log.paced("another", "refused", "of another kind");
+    EXPECT_LT(std::filesystem::file_size(path("log.jsonl")), 10'000U);
+    const auto tail = log.tail();
+    EXPECT_EQ(tail.size(), 22U);
+    EXPECT_NE(tail.front().find("what an operator must find"), std::string::npos);
+    EXPECT_NE(tail.back().find("of another kind"), std::string::npos);
+    for (int i = 0; i < 10'000; ++i) log.paced("kind " + std::to_string(i), "refused", "kinds without end");
+    EXPECT_LT(std::filesystem::file_size(path("log.jsonl")), 5U << 20);
+}
+
 }  // namespace
 }  // namespace couplet::net

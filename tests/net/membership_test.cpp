@@ -825,6 +825,9 @@ TEST(MembershipTest, ThoseLeftOutGiveUpAtOnceAndTheOthersAtTheDeadline) {
     out.meet_all();
     const wire::Epoch others{102, {11, 0, 13, 14, 15}, std::vector<bool>(16)};
     out.tell(0, [&](PeerRecord& r) { r.promised = 102, r.committed = others; });
+    out.tell(2, [&](PeerRecord& r) { r.promised = 102; });
+    EXPECT_FALSE(out.machine.failure()) << "two of five say so: it may be a lie";
+    out.tell(3, [&](PeerRecord& r) { r.promised = 102; });
     EXPECT_EQ(out.machine.failure(), Membership::Failure::left_out);
     EXPECT_EQ(out.machine.others(), others);
     Scripted alone;
@@ -832,6 +835,20 @@ TEST(MembershipTest, ThoseLeftOutGiveUpAtOnceAndTheOthersAtTheDeadline) {
     EXPECT_FALSE(alone.machine.failure());
     alone.machine.tick(deadline);
     EXPECT_EQ(alone.machine.failure(), Membership::Failure::deadline);
+}
+
+/// Somebody has kept what four earlier processes of a peer have signed, and tells it again and again.
+TEST(MembershipTest, WhatEarlierProcessesSaidDoesNotReplaceTheLatest) {
+    Membership machine({.graph = path_graph(3), .self = 0, .incarnation = 5, .features = {3}, .rows = 1}, Time{0});
+    const auto record = [](Incarnation process) {
+        return PeerRecord{
+            .peer = 1, .incarnation = process, .version = 1, .features = {3}, .rows = 1, .hears = {5, 0, 0}};
+    };
+    machine.heard(1, 100, Time{0});
+    machine.receive({record(100)}, Time{0});
+    EXPECT_EQ(machine.reachable(), (std::vector<Index>{0, 1}));
+    for (const Incarnation old : {90U, 91U, 92U, 93U, 94U}) machine.receive({record(old)}, Time{1});
+    EXPECT_EQ(machine.reachable(), (std::vector<Index>{0, 1}));
 }
 
 TEST(MembershipTest, NewsOfANeighbourIsNotForItself) {

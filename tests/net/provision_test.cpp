@@ -184,5 +184,47 @@ TEST_F(ProvisionTest, APeerIsRevokedAtAllOthers) {
     }
 }
 
+TEST_F(ProvisionTest, SignsRequestsOfKeysMadeElsewhere) {
+    provision_star(path("kits"), {"localhost:7443", {"a", "b"}, 30, Keys::sites}, false);
+    EXPECT_FALSE(std::filesystem::exists(path("kits/a/key.pem")));
+    EXPECT_FALSE(std::filesystem::exists(path("kits/a/cert.pem")));
+    const Requested asked = request_certificate(path("site"), "a", false);
+    EXPECT_EQ(mode("site/key.pem"), 0600U);
+    EXPECT_NE(complaint([&] { request_certificate(path("site"), "a", false); }).find("--force"), std::string::npos);
+    const Requested made = sign_certificate(path("kits"), path("site/request.pem"), 30);
+    EXPECT_EQ(made.name, "a");
+    EXPECT_EQ(made.fingerprint, asked.fingerprint);
+    for (const char* file : {"cert.pem", "ca.pem", "kit.toml"}) {
+        std::filesystem::copy(path("kits/a") / file, path("site") / file);
+    }
+    EXPECT_NO_THROW(load_credentials(load_kit(path("site")), Role::client));
+    // Another key: what was signed before is revoked.
+    const std::string before = serial("a");
+    EXPECT_NE(request_certificate(path("site"), "a", true).fingerprint, asked.fingerprint);
+    sign_certificate(path("kits"), path("site/request.pem"), 30);
+    EXPECT_EQ(revoked(), std::vector<std::string>{before});
+    EXPECT_NE(complaint([&] { rotate(path("kits"), "a", 30); }).find("made at its site"), std::string::npos);
+}
+
+TEST_F(ProvisionTest, RefusesRequestsOfNobody) {
+    make();
+    request_certificate(path("site"), "stranger", false);
+    EXPECT_NE(complaint([&] { sign_certificate(path("kits"), path("site/request.pem"), 30); }).find("--add stranger"),
+              std::string::npos);
+    write_text(path("none.pem"), "nothing");
+    EXPECT_NE(complaint([&] { sign_certificate(path("kits"), path("none.pem"), 30); }).find("no request"),
+              std::string::npos);
+    // A request that somebody has changed: its name is another, its signature is not.
+    std::string text = read_text(path("site/request.pem"));
+    const std::size_t middle = text.find('\n') + 20;
+    text[middle] = text[middle] == 'A' ? 'B' : 'A';
+    write_text(path("changed.pem"), text);
+    EXPECT_NE(complaint([&] { sign_certificate(path("kits"), path("changed.pem"), 30); }), "");
+    provision_client(path("kits"), "stranger", 30, Keys::sites);
+    EXPECT_NE(complaint([&] { revoke(path("kits"), "stranger"); }).find("no certificate in its folder"),
+              std::string::npos);
+    EXPECT_EQ(sign_certificate(path("kits"), path("site/request.pem"), 30).name, "stranger");
+}
+
 }  // namespace
 }  // namespace couplet::net

@@ -22,7 +22,7 @@ class RoomTest : public NetTest {
     wire::Message hello(const Hello& said = {{5, 4}, 9, 2}) const {
         return {{wire::protocol_version, new_job().id, 0, 0}, said};
     }
-    static Room::Ticket join(Room& room, const std::string& name) { return room.enter(name, {name, "1"}); }
+    static Room::Ticket join(Room& room, const std::string& name) { return room.enter(name, {name, version()}); }
     Room::Ticket greet(Room& room, const std::string& name) const {
         const auto ticket = join(room, name);
         room.greet(ticket, hello());
@@ -39,7 +39,7 @@ class RoomTest : public NetTest {
 TEST_F(RoomTest, KnowsItsRoster) {
     Room r = room(new_job());
     EXPECT_NE(complaint([&] { join(r, "x"); }).find("not on the roster"), std::string::npos);
-    EXPECT_NE(complaint([&] { r.enter("a", {"b", "1"}); }).find("it calls itself 'b'"), std::string::npos);
+    EXPECT_NE(complaint([&] { r.enter("a", {"b", version()}); }).find("it calls itself 'b'"), std::string::npos);
     const auto ticket = join(r, "b");
     const auto welcome = r.welcome(ticket);
     EXPECT_EQ(std::get<wire::Welcome>(welcome.body).place, 1);
@@ -492,6 +492,31 @@ TEST_F(RoomTest, WhatItKeepsIsForItsOwnerAlone) {
     for (const char* name : {"job/job.json", "job/hello-0.msg"}) {
         EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(path(name)).permissions()), 0600U) << name;
     }
+}
+
+TEST_F(RoomTest, AnotherMinorVersionIsRefusedAndAPatchIsNot) {
+    Room r = room(new_job());
+    const std::string own = version();
+    const std::string minor = own.substr(0, own.rfind('.'));
+    EXPECT_NO_THROW(r.enter("a", {"a", minor + ".99"}));
+    EXPECT_NE(complaint([&] {
+                  r.enter("a", {"a", "99.0.0"});
+              }).find("expected couplet " + minor + ".x"),
+              std::string::npos);
+}
+
+TEST_F(RoomTest, WithScaledClientsTheNormIsOne) {
+    JobFile job = new_job();
+    job.spec.preparation.scale_clients = true;
+    Room r = room(std::move(job));
+    const auto said = [&](double norm2) {
+        return complaint([&] {
+            r.greet(join(r, "a"), {{wire::protocol_version, r.id(), 0, 0}, Hello{{5, 4}, 12, norm2}});
+        });
+    };
+    EXPECT_EQ(said(1 + 1e-9), "");
+    EXPECT_EQ(said(0), "");
+    EXPECT_NE(said(4).find("a squared norm of 4; expected 1"), std::string::npos);
 }
 
 TEST_F(RoomTest, AnOlderConnectionNeitherAsksNorLeaves) {

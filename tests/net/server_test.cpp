@@ -69,7 +69,7 @@ class ServerTest : public NetTest {
         return answered;
     }
     wire::JobId job() const { return wire::parse_job_id(coordinator_->status().job); }
-    wire::Message join(const std::string& name = "b") const { return {{}, wire::Join{name, "test"}}; }
+    wire::Message join(const std::string& name = "b") const { return {{}, wire::Join{name, version()}}; }
     wire::Message hello(std::size_t k = 1) const {
         return {{wire::protocol_version, job(), 0, 0}, hello_of(federation_.data[k])};
     }
@@ -223,7 +223,8 @@ TEST_F(ServerTest, AClientCannotActAsCoordinator) {
     JobFile job;
     job.roster = {"a", "b"};
     Room room(job, {path("fake"), false}, log_);
-    const Server server(fake, credentials, room, log_);
+    AuditTrail audit(path("fake-audit.jsonl"));
+    const Server server(fake, credentials, room, audit, log_);
     Kit victim = federation_.kit("a");
     victim.coordinator = fake.listen;
     std::size_t sent = 0;

@@ -123,5 +123,22 @@ TEST(StatusTest, ThePageShowsEverythingAndEscapesIt) {
     EXPECT_EQ(page.find("<script>"), std::string::npos);
 }
 
+/// Of others a client sees who they are and whether they are there.
+TEST(StatusTest, AClientSeesFiguresOfItselfAlone) {
+    StatusReport status;
+    status.refused = 3;
+    status.clients = {{"a", "done", 10, 1.0, 2.0, 0.5, "why a"}, {"b", "computing", 20, 3.0, 4.0, 0.25, "why b"}};
+    const StatusReport seen = status_for(status, "b");
+    EXPECT_EQ(seen.refused, std::nullopt);
+    EXPECT_EQ(status_json(seen)["clients"][0].dump(), "{\"name\":\"a\",\"state\":\"done\"}");
+    EXPECT_EQ(seen.clients[1].rows, 20);
+    EXPECT_EQ(seen.clients[1].rse, 0.25);
+    EXPECT_EQ(seen.clients[1].last_refusal, "why b");
+    const StatusReport back = parse_status(status_json(seen).dump(), "x");
+    EXPECT_EQ(back.clients[0].rows, std::nullopt);
+    EXPECT_EQ(back.clients[0].bytes_up, std::nullopt);
+    EXPECT_EQ(back.refused, std::nullopt);
+}
+
 }  // namespace
 }  // namespace couplet::net

@@ -211,5 +211,19 @@ TEST(PeerConvertTest, WhatCannotBeIsRefused) {
               "");
 }
 
+TEST(PeerConvertTest, ASignatureTravelsAndIsNotPartOfWhatIsSigned) {
+    PeerRecord signed_record = some_record();
+    signed_record.signature = std::string("\x30\0\xff", 3);
+    signed_record.certificate = "PEM";
+    const Bulletin bulletin = round_trip(Bulletin{{signed_record}});
+    EXPECT_EQ(bulletin.records.at(0), signed_record);
+    EXPECT_EQ(signed_bytes(signed_record), signed_bytes(some_record()));
+    PeerRecord other = some_record();
+    ++other.version;
+    EXPECT_NE(signed_bytes(other), signed_bytes(some_record()));
+    signed_record.signature.assign(81, 'x');
+    EXPECT_NE(refused(Message{route, Bulletin{{signed_record}}}, [](auto&) {}), "");
+}
+
 }  // namespace
 }  // namespace couplet::wire

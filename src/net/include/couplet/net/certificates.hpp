@@ -64,6 +64,35 @@ CertificateInfo read_certificate(const std::string& pem, const std::string& wher
 /// valid at `now` (seconds since 1970).
 void check_key_pair(const KeyPair& pair, const std::string& authority, std::int64_t now, const std::string& where);
 
+/// Throws InputError that names `where` unless the authority signed the certificate and it is valid at `now`.
+void check_certificate(const std::string& pem, const std::string& authority, std::int64_t now,
+                       const std::string& where);
+
+/// ECDSA with SHA-256 by a private key.
+std::string sign_text(const std::string& key, std::string_view text);
+/// Whether the owner of the certificate's key has signed the text.
+bool is_signed(const std::string& certificate, std::string_view text, const std::string& signature);
+
+/// A new P-256 key and a request for a certificate for it, signed with it. The authority decides what its owner may be.
+struct KeyRequest {
+    std::string key;
+    std::string request;  ///< PEM, PKCS #10
+};
+KeyRequest make_request(const std::string& name);
+
+struct RequestInfo {
+    std::string name;         ///< that it asks for
+    std::string fingerprint;  ///< SHA-256 of its public key, to be compared by a way that nobody can forge
+};
+/// Throws InputError that names `where` unless it is a request that the owner of its P-256 key has signed.
+RequestInfo read_request(const std::string& pem, const std::string& where);
+/// SHA-256 of the public key of a private one, as in a request.
+std::string key_fingerprint(const std::string& key);
+
+/// A certificate for the key of a request. Throws InputError that names `where` as read_request().
+std::string sign_request(const KeyPair& authority, const std::string& request, const Identity& identity,
+                         Validity validity, const std::string& where);
+
 /// 16 random bytes as hexadecimal digits.
 std::string random_hex();
 

@@ -25,6 +25,7 @@ struct ClientResult {
     std::string reordered;  ///< what of the data was put in that order, in words; empty: nothing
     Matrix<double> personal;
     std::optional<double> rel_error_bound;
+    std::string doubt;  ///< why there is no such bound though the coordinator claims one; empty: no doubt
     double rse = 0;
     std::optional<double> rse_heldout;
     std::optional<bool> settled;  ///< with missing entries: whether what was filled in had come to rest
@@ -41,7 +42,9 @@ struct ClientResult {
 };
 
 struct ClientOptions {
-    /// How long the coordinator may stay out of reach before the client gives up; nothing: for ever.
+    /// How long the client waits for anything that brings the job forward before it gives up, whether the coordinator
+    /// is out of reach, refuses to keep what was sent, or is silent; its own computing does not count. Nothing: for
+    /// ever.
     std::optional<std::chrono::milliseconds> deadline = {};
     bool insecure = false;  ///< no TLS, loopback only
     /// Called with the job before anything is computed for it; may throw InputError to leave.
@@ -53,8 +56,9 @@ struct ClientOptions {
     std::function<void(std::span<const char> bytes)> capture = {};
 };
 
-/// Takes part in a job of the kit's coordinator. Connects with backoff, and again whenever the connection breaks; what
-/// was answered before is sent again, not computed again.
+/// Takes part in a job of the kit's coordinator. Connects with backoff, which grows until the job moves on, and again
+/// whenever the connection breaks; what was answered before is sent again, not computed again. What it did is in
+/// audit.jsonl of the kit.
 class Client {
   public:
     /// Throws InputError for a kit that cannot be used. The tensor is this client's data.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "couplet/ctt/saved_merge.hpp"
+#include "couplet/net/doubts.hpp"
 #include "couplet/net/kit.hpp"
 #include "couplet/net/log.hpp"
 #include "couplet/net/status.hpp"
@@ -26,7 +27,8 @@ struct CoordinatorResult {
     std::optional<double> rse_heldout;     ///< likewise
     std::vector<double> rse_per_client;  ///< of members, then late: each with the features that it got; empty: unknown
     std::vector<Index> rse_late_merges;  ///< how many late merges are in the features of each of these errors
-    std::optional<double> rel_error_bound;
+    std::optional<double> rel_error_bound;  ///< not when there are doubts
+    std::vector<Doubt> doubts;              ///< what clients say that speaks against a certificate
     std::vector<Index> ranks;
     std::vector<Index> personal_ranks;
     Index rounds = 0;

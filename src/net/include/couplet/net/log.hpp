@@ -25,6 +25,10 @@ class Log {
     /// `event` is a word for programs, `text` a sentence for people.
     void info(std::string_view event, std::string_view text, const Fields& fields = {});
     void warn(std::string_view event, std::string_view text, const Fields& fields = {});
+    /// What others can cause as often as they like: of each `kind` the first twenty are written, then one
+    /// every ten minutes that says how many there were meanwhile, so that nobody pushes out what was written before.
+    void paced(const std::string& kind, std::string_view event, std::string_view text, const Fields& fields = {},
+               bool warning = true);
     /// The last hundred lines, "12:34:56 text".
     std::vector<std::string> tail() const;
 

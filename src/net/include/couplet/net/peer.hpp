@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/net/doubts.hpp"
 #include "couplet/net/kit.hpp"
 #include "couplet/net/log.hpp"
 #include "couplet/wire/message.hpp"
@@ -22,7 +23,8 @@ struct PeerResult {
     Schema schema;          ///< of the features, in their order
     std::string reordered;  ///< what of the data was put in that order, in words; empty: nothing
     Matrix<double> personal;
-    std::optional<double> rel_error_bound;
+    std::optional<double> rel_error_bound;  ///< not when there are doubts
+    std::vector<Doubt> doubts;              ///< what peers report that speaks against a certificate
     std::optional<double> rse;  ///< of all members together; nothing when a member's report was lost, as the next
     std::optional<double> rse_heldout;
     std::vector<double> rse_per_client;  ///< in the order of the members, as the next

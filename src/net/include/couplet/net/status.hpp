@@ -11,12 +11,12 @@ namespace couplet::net {
 
 struct ClientStatus {
     std::string name;
-    std::string state;          ///< absent, connected, computing, answered, done, late, not in
-    std::optional<Index> rows;  ///< patients
-    double bytes_up = 0;        ///< over the wire, repetitions included
-    double bytes_down = 0;      ///< over the wire, repetitions included
-    std::optional<double> rse;  ///< once it has reported
-    std::string last_refusal;   ///< why it was turned away last
+    std::string state;                      ///< absent, connected, computing, answered, done, late, not in
+    std::optional<Index> rows = {};         ///< patients; this and what follows is told to nobody but itself
+    std::optional<double> bytes_up = {};    ///< over the wire, repetitions included
+    std::optional<double> bytes_down = {};  ///< over the wire, repetitions included
+    std::optional<double> rse = {};         ///< once it has reported
+    std::string last_refusal = {};          ///< why it was turned away last
 };
 
 /// How a job stands, for the status verb, the page and the metrics.
@@ -29,7 +29,7 @@ struct StatusReport {
     std::vector<std::string> waiting;  ///< for whom
     std::optional<double> seconds_left;
     std::vector<ClientStatus> clients;
-    Index refused = 0;  ///< connections and messages
+    std::optional<Index> refused;  ///< connections and messages; the coordinator's own business
     double uptime = 0;
     std::string version;
 };
@@ -40,6 +40,9 @@ std::string waiting_text(const StatusReport& status);
 nlohmann::ordered_json status_json(const StatusReport& status);
 /// Reads it back; throws InputError, naming `where`, for anything else.
 StatusReport parse_status(const std::string& json, const std::string& where);
+
+/// What a client may know: states of all, but patients, bytes, errors and refusals of itself alone.
+StatusReport status_for(StatusReport status, const std::string& client);
 
 /// Prometheus text format.
 std::string status_metrics(const StatusReport& status);

@@ -85,8 +85,13 @@ struct PeerRecord {
     Stage stage = Stage::working;
     std::optional<PeerReport> report = {};
     SchemaPrint schema = {};
+    std::string signature = {};    ///< of signed_bytes(), by the peer that the record is of; empty: not signed yet
+    std::string certificate = {};  ///< that peer's, as PEM
     friend bool operator==(const PeerRecord&, const PeerRecord&) = default;
 };
+
+/// Everything that a record says, as bytes: the same for equal records, signed or not.
+std::string signed_bytes(const PeerRecord& record);
 
 /// News of any peers, passed on from neighbour to neighbour.
 struct Bulletin {

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "couplet/ctt/blocks.hpp"
+
+namespace couplet::net {
+
+/// SHA-256 of bytes that come in pieces.
+class Sha256 {
+  public:
+    Sha256();
+    ~Sha256();
+    Sha256(Sha256&&) noexcept;
+    Sha256& operator=(Sha256&&) noexcept;
+    void add(std::span<const std::byte> bytes);
+    void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+    /// Hexadecimal digits; call once.
+    std::string finish();
+
+  private:
+    struct Context;
+    std::unique_ptr<Context> context_;
+};
+std::string sha256(std::string_view text);
+/// Of the numbers of all cores, little endian, in order: what any party can compute from its features.npz.
+std::string result_hash(const Features& features);
+std::string result_hash(const Matrix<double>& personal);
+
+/// What a party did, for whoever asks later: one JSON object a line in a file that is only ever appended to, readable
+/// by its owner. Every line holds the SHA-256 of the line before it (`previous`), so that one that was changed or taken
+/// out shows. May be used by several threads and processes.
+class AuditTrail {
+  public:
+    using Fields = nlohmann::ordered_json;
+
+    explicit AuditTrail(std::filesystem::path file);
+
+    /// Throws RunError when the line cannot be kept: what is not recorded must not go on as if it were.
+    void write(std::string_view event, const Fields& fields);
+    /// The same for what a party can cause as often as it likes: once for equal fields, and so many lines of each party
+    /// that nobody fills the disk; the rest is counted.
+    void write_once(const std::string& party, std::string_view event, const Fields& fields);
+    /// How often write_once() kept nothing, by party; those without are left out.
+    std::map<std::string, std::size_t> unwritten() const;
+
+    const std::filesystem::path& file() const noexcept { return file_; }
+
+  private:
+    std::filesystem::path file_;
+    mutable std::mutex mutex_;
+    std::set<std::string> known_;
+    std::map<std::string, std::size_t> lines_;
+    std::map<std::string, std::size_t> unwritten_;
+};
+
+/// Number of the first line, from 1, that does not follow from the one before; nothing when all do.
+std::optional<std::size_t> first_broken_line(const std::filesystem::path& file);
+
+}  // namespace couplet::net

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace couplet::net {
+
+/// Which connections a daemon may have at once: so many altogether, so many of strangers, so many of each party.
+struct ConnectionLimits {
+    std::size_t total = 0;
+    std::size_t strangers = 0;
+    std::size_t per_party = 8;  ///< one for the job, one while it reconnects, some that ask for the status
+    std::chrono::milliseconds handshake{10'000};  ///< a stranger has so long to say who it is
+};
+
+/// The limits for so many parties with so many descriptors. What is not for connections is for files: one for each
+/// party that uploads, and `reserved_descriptors`.
+inline constexpr std::size_t reserved_descriptors = 96;
+ConnectionLimits connection_limits(std::size_t parties, std::size_t descriptors);
+
+/// The open connections of a daemon. One is a stranger's until a call over it has shown whose it is: strangers share a
+/// part of the room, so that they never take that of the parties. Says who has to go; owns no socket, thread or clock.
+class ConnectionBook {
+  public:
+    using Clock = std::chrono::steady_clock;
+    using Id = std::uint64_t;
+
+    explicit ConnectionBook(ConnectionLimits limits) : limits_(limits) {}
+
+    /// `address` is HOST:PORT.
+    Id add(const std::string& address, Clock::time_point now);
+    /// It has sent something.
+    void spoke(Id id);
+    /// A call over the connection from that address has shown whose it is. False when there is none.
+    bool admit(const std::string& address, const std::string& party, const std::string& serial);
+    void remove(Id id);
+
+    /// Who has to go now: strangers whose time is over; where there are too many, silent strangers before others, those
+    /// of the host that has most of them, the oldest first; and of a party that has too many, the oldest.
+    std::vector<Id> excess(Clock::time_point now) const;
+    /// Whoever goes first when there is no room at all; nothing when nobody is there but parties.
+    std::optional<Id> weakest() const;
+    std::vector<Id> of_serials(const std::set<std::string>& serials) const;
+    std::size_t size() const noexcept { return entries_.size(); }
+    std::size_t strangers() const;
+
+  private:
+    struct Entry {
+        std::string address;
+        std::string host;
+        Clock::time_point since;
+        bool silent = true;
+        std::string party = {};
+        std::string serial = {};
+    };
+    std::optional<Id> weakest_without(const std::set<Id>& gone) const;
+
+    ConnectionLimits limits_;
+    std::map<Id, Entry> entries_;  ///< ids grow, so the first of several is the oldest
+    Id next_ = 1;
+};
+
+}  // namespace couplet::net

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "couplet/net/certificates.hpp"
+#include "doorman.hpp"
+#include "gate.hpp"
+
+namespace grpc {
+class ServerContextBase;
+}
+
+namespace couplet::net {
+
+/// Who calls, as far as its certificate tells.
+struct Caller {
+    std::string name;
+    Role role = Role::client;
+    std::string serial = {};   ///< empty without TLS
+    std::string address = {};  ///< HOST:PORT
+};
+
+/// Where the calls of a coordinator come in, of whatever service: nobody gets further without a name.
+class Entrance {
+  public:
+    /// Without `secure` callers are who they say; loopback only.
+    Entrance(Doorman& doorman, Gate& gate, bool secure) : doorman_(doorman), gate_(gate), secure_(secure) {}
+
+    /// Who calls: from the certificate, never from a message. Throws InputError for whoever must not come in.
+    Caller identify(const grpc::ServerContextBase& context);
+
+  private:
+    Doorman& doorman_;
+    Gate& gate_;
+    bool secure_;
+};
+
+}  // namespace couplet::net

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "couplet/net/log.hpp"
+
+namespace couplet::net {
+
+struct GateOptions {
+    std::string listen = {};             ///< ADDRESS:PORT
+    std::size_t parties = 0;             ///< that may connect
+    std::filesystem::path revoked = {};  ///< serial numbers that are let in no more, watched
+    /// The certificates on the list, whenever it changes. Connections that parties opened here are ended before.
+    std::function<void(const std::set<std::string>& serials)> on_revoked = {};
+    /// The listener has stopped accepting and will not come back: the daemon should end, so that it is started again.
+    std::function<void(const std::string& reason)> on_deaf = {};
+    std::chrono::milliseconds pulse{2000};       ///< between two looks at the listener
+    std::chrono::milliseconds patience{10'000};  ///< with a connection to itself, twice
+};
+
+/// Where a daemon's connections come in. Accepts them, so many as ConnectionBook allows, and hands each over once
+/// something was sent over it; who connects and says nothing costs a descriptor for a moment and nothing else. Ends
+/// those of certificates that are revoked. Connects to itself now and then: a listener that accepts no more is noticed.
+class Gate {
+  public:
+    /// Raises the process's limit of descriptors as far as it may, and listens. Throws RunError when the address cannot
+    /// be had.
+    Gate(GateOptions options, Log& log);
+    ~Gate();
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+
+    /// From here on connections are accepted; `hand_over` owns the descriptor that it is given.
+    void open(std::function<void(int descriptor)> hand_over);
+    /// Accepts no more; returns when `hand_over` is not running and will not run.
+    void close();
+    /// A call has come over the connection that gRPC calls `peer`, and its certificate shows whose it is.
+    void admit(const std::string& peer, const std::string& party, const std::string& serial);
+    /// What is wrong with the listener; empty: nothing.
+    std::string trouble() const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;  ///< the threads have it too: one that hangs is left behind
+};
+
+/// gRPC's name of an address as HOST:PORT: "ipv6:%5B::1%5D:7" is "[::1]:7".
+std::string plain_address(const std::string& peer);
+
+}  // namespace couplet::net

@@ -1,0 +1,106 @@
+"""Connections that say nothing, against daemons with few descriptors."""
+import os
+import pathlib
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from hostile import Daemons, cpu_seconds, flood, http  # noqa: E402
+import federation  # noqa: E402
+
+HELD_SECONDS = float(os.environ.get("COUPLET_FLOOD_SECONDS", 6))  # `make chaos`: 30
+# The beginning of a greeting of TLS that never goes on.
+HALF_A_HANDSHAKE = bytes.fromhex("1603010200010001fc0303") + bytes(20)
+
+
+@pytest.fixture
+def star(tmp_path):
+    daemons = Daemons(tmp_path / "star", deadline="120s")
+    yield daemons
+    daemons.close()
+
+
+@pytest.mark.parametrize("said", [b"", HALF_A_HANDSHAKE], ids=["silent", "half a handshake"])
+def test_a_job_ends_right_while_1100_connections_are_held(star, said):
+    star.start("coordinator", descriptors=1024)
+    star.await_port()
+    with flood(star.port, say=said):
+        time.sleep(1)
+        assert http(star.http_port, "/healthz") == (200, "ok\n")
+        before, begun = cpu_seconds(star.pid("coordinator")), time.monotonic()
+        time.sleep(HELD_SECONDS)
+        assert cpu_seconds(star.pid("coordinator")) - before < 0.3 * (time.monotonic() - begun)
+        star.start(*star.names)
+        star.wait(seconds=60)
+    star.expect_right()
+
+
+def test_the_status_port_answers_while_1100_connections_are_held(star):
+    star.start("coordinator", descriptors=1024)
+    star.await_port(star.http_port)
+    with flood(star.http_port):
+        time.sleep(1)
+        for _ in range(3):
+            begun = time.monotonic()
+            assert http(star.http_port, "/healthz") == (200, "ok\n")
+            assert '"phase":"joining"' in http(star.http_port, "/status.json")[1]
+            assert time.monotonic() - begun < 2
+        before, begun = cpu_seconds(star.pid("coordinator")), time.monotonic()
+        time.sleep(HELD_SECONDS)
+        assert cpu_seconds(star.pid("coordinator")) - before < 0.3 * (time.monotonic() - begun)
+        star.start(*star.names)
+        star.wait(seconds=60)
+    star.expect_right()
+
+
+def test_peers_end_right_while_1100_connections_are_held_at_one(tmp_path):
+    peers = federation.Peers(tmp_path / "peers", 1, "path", 4, ["--rank", 3], deadline=30.0, link_deadline=5.0,
+                             gather=20.0, direct=True)
+    text = (peers.kits / "p2" / "kit.toml").read_text()
+    port = int(text.split('listen = "127.0.0.1:')[1].split('"')[0])
+    try:
+        limited = peers.parties["p2"]  # p1 opens the connection to it
+        limited.start(descriptors=1024)
+        until = time.monotonic() + 20
+        while "listens at" not in limited.said():
+            assert time.monotonic() < until, limited.said()
+            time.sleep(0.05)
+        with flood(port):
+            time.sleep(2)
+            for party in peers.parties.values():
+                if party is not limited:
+                    party.start()
+            assert peers.wait() == []
+        verdict = peers.judge()
+        assert not verdict["wrong"], verdict["reasons"]
+        assert sorted(verdict["success"]) == peers.names, verdict["reasons"]
+        assert verdict["members"] == tuple(peers.names)
+    finally:
+        peers.close()
+
+
+def test_a_listener_that_hangs_is_reported_and_a_restart_finishes_the_job(star):
+    """The third connection stops the accepting thread for good."""
+    star.start("coordinator", environment={"COUPLET_STALL_AT": "gate-accepted:3"})
+    star.await_port()
+    begun = time.monotonic()
+    star.start(*star.names)
+    reported = ""
+    while star.parties["coordinator"].process.poll() is None and time.monotonic() - begun < 40:
+        try:
+            status, text = http(star.http_port, "/healthz", 1.0)
+        except OSError:
+            break
+        if status == 503:
+            reported = text
+        time.sleep(0.2)
+    star.wait("coordinator", seconds=10)
+    assert time.monotonic() - begun < 30
+    assert "is deaf: no connection was accepted for" in reported
+    assert star.parties["coordinator"].process.returncode == 1
+    assert "is deaf" in star.parties["coordinator"].said().splitlines()[-1]
+    star.start("coordinator")
+    star.wait(seconds=60)
+    star.expect_right()

@@ -1,0 +1,433 @@
+"""Parties of the federation that do not play by the rules, each with a certificate that is good: what they learn, what they
+can spoil, and that they are named. The attackers share no code with couplet."""
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import time
+
+import grpc
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from hostile import (Daemons, Stream, channel, couplet, digest, flood, forge_bulletins, free_port, greet, http,  # noqa: E402
+                     join, make_head, protocol)
+import federation  # noqa: E402
+
+MODES = [6, 7]
+
+
+@pytest.fixture
+def star(tmp_path):
+    daemons = Daemons(tmp_path / "star")
+    yield daemons
+    daemons.close()
+
+
+@pytest.fixture
+def daemons(tmp_path):
+    made = []
+
+    def make(*arguments, **options):
+        made.append(Daemons(tmp_path / f"star-{len(made)}", *arguments, **options))
+        return made[-1]
+    yield make
+    for one in made:
+        one.close()
+
+
+def version() -> str:
+    return couplet("--version").stdout.split()[-1]
+
+
+def status(star, name: str) -> dict:
+    with channel(star.kits / name, star.address) as connection:
+        call = connection.unary_unary("/couplet.v1.Federation/Status",
+                                      request_serializer=protocol()[0].StatusRequest.SerializeToString,
+                                      response_deserializer=protocol()[0].StatusReply.FromString)
+        return json.loads(call(protocol()[0].StatusRequest(protocol=2), timeout=10).json)
+
+
+def await_state(star, name: str, states: set, seconds: float = 20.0) -> float:
+    begun = time.monotonic()
+    while time.monotonic() - begun < seconds:
+        found = {client["name"]: client["state"] for client in status(star, name)["clients"]}
+        if found[name] in states:
+            return time.monotonic() - begun
+        time.sleep(0.1)
+    raise AssertionError(f"{name} is {found[name]}")
+
+
+def trail(kit: pathlib.Path) -> list:
+    return [json.loads(line) for line in (kit / "audit.jsonl").read_text().splitlines()]
+
+
+def ended(kit: pathlib.Path) -> dict:
+    """How the last job ended; the last word to a client may be written after it."""
+    return [line for line in trail(kit) if line["event"] == "ended"][-1]
+
+
+# ---- what is learnt and what is kept
+
+
+def test_no_client_learns_patients_errors_or_refusals_of_another(star):
+    star.start("coordinator", "c2")
+    star.await_port()
+    await_state(star, "c2", {"joined"})
+    with channel(star.kits / "c3", star.address) as connection:
+        assert join(Stream(connection), "c2", version()).WhichOneof("body") == "refusal"
+    seen = {client["name"]: client for client in status(star, "c1")["clients"]}
+    assert set(seen["c2"]) == set(seen["c3"]) == {"name", "state"}
+    assert "refused" not in status(star, "c1")
+    own = {client["name"]: client for client in status(star, "c2")["clients"]}
+    assert own["c2"]["rows"] == 12 and set(own["c1"]) == {"name", "state"}
+    kit = star.kits / "coordinator"
+    all_of_them = json.loads(couplet("status", "--kit", kit, "--json").stdout)
+    known = {client["name"]: client for client in all_of_them["clients"]}
+    assert known["c2"]["rows"] == 12 and "name in its certificate" in known["c3"]["last_refusal"]
+
+
+def test_audit_trails_of_all_parties_agree_and_hold(star):
+    star.start()
+    star.wait()
+    star.expect_right()
+    lead = trail(star.kits / "coordinator")
+    assert lead[0]["event"] == "job" and lead[0]["spec"]["rank"] == 3 and lead[0]["roster"] == star.names
+    end = ended(star.kits / "coordinator")
+    assert end["outcome"] == "done" and end["members"] == star.names
+    hashes = {}
+    for name in star.names:
+        own = trail(star.kits / name)
+        begun = next(line for line in own if line["event"] == "job")
+        assert begun["spec"] == lead[0]["spec"] and begun["job"] == lead[0]["job"]
+        joined = [line for line in lead if line["event"] == "joined" and line["party"] == name]
+        serial = subprocess.run(["openssl", "x509", "-noout", "-serial", "-in", star.kits / name / "cert.pem"],
+                                capture_output=True, text=True, check=True).stdout.strip().split("=")[1]
+        assert [line["serial"] for line in joined] == [serial] and joined[0]["address"] == "127.0.0.1"
+
+        def passed(lines, event):
+            return {(line["kind"], line["hash"], line["bytes"]) for line in lines if line["event"] == event}
+        seen = [line for line in lead if line.get("party") == name]
+        assert passed(own, "sent") == passed(seen, "received") and passed(own, "received") == passed(seen, "sent")
+        assert {"join", "greeting", "upload", "report"} <= {line["kind"] for line in own if line["event"] == "sent"}
+        features = b"".join(core.tobytes() for core in federation.cores(star.parties[name].output / "features.npz"))
+        personal = federation.cores(star.parties[name].output / "personal.npz")[0].tobytes()
+        assert ended(star.kits / name)["features"] == end["features"] == hashlib.sha256(features).hexdigest()
+        assert ended(star.kits / name)["personal"] == hashlib.sha256(personal).hexdigest()
+        hashes[name] = [line["previous"] for line in own]
+        lines = (star.kits / name / "audit.jsonl").read_text().splitlines()
+        assert hashes[name] == [""] + [hashlib.sha256(line.encode()).hexdigest() for line in lines[:-1]]
+    for path in [star.kits / "c1" / "audit.jsonl", star.parties["c1"].output / "personal.npz"]:
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600, path
+    assert stat.S_IMODE(os.stat(star.parties["c1"].output / "features.npz").st_mode) & 0o044
+
+
+# ---- versions
+
+
+def test_another_minor_version_is_refused_in_words_and_a_patch_is_not(star):
+    star.start("coordinator")
+    star.await_port()
+    major, minor, patch = version().split(".")[:3]
+    with channel(star.kits / "c1", star.address) as connection:
+        stream = Stream(connection)
+        assert join(stream, "c1", f"{major}.{minor}.{int(patch) + 7}").WhichOneof("body") == "welcome"
+        stream.close()
+        for other in [f"{major}.{int(minor) + 1}.0", f"{int(major) + 1}.{minor}.{patch}", "", "x"]:
+            answer = join(Stream(connection), "c1", other)
+            assert answer.WhichOneof("body") == "refusal"
+            text = answer.refusal.reason.decode()
+            assert f"expected couplet {major}.{minor}.x" in text and "same minor version" in text
+    job = star.kits / "coordinator" / "job" / "job.json"
+    star.parties["coordinator"].process.kill()
+    star.parties["coordinator"].process.wait()
+    begun = json.loads(job.read_text())
+    assert begun["version"] == version()
+    job.write_text(json.dumps({**begun, "version": f"{major}.{int(minor) + 1}.0"}))
+    star.start("coordinator")
+    star.wait("coordinator")
+    assert star.parties["coordinator"].process.returncode == 2
+    assert f"a job begun by couplet {major}.{int(minor) + 1}.0" in star.parties["coordinator"].said()
+    job.write_text(json.dumps({**begun, "version": f"{major}.{minor}.99"}))
+    star.start()
+    star.wait()
+    star.expect_right()
+
+
+# ---- revocation
+
+
+def test_revoking_a_certificate_ends_its_live_streams(star):
+    _, _, health = protocol()
+    star.start("coordinator")
+    star.await_port()
+    with channel(star.kits / "c1", star.address) as connection:
+        stream = Stream(connection)
+        assert join(stream, "c1", version()).WhichOneof("body") == "welcome"
+        watch = connection.unary_stream("/grpc.health.v1.Health/Watch",
+                                        request_serializer=health.HealthCheckRequest.SerializeToString,
+                                        response_deserializer=health.HealthCheckResponse.FromString)
+        watching = watch(health.HealthCheckRequest())
+        assert next(watching).status == 1
+        couplet("provision", "--revoke", "c1", "-o", star.kits)
+        begun = time.monotonic()
+        with pytest.raises(grpc.RpcError):
+            next(watching)
+        with pytest.raises(grpc.RpcError):
+            stream.receive()
+        assert time.monotonic() - begun < 5
+        check = connection.unary_unary("/grpc.health.v1.Health/Check",
+                                       request_serializer=health.HealthCheckRequest.SerializeToString,
+                                       response_deserializer=health.HealthCheckResponse.FromString)
+        with pytest.raises(grpc.RpcError) as refused:
+            check(health.HealthCheckRequest(), timeout=10)
+        assert "revoked" in refused.value.details()
+
+
+# ---- liars
+
+
+def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_error2=None):
+    """A client that invents its figures, from its greeting to its report."""
+    with channel(star.kits / name, star.address) as connection:
+        stream = Stream(connection)
+        start = greet(stream, name, version(), MODES, 12, norm2)
+        if start.WhichOneof("body") == "refusal":
+            return start.refusal.reason.decode()
+        payload = np.ascontiguousarray(block, "<f8").tobytes()
+        stream.send(make_head("upload", {"modes": MODES, "block_rows": len(block), "rows": 12, "norm2": norm2,
+                                         "svd_tail2": tail2, "tt_tail2": 0.0},
+                              job=start.job, attempt=start.attempt, step=start.step, payload=len(payload)), payload)
+        features = stream.receive()
+        if features is None or features.WhichOneof("body") != "features":
+            return str(features)
+        stream.send(make_head("report", {"rank": len(block), "error2": report_error2 or 0.0, "norm2": norm2,
+                                         "heldout_error2": 0.0, "heldout_norm2": 0.0, "seconds": 0.0}, job=start.job))
+        assert stream.receive().WhichOneof("body") == "bye"
+        stream.close()
+    return ""
+
+
+@pytest.mark.parametrize("about, norm2, error2, reason", [("norm", 1e18, 0.0, "a norm of 1e+09, where the others have"),
+                                                          ("error", 400.0, 399.0, "of all norms together, where the bound is")])
+def test_a_certificate_that_a_liar_has_spoiled_is_none(daemons, about, norm2, error2, reason):
+    star = daemons(flags=["--eps", "0.2"])
+    honest = [name for name in star.names if name != "c4"]
+    star.start("coordinator", *honest)
+    star.await_port()
+    block = np.random.default_rng(1).normal(size=(3, 42))
+    assert lie(star, "c4", norm2, 0.0, block, error2) == ""
+    star.wait("coordinator", *honest)
+    result = star.parties["coordinator"].result()
+    assert star.parties["coordinator"].process.returncode == 0
+    assert "rel_error_bound" not in result
+    assert [doubt["client"] for doubt in result["doubts"]] == ["c4"] and reason in result["doubts"][0]["reason"]
+    with np.load(star.parties["coordinator"].output / "features.npz") as archive:
+        assert not any("rel_error_bound" in str(archive[key]) for key in archive.files if not key.startswith("core_"))
+    if about == "norm":
+        for name in honest:
+            assert "rel_error_bound" not in star.parties[name].result()
+    assert ended(star.kits / "coordinator")["doubts"][0]["client"] == "c4"
+
+
+def test_with_scaled_clients_a_norm_must_be_one(daemons):
+    star = daemons(flags=["--rank", "3", "--scale-clients", "norm"])
+    star.start("coordinator")
+    star.await_port()
+    with channel(star.kits / "c4", star.address) as connection:
+        refused = greet(Stream(connection), "c4", version(), MODES, 12, 400.0)
+        assert refused.WhichOneof("body") == "refusal"
+        assert "a squared norm of 400; expected 1, as --scale-clients norm makes it" in refused.refusal.reason.decode()
+    star.start(*star.names)
+    star.wait()
+    star.expect_right()
+
+
+# ---- holding things up
+
+
+def test_silent_uploaders_do_not_keep_the_others_waiting(daemons):
+    """Eight clients begin an upload and say nothing more: as many as the coordinator reads from at once."""
+    star = daemons(clients=9)
+    star.start("coordinator", "c9")
+    star.await_port()
+    with contextlib.ExitStack() as stack:
+        silent = {name: Stream(stack.enter_context(channel(star.kits / name, star.address))) for name in star.names[:8]}
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            starts = list(pool.map(lambda item: greet(item[1], item[0], version(), MODES, 12, 400.0), silent.items()))
+        for stream, start in zip(silent.values(), starts):
+            stream.frame(head=make_head("upload", {"modes": MODES, "block_rows": 3, "rows": 12, "norm2": 400.0,
+                                                   "svd_tail2": 0.0, "tt_tail2": 0.0}, job=start.job,
+                                        attempt=start.attempt, step=start.step, payload=3 * 42 * 8).SerializeToString())
+        assert await_state(star, "c9", {"answered"}) < 15, "they hold their slots for half a minute"
+
+
+def test_strangers_do_not_push_out_the_log(star):
+    star.start("coordinator")
+    star.await_port()
+    for _ in range(4):
+        with flood(star.port, 200, b"GET / HTTP/1.1\r\n\r\n"):
+            time.sleep(0.5)
+    log = (star.kits / "coordinator" / "log.jsonl").read_text().splitlines()
+    assert json.loads(log[0])["event"] == "listening"
+    assert len(log) < 80, len(log)
+    page = http(star.http_port, "/")[1]
+    assert "listening on" in page
+
+
+class FalseCoordinator:
+    """Has the coordinator's kit and does as it likes."""
+
+    def __init__(self, star, behave):
+        self.calls = 0
+        self.behave = behave
+        self.messages = protocol()[0]
+        handler = grpc.stream_stream_rpc_method_handler(
+            self.attend, request_deserializer=self.messages.Frame.FromString,
+            response_serializer=self.messages.Frame.SerializeToString)
+        kit = star.kits / "coordinator"
+        credentials = grpc.ssl_server_credentials([((kit / "key.pem").read_bytes(), (kit / "cert.pem").read_bytes())],
+                                                  (kit / "ca.pem").read_bytes(), True)
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(32))
+        self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("couplet.v1.Federation",
+                                                                                   {"Attend": handler}),))
+        self.server.add_secure_port(star.address, credentials)
+        self.server.start()
+
+    def attend(self, frames, context):
+        self.calls += 1
+        yield from self.behave(self, frames, context)
+
+    def message(self, head):
+        text = head.SerializeToString()
+        return [self.messages.Frame(head=text), self.messages.Frame(tail=digest([text]))]
+
+    def read(self, frames):
+        for frame in frames:
+            if frame.WhichOneof("part") == "tail":
+                return
+
+
+WELCOME = {"aggregate": 0, "rank": 3, "eps1": 0.01, "eps2": 0.01, "refit": True, "sketch": 0, "passes": 3, "oversampling": 10,
+           "seed": 0, "scale_clients": False, "heldout": 0.0, "place": 0, "clients": 4, "unnamed_allowed": True,
+           "missing": False, "precision": 2}
+
+
+def say_nothing(self, frames, context):
+    context.send_initial_metadata(())
+    while context.is_active():
+        time.sleep(0.1)
+    yield from ()
+
+
+def show_nothing(self, frames, context):
+    while context.is_active():
+        time.sleep(0.1)
+    yield from ()
+
+
+def welcome_and_drop(self, frames, context):
+    self.read(frames)
+    yield from self.message(make_head("welcome", WELCOME, job=bytes(range(16))))
+    context.abort(grpc.StatusCode.UNAVAILABLE, "gone again")
+
+
+def never_keep_what_is_sent(self, frames, context):
+    """A coordinator whose disk is full."""
+    self.read(frames)
+    yield from self.message(make_head("welcome", WELCOME, job=bytes(range(16))))
+    self.read(frames)
+    yield from self.message(make_head("start", {"clients": 4, "rows": 48, "norm2": 100.0, "received": False},
+                                      job=bytes(range(16)), attempt=1, step=1))
+    self.read(frames)
+    context.abort(grpc.StatusCode.INTERNAL, "the coordinator could not keep what was sent")
+
+
+@pytest.mark.parametrize("behave", [say_nothing, show_nothing, welcome_and_drop, never_keep_what_is_sent],
+                         ids=lambda behave: behave.__name__)
+def test_a_client_keeps_to_its_deadline_whatever_the_coordinator_does(daemons, behave):
+    star = daemons(deadline="4s")
+    fake = FalseCoordinator(star, behave)
+    try:
+        begun = time.monotonic()
+        star.start("c1")
+        star.wait("c1", seconds=30)
+        assert time.monotonic() - begun < 20
+        said = star.parties["c1"].said()
+        assert star.parties["c1"].process.returncode == 1 and "expected a job that goes on within 4 s" in said, said
+        assert fake.calls <= 12, "it comes back less and less often"
+    finally:
+        fake.server.stop(0)
+
+
+# ---- peers
+
+
+def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
+    """p1's kit is in the wrong hands: what it says of p3 is not p3's word, however it is signed."""
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=60.0, link_deadline=5.0, gather=12.0,
+                             direct=True)
+    honest = ["p2", "p3", "p4"]
+    try:
+        for name in honest:
+            peers.parties[name].start()
+        assert forge_bulletins(peers.kits, peers.names, peers.ports)
+        for name in honest:
+            peers.parties[name].process.wait(60)
+        del peers.parties["p1"]
+        verdict = peers.judge()
+        assert sorted(verdict["success"]) == honest, verdict["reasons"]
+        assert verdict["members"] == tuple(honest)
+        log = (peers.kits / "p2" / "log.jsonl").read_text()
+        assert "peer p1: record of peer p3: no signature" in log
+        assert re.search("peer p1: record of peer p3: signed by couplet://[0-9a-f]+/peer/p1; expected by p3 itself", log)
+        assert "no feature modes" in log
+    finally:
+        for party in peers.parties.values():
+            if party.process is not None and party.process.poll() is None:
+                party.process.kill()
+                party.process.wait()
+        peers.proxy.close()
+
+
+# ---- keys
+
+
+def test_keys_are_made_where_they_are_used(tmp_path):
+    """Two sites and a coordinator, each with a key that only it has ever had."""
+    kits, port = tmp_path / "kits", free_port()
+    couplet("provision", "--coordinator", f"127.0.0.1:{port}", "--clients", "a,b", "--keys", "sites", "-o", kits)
+    assert not list(kits.glob("*/key.pem")) and not list(kits.glob("*/cert.pem"))
+    for name in ["coordinator", "a", "b"]:
+        site = tmp_path / name
+        asked = json.loads(couplet("provision", "--request", name, "-o", site, "--json").stdout)
+        assert stat.S_IMODE(os.stat(site / "key.pem").st_mode) == 0o600
+        signed = json.loads(couplet("provision", "--sign", site / "request.pem", "-o", kits, "--json").stdout)
+        assert signed["sign"] == name and signed["fingerprint"] == asked["fingerprint"]
+        for file in ["cert.pem", "ca.pem", "kit.toml"]:
+            (site / file).write_bytes((kits / name / file).read_bytes())
+        assert not (kits / name / "key.pem").exists()
+    data = federation.make_data(tmp_path / "data", 2, 1)
+    lead = subprocess.Popen([federation.COUPLET, "coordinator", "--kit", tmp_path / "coordinator", "--rank", "3", "--quiet"])
+    clients = [subprocess.Popen([federation.COUPLET, "client", "--kit", tmp_path / name, "--data", file, "--quiet"])
+               for name, file in zip("ab", data)]
+    assert [process.wait(60) for process in [lead, *clients]] == [0, 0, 0]
+    # Again, with another key: the certificate before is let in no more.
+    couplet("provision", "--request", "a", "-o", tmp_path / "a", "--force")
+    couplet("provision", "--sign", tmp_path / "a" / "request.pem", "-o", kits)
+    assert len((kits / "coordinator" / "revoked.txt").read_text().splitlines()) == 2
+    refused = subprocess.run([federation.COUPLET, "provision", "--rotate", "a", "-o", kits], capture_output=True, text=True)
+    assert refused.returncode == 2 and "whose key was made at its site" in refused.stderr
+    tampered = tmp_path / "tampered.pem"
+    text = (tmp_path / "b" / "request.pem").read_text().splitlines()
+    text[3] = text[3][::-1]
+    tampered.write_text("\n".join(text) + "\n")
+    refused = subprocess.run([federation.COUPLET, "provision", "--sign", tampered, "-o", kits], capture_output=True, text=True)
+    assert refused.returncode == 2 and "couplet provision --request made" in refused.stderr

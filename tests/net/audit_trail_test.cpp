@@ -1,0 +1,101 @@
+#include "audit_trail.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+class AuditTrailTest : public NetTest {
+  protected:
+    std::vector<nlohmann::json> lines() const {
+        std::vector<nlohmann::json> result;
+        std::ifstream stream(path("audit.jsonl"));
+        for (std::string line; std::getline(stream, line);)
+            result.push_back(nlohmann::json::parse(line, nullptr, false));
+        return result;
+    }
+    std::string text() const { return read_text(path("audit.jsonl")); }
+};
+
+TEST(Sha256Test, IsTheOneThatEverybodyKnows) {
+    EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    Sha256 pieces;
+    pieces.add("a");
+    pieces.add("bc");
+    EXPECT_EQ(pieces.finish(), sha256("abc"));
+}
+
+TEST_F(AuditTrailTest, EveryLineKnowsTheOneBefore) {
+    AuditTrail trail(path("audit.jsonl"));
+    trail.write("job", {{"rank", 3}});
+    trail.write("ended", {{"outcome", "done"}});
+    const auto all = lines();
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0]["event"], "job");
+    EXPECT_EQ(all[0]["rank"], 3);
+    EXPECT_EQ(all[0]["previous"], "");
+    EXPECT_EQ(all[1]["previous"], sha256(text().substr(0, text().find('\n'))));
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), std::nullopt);
+    struct stat about {};
+    ::stat(path("audit.jsonl").c_str(), &about);
+    EXPECT_EQ(about.st_mode & 0777, 0600U);
+    // Another run appends, and a change shows.
+    AuditTrail(path("audit.jsonl")).write("job", {{"rank", 4}});
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), std::nullopt);
+    std::string changed = text();
+    changed.replace(changed.find("\"rank\":3"), 8, "\"rank\":5");
+    std::ofstream(path("audit.jsonl")) << changed;
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), 2U);
+}
+
+/// A crash in the middle of a line: what is there stays, and the next line says what it was.
+TEST_F(AuditTrailTest, GoesOnAfterALineThatWasCutOff) {
+    AuditTrail(path("audit.jsonl")).write("job", {{"rank", 3}});
+    std::ofstream(path("audit.jsonl"), std::ios::app) << "{\"event\":\"se";
+    AuditTrail(path("audit.jsonl")).write("ended", {});
+    const auto all = lines();
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_TRUE(all[1].is_discarded());
+    EXPECT_EQ(all[2]["previous"], sha256("{\"event\":\"se"));
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), std::nullopt);
+}
+
+TEST_F(AuditTrailTest, RepetitionIsCountedAndNobodyFillsTheDisk) {
+    AuditTrail trail(path("audit.jsonl"));
+    for (int i = 0; i < 5; ++i) trail.write_once("a", "sent", {{"kind", "hello"}});
+    trail.write_once("b", "sent", {{"kind", "hello"}});
+    EXPECT_EQ(lines().size(), 2U);
+    EXPECT_EQ(trail.unwritten(), (std::map<std::string, std::size_t>{{"a", 4}}));
+    for (int i = 0; i < 2100; ++i) trail.write_once("c", "sent", {{"number", i}});
+    EXPECT_EQ(lines().size(), 2002U);
+    EXPECT_EQ(trail.unwritten().at("c"), 100U);
+}
+
+/// Two processes with one kit.
+TEST_F(AuditTrailTest, SeveralWritersKeepOneChain) {
+    std::vector<std::thread> writers;
+    for (int k = 0; k < 4; ++k) {
+        writers.emplace_back([&, k] {
+            AuditTrail trail(path("audit.jsonl"));
+            for (int i = 0; i < 25; ++i) trail.write("sent", {{"writer", k}, {"number", i}});
+        });
+    }
+    for (auto& writer : writers) writer.join();
+    EXPECT_EQ(lines().size(), 100U);
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), std::nullopt);
+}
+
+TEST_F(AuditTrailTest, WhatCannotBeWrittenIsAnError) {
+    EXPECT_NE(complaint([&] { AuditTrail(path("nowhere") / "audit.jsonl"); }).find("nothing goes on unrecorded"),
+              std::string::npos);
+    if (!std::filesystem::exists("/dev/full")) return;
+    std::filesystem::create_symlink("/dev/full", path("audit.jsonl"));
+    EXPECT_NE(complaint([&] { AuditTrail(path("audit.jsonl")).write("job", {}); }).find("No space left"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::net

@@ -1,0 +1,93 @@
+#include "connection_book.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+using Id = ConnectionBook::Id;
+using Ids = std::vector<Id>;
+
+ConnectionBook::Clock::time_point at(int seconds) {
+    return ConnectionBook::Clock::time_point(std::chrono::seconds(1000 + seconds));
+}
+
+std::string caller(int host, int port) { return "10.0.0." + std::to_string(host) + ":" + std::to_string(port); }
+
+TEST(ConnectionBookTest, LimitsLeaveRoomForFilesAndForParties) {
+    const ConnectionLimits small = connection_limits(5, 1024);
+    EXPECT_EQ(small.strangers, 84U) << "half of the room that five parties and strangers may take";
+    EXPECT_EQ(small.total, 168U);
+    const ConnectionLimits large = connection_limits(1000, 4096);
+    EXPECT_EQ(large.total, 4096U - reserved_descriptors - 1000);
+    EXPECT_EQ(large.strangers, 1500U);
+    // A limit that is no limit to live with still lets somebody in.
+    const ConnectionLimits none = connection_limits(50, 64);
+    EXPECT_EQ(none.total, 32U);
+    EXPECT_EQ(none.strangers, 32U);
+}
+
+TEST(ConnectionBookTest, StrangersGoWhenTheirTimeIsOver) {
+    ConnectionBook book({.total = 10, .strangers = 5, .handshake = 10s});
+    const Id early = book.add(caller(1, 1), at(0));
+    const Id named = book.add(caller(1, 2), at(0));
+    book.add(caller(1, 3), at(5));
+    EXPECT_TRUE(book.admit(caller(1, 2), "a", "AA"));
+    EXPECT_FALSE(book.admit(caller(1, 9), "a", "AA")) << "no such connection";
+    EXPECT_EQ(book.excess(at(10)), Ids{});
+    EXPECT_EQ(book.excess(at(11)), Ids{early});
+    book.remove(early);
+    EXPECT_EQ(book.strangers(), 1U);
+    EXPECT_EQ(book.size(), 2U);
+    EXPECT_EQ(book.of_serials({"AA", "BB"}), Ids{named});
+    EXPECT_EQ(book.of_serials({""}), Ids{});
+}
+
+TEST(ConnectionBookTest, TheHostWithMostStrangersGivesWayAndTheSilentBeforeThoseWhoSpeak) {
+    ConnectionBook book({.total = 100, .strangers = 4});
+    const Id honest = book.add(caller(2, 1), at(0));
+    book.spoke(honest);
+    Ids flood;
+    for (int i = 0; i < 4; ++i) flood.push_back(book.add(caller(1, i), at(1)));
+    EXPECT_EQ(book.excess(at(1)), Ids{flood[0]}) << "the oldest of the host that has four";
+    // One that speaks is spared as long as there are silent ones, whoever has most.
+    for (int i = 0; i < 3; ++i) book.spoke(flood[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(book.excess(at(1)), Ids{flood[3]});
+    EXPECT_EQ(book.weakest(), flood[3]);
+    book.spoke(flood[3]);
+    EXPECT_EQ(book.weakest(), flood[0]);
+    EXPECT_EQ(book.excess(at(1)), Ids{flood[0]});
+}
+
+TEST(ConnectionBookTest, NeitherAFloodNorAnotherPartyTakesAPartysPlace) {
+    ConnectionBook book({.total = 6, .strangers = 4, .per_party = 2});
+    const Id a = book.add(caller(1, 1), at(0));
+    book.admit(caller(1, 1), "a", "AA");
+    Ids greedy;
+    for (int i = 0; i < 4; ++i) {
+        greedy.push_back(book.add(caller(1, 10 + i), at(0)));
+        book.admit(caller(1, 10 + i), "b", "BB");
+    }
+    EXPECT_EQ(book.excess(at(0)), (Ids{greedy[0], greedy[1]})) << "its oldest";
+    book.remove(greedy[0]);
+    book.remove(greedy[1]);
+    Ids strangers;
+    for (int i = 0; i < 4; ++i) strangers.push_back(book.add(caller(1, 20 + i), at(0)));
+    EXPECT_EQ(book.excess(at(0)), Ids{strangers[0]}) << "seven are one too many";
+    for (const Id id : strangers) book.remove(id);
+    EXPECT_EQ(book.weakest(), std::nullopt) << "parties only";
+    EXPECT_EQ(book.excess(at(100)), Ids{}) << "who has a name may stay: " << a;
+}
+
+/// Ports are used again: the connection that stands is the newer one.
+TEST(ConnectionBookTest, AnAddressUsedAgainIsTheNewerConnection) {
+    ConnectionBook book({.total = 10, .strangers = 5});
+    const Id before = book.add(caller(1, 1), at(0));
+    const Id after = book.add(caller(1, 1), at(1));
+    book.admit(caller(1, 1), "a", "AA");
+    EXPECT_EQ(book.of_serials({"AA"}), Ids{after});
+    EXPECT_EQ(book.weakest(), before);
+}
+
+}  // namespace
+}  // namespace couplet::net
