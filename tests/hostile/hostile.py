@@ -20,7 +20,9 @@ import time
 import urllib.error
 import urllib.request
 
-import grpc
+# Daemons are started beside calls that are open; gRPC would wait for those to end before a fork.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+import grpc  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "chaos"))

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 
-import grpc
 import numpy as np
 import pytest
 
@@ -20,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from hostile import (Daemons, Stream, channel, couplet, digest, flood, forge_bulletins, free_port, greet, http,  # noqa: E402
                      join, make_head, protocol)
 import federation  # noqa: E402
+import grpc  # noqa: E402
 
 MODES = [6, 7]
 
