@@ -1,6 +1,6 @@
 # One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test wheel sanitize chaos mutants bench fuzz tidy format format-check docs install clean
+.PHONY: help deps build demo test wheel sanitize chaos large-table mutants bench fuzz tidy format format-check docs install clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -43,6 +43,9 @@ chaos: build ## hold floods for 30 s, run CHAOS_JOBS (200) jobs of both networks
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@COUPLET_FLOOD_SECONDS=30 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/hostile/test_floods.py
 	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos
+
+large-table: build ## read a table of a gigabyte of events; prints time and memory (about 3 minutes)
+	@/usr/bin/python3 tests/clinical/large_table.py
 
 mutants: build ## plant MUTANTS (150) single-line faults in src; what no test notices is in build/mutants (hours)
 	@cmake --build --preset release -j $(JOBS)

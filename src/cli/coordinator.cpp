@@ -65,6 +65,16 @@ void check_missing(const CLI::App& app, const Options& options, Job& job) {
     job.refit = true;
 }
 
+/// Which data the clients have is known when they are there: too late to refuse the job for it.
+void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& result, const Session& session) {
+    try {
+        refuse_idle_errors(app, result.spec.job, result.schema.features);
+    } catch (const InputError& error) {
+        session.note(fmt::format("warning: {} had no effect: the data are patients by features, and nothing is cut",
+                                 error.parts().where));
+    }
+}
+
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
     std::optional<SavedMerge> resume;
@@ -94,6 +104,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                                 .schema = given_schema(options.flags),
                                 .resume = std::move(resume)};
     if (options.missing == "impute") how.spec.missing.emplace();
+    if (how.schema) refuse_idle_errors(app, job, how.schema->features);
     how.on_job = [&](const std::string& id) { output.require_free(id); };
     how.on_features = [&](const FeaturesMessage& message, const Schema& schema, const std::string& id) {
         nlohmann::json metadata{{"job", id}, {"seed", job.seed}, {"version", version()}};
@@ -108,6 +119,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     const StopOnSignal guard([&coordinator] { coordinator.stop(); });
     const net::CoordinatorResult result = coordinator.run();
     session.print(coordinator_json(result, folder), coordinator_text(result, folder));
+    warn_of_idle_errors(app, result, session);
     require_settled(result.imputed);
 }
 
@@ -160,7 +172,10 @@ extern const Verb coordinator_verb{
         "A line per client with its rank and RSE, who is in the result, and what was sent.\n"
         "--json: the fields of couplet simulate --json that a coordinator knows, and job, members, late, missing "
         "(names), "
-        "output. No rse when a client did not report its own.\n"
+        "output. No rse when a client did not report its own. With clients merged late every error is one of the "
+        "features that its client got: there is no rse of all, and rse_late_merges says how many late merges are in "
+        "the "
+        "features of each of rse_per_client. Bytes and numbers are those of the attempt that gave the result.\n"
         "imputed: with --missing impute, the object missing of couplet simulate --json; without settling the result is "
         "delivered and the exit status is 1.\n"
         "doubts [{client, reason}]: instead of rel_error_bound, when a client's norm is far from the others' or errors "

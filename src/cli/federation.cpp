@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <regex>
+#include <set>
 #include <utility>
 
 #include "couplet/data/synthetic.hpp"
@@ -61,6 +63,23 @@ std::string normal(const std::string& file) {
     return failed ? std::filesystem::path(file).lexically_normal().string() : path.string();
 }
 
+/// An identity: of all patients of something, or of one of several parts.
+struct Origin {
+    std::string what;
+    Index parts = 1;
+};
+
+std::string part_of(const std::string& what, std::size_t part, Index parts) {
+    return fmt::format("{} part {} of {}", what, part, parts);
+}
+
+Origin origin_of(const std::string& identity) {
+    static const std::regex pattern("(.*) part [0-9]+ of ([0-9]{1,18})");
+    std::smatch found;
+    if (!std::regex_match(identity, found, pattern)) return {identity};
+    return {found[1].str(), std::stoll(found[2].str())};
+}
+
 /// A file given twice is two clients.
 std::string identity_of(const std::string& file, const std::vector<std::string>& before) {
     std::string name = normal(file);
@@ -73,6 +92,21 @@ std::string identity_of(const std::string& file, const std::vector<std::string>&
 Shape without_first(const Shape& shape) {
     const auto sizes = shape.sizes().subspan(1);
     return Shape(std::vector<Index>(sizes.begin(), sizes.end()));
+}
+
+/// What a path says about whose file it is.
+std::string site_of(const std::string& file) {
+    const auto path = std::filesystem::path(file).lexically_normal();
+    const bool table = path.stem() == "tensor" && path.parent_path().has_filename();
+    return table ? path.parent_path().filename().string() : path.stem().string();
+}
+
+/// All of them or none: a mixture of short and long names would suggest a difference.
+std::vector<std::string> sites_of(const std::vector<std::string>& files) {
+    std::vector<std::string> sites;
+    for (const std::string& file : files) sites.push_back(site_of(file));
+    const std::set<std::string> different(sites.begin(), sites.end());
+    return different.size() == sites.size() ? sites : files;
 }
 
 Federation from_files(const FederationInput& input, const Session& session) {
@@ -88,6 +122,7 @@ Federation from_files(const FederationInput& input, const Session& session) {
     }
     federation.features = without_first(tensors.front().shape());
     federation.names = files;
+    federation.sites = sites_of(files);
     federation.description = files.size() == 1 ? files.front() : fmt::format("{} files", files.size());
     federation.source = std::make_unique<MemorySource>(std::move(tensors));
     return federation;
@@ -112,8 +147,8 @@ Federation from_memory(const FederationInput& input) {
     return federation;
 }
 
-/// `file` is where the tensor came from.
-Federation from_split(const Tensor<double>& x, Index clients, const std::string& file) {
+/// `source` is where the tensor came from, `identity` what it is known by.
+Federation from_split(const Tensor<double>& x, Index clients, const std::string& source, const std::string& identity) {
     Federation federation;
     auto parts = split_rows(x.view(), clients);
     const ModeLabels all = patients_of(x);
@@ -130,13 +165,12 @@ Federation from_split(const Tensor<double>& x, Index clients, const std::string&
             part.set_labels(std::move(labels));
         }
         federation.personal_labels.push_back(std::move(own));
-        federation.identities.push_back(
-            fmt::format("{} part {} of {}", normal(file), federation.identities.size() + 1, clients));
+        federation.identities.push_back(part_of(identity, federation.identities.size() + 1, clients));
         federation.rows.push_back(part.shape()[0]);
         first += count;
     }
     federation.features = without_first(x.shape());
-    federation.description = fmt::format("the rows of {}", file);
+    federation.description = fmt::format("the rows of {}", source);
     federation.source = std::make_unique<MemorySource>(std::move(parts));
     return federation;
 }
@@ -155,8 +189,8 @@ Federation from_recipe(const std::string& text, Index clients, const Session& se
     federation.features = without_first(made->spec().shape);
     federation.description = "synthetic " + to_string(made->spec());
     for (Index k = 0; k < clients; ++k) {
-        federation.identities.push_back(
-            fmt::format("{} seed {} part {} of {}", federation.description, session.seed(), k + 1, clients));
+        const std::string all = fmt::format("{} seed {}", federation.description, session.seed());
+        federation.identities.push_back(part_of(all, static_cast<std::size_t>(k) + 1, clients));
     }
     federation.source = std::make_unique<LazySource>(clients, [made](Index k) { return made->client(k); });
     return federation;
@@ -164,9 +198,31 @@ Federation from_recipe(const std::string& text, Index clients, const Session& se
 
 }  // namespace
 
+void require_same_parts(const std::vector<std::string>& identities, const std::vector<std::string>& merged,
+                        const std::string& merge) {
+    const auto in_parts = [](Index parts) {
+        return parts == 1 ? std::string("whole") : fmt::format("in {} parts", parts);
+    };
+    std::map<std::string, Index> known;
+    for (const std::string& identity : merged) {
+        const Origin origin = origin_of(identity);
+        known.emplace(origin.what, origin.parts);
+    }
+    for (const std::string& identity : identities) {
+        const Origin origin = origin_of(identity);
+        const auto at = known.find(origin.what);
+        if (at == known.end() || at->second == origin.parts) continue;
+        refuse(origin.what, in_parts(origin.parts), fmt::format("{}, as {} has it", in_parts(at->second), merge),
+               "The same patients would count twice: divide it as before, so that it replaces what it sent, or begin a "
+               "new merge.");
+    }
+}
+
 std::string Federation::name(Index k) const {
     return names.empty() ? fmt::format("client {}", k + 1) : names[static_cast<std::size_t>(k)];
 }
+
+std::string Federation::site(Index k) const { return sites.empty() ? name(k) : sites[static_cast<std::size_t>(k)]; }
 
 InputError Federation::named(const InputError& error) const {
     ErrorParts parts = error.parts();
@@ -213,7 +269,8 @@ Federation open_federation(const FederationInput& input, const Session& session)
         }
         require_modes(*input.tensors.front(), "tensor");
         if (!input.missing) require_finite(input.tensors.front()->view(), "tensor");
-        return from_split(*input.tensors.front(), *input.split, "one tensor");
+        const std::string name = input.names.empty() ? "one tensor" : input.names.front();
+        return from_split(*input.tensors.front(), *input.split, "one tensor", name);
     }
     if (input.files.empty()) {
         refuse("FILES...", "no clients", "one tensor file per client, or --synthetic SPEC",
@@ -224,7 +281,8 @@ Federation open_federation(const FederationInput& input, const Session& session)
         refuse("--split", fmt::format("{} files", input.files.size()), "one file to split",
                "Without --split every file is a client.");
     }
-    return from_split(read_client(input.files.front(), input), *input.split, input.files.front());
+    const std::string& file = input.files.front();
+    return from_split(read_client(file, input), *input.split, file, normal(file));
 }
 
 void add_federation_input(CLI::App& app, FederationInput& input) {

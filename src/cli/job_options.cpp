@@ -51,6 +51,18 @@ void refuse_idle_flags(const CLI::App& app, const Job& job) {
                  "it with --aggregate subspace only");
 }
 
+void refuse_idle_errors(const CLI::App& app, const Job& job, const Shape& features) {
+    if (features.order() > 1 || job.aggregate == Aggregate::stack) return;
+    for (const char* flag : {"--eps1", "--eps2"}) {
+        if (app.count(flag) == 0) continue;
+        throw InputError({flag,
+                          fmt::format("given with --aggregate {} for patients by {} features", to_string(job.aggregate),
+                                      features.size()),
+                          "tensors with two feature modes or more",
+                          "There is one shared core, whose rank is --rank: nothing is cut by an error. Leave it out."});
+    }
+}
+
 void refuse_idle_consensus(const CLI::App& app, const Job& job) {
     if (job.aggregate == Aggregate::stack) {
         refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",

@@ -59,5 +59,7 @@ void refuse_given(const CLI::App& app, std::span<const char* const> options, con
 void refuse_idle_consensus(const CLI::App& app, const Job& job);
 /// Refuses flags of another aggregate, which would do nothing.
 void refuse_idle_flags(const CLI::App& app, const Job& job);
+/// Refuses errors where nothing is cut: average and subspace of patients by features have one core of a given rank.
+void refuse_idle_errors(const CLI::App& app, const Job& job, const Shape& features);
 
 }  // namespace couplet::cli

@@ -44,6 +44,12 @@ void add_rse(Rows& rows, double rse) {
     rows.emplace_back("RSE", fmt::format("{} (relative error {})", number_text(rse), number_text(std::sqrt(rse))));
 }
 
+/// Whose features an error belongs to.
+std::string features_of(const net::CoordinatorResult& r, Index late_merges) {
+    const std::vector<std::string> late(r.late.begin(), r.late.begin() + late_merges);
+    return late.empty() ? "the members" : "the members, " + joined(late);
+}
+
 std::string who_text(const std::vector<std::string>& members, const std::vector<std::string>& missing) {
     const std::string all =
         fmt::format("{} of {}: {}", members.size(), members.size() + missing.size(), joined(members));
@@ -61,7 +67,8 @@ Json coordinator_json(const net::CoordinatorResult& r, const std::string& output
     Json json;
     if (r.rse) json["rse"] = *r.rse;
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
-    if (r.rse) json["rse_per_client"] = r.rse_per_client;
+    if (!r.rse_per_client.empty()) json["rse_per_client"] = r.rse_per_client;
+    if (!r.rse_per_client.empty() && !r.late.empty()) json["rse_late_merges"] = r.rse_late_merges;
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
     add_doubts(json, r.doubts);
     json["ranks"] = r.ranks;
@@ -114,10 +121,12 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     std::vector<std::string> in = r.members;
     in.insert(in.end(), r.late.begin(), r.late.end());
     std::string text;
-    if (r.rse) {
+    if (!r.rse_per_client.empty()) {
         std::vector<std::vector<std::string>> lines{{"client", "rank", "RSE"}};
+        if (!r.late.empty()) lines.front().emplace_back("with the features of");
         for (std::size_t k = 0; k < in.size(); ++k) {
             lines.push_back({in[k], count_text(r.personal_ranks[k]), number_text(r.rse_per_client[k])});
+            if (!r.late.empty()) lines.back().push_back(features_of(r, r.rse_late_merges[k]));
         }
         text = table(lines) + "\n";
     }

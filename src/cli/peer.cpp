@@ -76,6 +76,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
          .missing_remedy = "Peers do not fill missing values: use a coordinator with --missing impute, or couplet "
                            "simulate --network decentralized --missing impute."},
         session);
+    refuse_idle_errors(app, job, federation.features);
     const std::string folder = options.output.empty() ? options.kit : options.output;
     const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
     output.require_free("");

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
@@ -30,13 +31,14 @@ struct Options {
     Unnamed unnamed = Unnamed::refuse;
 };
 
-TensorTrain<double> read_features(const std::string& path) {
+TensorTrain<double> read_features(const std::string& path, Centring& centring) {
     Model<double> model = to_double(read_model(path));
     if (!model.is_features()) {
         throw InputError({path, model.is_personal() ? "a personal core" : "a complete model",
                           "the features of a federation (core_2 ... core_N)",
                           "couplet simulate ... -o DIR writes them as DIR/features.npz."});
     }
+    centring = read_centring(model.metadata, path);
     return train_of(std::move(model), path);
 }
 
@@ -99,7 +101,8 @@ void execute(const Options& options, const Session& session) {
     const bool impute = options.missing == "impute";
     session.claim_output(options.output, std::array{options.features, options.input});
     Stopwatch watch;
-    TensorTrain<double> train = read_features(options.features);
+    Centring centring;
+    TensorTrain<double> train = read_features(options.features, centring);
     TensorFile file = impute ? read_incomplete_tensor(options.input)
                              : read_tensor(options.input,
                                            "With --missing impute every patient is fitted to what is "
@@ -109,6 +112,7 @@ void execute(const Options& options, const Session& session) {
     Tensor<double> x = std::move(file).take<double>();
     const std::string moved = follow(x, train, options);
     if (!moved.empty()) session.note(fmt::format("note: {}: {}", options.input, moved));
+    if (!centring.empty()) x = centred(x.view(), centring, options.input);
     const double read_seconds = watch.lap();
 
     const Projection fit =
@@ -135,6 +139,13 @@ void execute(const Options& options, const Session& session) {
     if (!moved.empty()) {
         json["reordered"] = moved;
         rows.emplace_back("put in order", moved);
+    }
+    if (!centring.empty()) {
+        json["centred"] = !centring.mean.empty();
+        json["scaled"] = !centring.scale.empty();
+        rows.emplace_back("centred", centring.scale.empty()
+                                         ? "as the federation was"
+                                         : "and scaled as the federation was; the error is that of such data");
     }
     if (impute) add_missing(fit, json, rows);
     if (!options.output.empty()) {

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/npy.hpp"
 #include "format.hpp"
@@ -21,8 +24,24 @@ namespace {
 
 struct Options {
     std::string input;
+    std::string personal;
     std::string output;
 };
+
+/// Features and the personal core of a client make its train.
+Model<double> joined(const Options& options) {
+    Model<double> features = to_double(read_model(options.input));
+    Model<double> personal = to_double(read_model(options.personal));
+    const Index rank = features.is_features() ? features.cores.front().shape()[0] : 0;
+    if (!features.is_features() || !personal.is_personal() || personal.cores.front().shape()[2] != rank) {
+        throw InputError({"--personal", fmt::format("{} with {}", options.personal, options.input),
+                          "features.npz and a personal core of the same run", "Keep the files of one run together."});
+    }
+    features.cores.insert(features.cores.begin(), std::move(personal.cores.front()));
+    if (!features.labels.empty()) features.labels.insert(features.labels.begin(), ModeLabels{});
+    features.first_mode = 1;
+    return features;
+}
 
 /// With an open left bond its index comes first as a mode of its own.
 template <Real T>
@@ -43,10 +62,15 @@ void require_memory(const Shape& shape, Index item, const std::string& path) {
 
 template <Real T>
 void reconstruct(Model<T> model, const Options& options, const Session& session, double read_seconds) {
+    const Centring centring = read_centring(model.metadata, options.input);
     const TensorTrain<T> train = train_of(std::move(model), options.input);
     require_memory(full_shape(train), sizeof(T), options.input);
     Stopwatch watch;
-    const Tensor<T> full = train.full();
+    Tensor<T> full = train.full();
+    if constexpr (std::is_same_v<T, double>) {
+        // Without its patients a train has no mean to come back to.
+        if (train.left_rank() == 1 && !centring.empty()) full = restored(full.view(), centring, options.input);
+    }
     const double compute_seconds = watch.lap();
     write_npy(options.output, full.view(), session.force());
     const double write_seconds = watch.lap();
@@ -69,7 +93,7 @@ void reconstruct(Model<T> model, const Options& options, const Session& session,
 void execute(const Options& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
-    AnyModel any = read_model(options.input);
+    AnyModel any = options.personal.empty() ? read_model(options.input) : AnyModel(joined(options));
     const double read_seconds = watch.lap();
     std::visit([&](auto&& model) { reconstruct(std::forward<decltype(model)>(model), options, session, read_seconds); },
                std::move(any));
@@ -78,6 +102,10 @@ void execute(const Options& options, const Session& session) {
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "M.npz", options->input, "Model to multiply out");
+    app.add_option("--personal", options->personal,
+                   "Personal core of a client, where the model is the features of a federation: gives the client's "
+                   "tensor, with means and scales put back")
+        ->type_name("P.npz");
     add_output(app, ".npy", true, options->output, "Tensor to write");
     return [options](Session& session) { execute(*options, session); };
 }

@@ -10,10 +10,12 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/schema_file.hpp"
+#include "couplet/table/vocabulary.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 #include "options.hpp"
 #include "session.hpp"
+#include "sizes.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -22,6 +24,11 @@ namespace {
 struct Options {
     std::vector<std::string> files;
     bool compare = false;
+    bool propose = false;
+    bool merge = false;
+    Index threshold = 10;
+    std::string rule = "union";
+    std::string top;
     std::string output;
 };
 
@@ -111,14 +118,74 @@ void compare_files(const Options& options, const Session& session) {
     }
 }
 
-void execute(const Options& options, const Session& session) {
+void save(const Options& options, const Vocabulary& vocabulary, const Session& session, Json& json, std::string& text) {
+    if (options.output.empty()) return;
+    save_vocabulary(options.output, vocabulary, session.force());
+    json["output"] = options.output;
+    text += "\n" + fields({{"written", options.output}});
+}
+
+/// What a site may tell of its own codes.
+void propose_terms(const Options& options, const Session& session) {
+    session.claim_output(options.output, options.files);
+    const Proposal proposal = propose(load_vocabulary(options.files.front()), options.threshold);
+    Json json = vocabulary_json(proposal.vocabulary);
+    json["threshold"] = options.threshold;
+    json["withheld"] = proposal.withheld;
+    json["version"] = version();
+    std::string text = schema_text(schema_of(proposal.vocabulary));
+    Index withheld = 0;
+    for (const Index count : proposal.withheld) withheld += count;
+    text += "\n" + fields({{"withheld", fmt::format("{} codes that fewer than {} patients have", count_text(withheld),
+                                                    count_text(options.threshold))}});
+    save(options, proposal.vocabulary, session, json, text);
+    session.print(json, text);
+}
+
+/// The vocabulary of a federation from the proposals of its sites.
+void merge_terms(const Options& options, const Session& session) {
+    session.claim_output(options.output, options.files);
+    std::vector<Vocabulary> sites;
+    for (const std::string& file : options.files) sites.push_back(load_vocabulary(file));
+    MergeOptions how{.rule = options.rule == "intersection" ? MergeRule::every : MergeRule::any,
+                     .top = parse_sizes("--top", options.top)};
+    Vocabulary merged = merge_vocabularies(sites, options.files, how);
+    Json json = vocabulary_json(merged);
+    json["rule"] = options.rule;
+    json["sites"] = options.files.size();
+    json["version"] = version();
+    std::string text = schema_text(schema_of(merged));
+    save(options, merged, session, json, text);
+    session.print(json, text);
+}
+
+/// Flags of one way to use the verb do nothing in the others.
+void check_flags(const CLI::App& app, const Options& options) {
+    if (options.compare + options.propose + options.merge > 1) {
+        throw InputError({"schema", "more than one of --compare, --propose and --merge", "one of them", ""});
+    }
+    const auto only = [&](const char* option, bool fits, const char* with) {
+        if (!fits && app.count(option) > 0) {
+            throw InputError(
+                {option, std::string("given without ") + with, std::string("it with ") + with, "Leave it out."});
+        }
+    };
+    only("--threshold", options.propose, "--propose");
+    only("--rule", options.merge, "--merge");
+    only("--top", options.merge, "--merge");
+}
+
+void execute(const CLI::App& app, const Options& options, const Session& session) {
+    check_flags(app, options);
+    if (options.merge) return merge_terms(options, session);
     const std::size_t wanted = options.compare ? 2 : 1;
     if (options.files.size() != wanted) {
         throw InputError({"FILE", fmt::format("{} files", options.files.size()),
                           options.compare ? "two files to compare" : "one file",
-                          "couplet schema FILE, or couplet schema --compare A B"});
+                          "couplet schema FILE, couplet schema --compare A B, or couplet schema --merge A B ..."});
     }
     if (options.compare) return compare_files(options, session);
+    if (options.propose) return propose_terms(options, session);
     show(options, session);
 }
 
@@ -130,8 +197,18 @@ Action setup(CLI::App& app) {
         ->type_name("FILE")
         ->required();
     app.add_flag("--compare", options->compare, "Say what differs between two files");
+    app.add_flag("--propose", options->propose,
+                 "What this site may tell of its codes: FILE is a folder that couplet table wrote");
+    add_count(app, {"--threshold", "N", 1, 1'000'000, ""}, options->threshold,
+              "--propose: codes that fewer patients have stay at the site");
+    app.add_flag("--merge", options->merge, "The federation's vocabulary from the proposals of its sites");
+    add_choice(app, "--rule", {"union", "intersection"}, options->rule,
+               "--merge: keep what any site has, or what every site has");
+    app.add_option("--top", options->top,
+                   "--merge: keep so many of the most frequent codes: 40, or 40x30 for each mode")
+        ->type_name("N");
     app.add_option("-o,--output", options->output, "Schema to write (.json)")->type_name("FILE.json");
-    return [options](Session& session) { execute(*options, session); };
+    return [options, &app](Session& session) { execute(app, *options, session); };
 }
 
 }  // namespace
@@ -148,16 +225,24 @@ extern const Verb schema_verb{
         ".npz file. Federations compare schemas before anything is computed: the same labels in another order are put "
         "in "
         "order, others are refused.\n\n"
-        "--compare shows what differs, and ends with exit 1 where a federation would refuse.",
+        "--compare shows what differs, and ends with exit 1 where a federation would refuse.\n\n"
+        "Sites have different codes. --propose tells those of a table that at least --threshold patients have, with "
+        "their counts; --merge makes one vocabulary of the proposals, in the order of the counts; couplet table "
+        "--schema "
+        "builds to it.",
     .output =
         "A line per feature mode.\n"
         "--json: modes [{name, size, labels, units}], named, version, output; with --compare verdict (same, order, "
-        "unnamed, different), differences [{kind, found, expected}], version.\n"
+        "unnamed, different), differences [{kind, found, expected}], version; --propose adds codes, kind and patients "
+        "to the "
+        "modes, patients, threshold, withheld (by mode); --merge the same, rule and sites.\n"
         "-o: the same modes as JSON, for --schema of simulate, coordinator and peer.",
     .examples =
         "couplet schema a.csv\n"
         "couplet schema a.csv -o schema.json\n"
-        "couplet schema --compare a.csv b.csv",
+        "couplet schema --compare a.csv b.csv\n"
+        "couplet schema --propose site -o a.json\n"
+        "couplet schema --merge a.json b.json c.json --top 60x60 -o schema.json",
     .setup = setup};
 
 }  // namespace couplet::cli

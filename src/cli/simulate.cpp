@@ -7,16 +7,19 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "baseline_options.hpp"
+#include "centring_file.hpp"
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/shield/simulate_shielded.hpp"
 #include "couplet/sim/complete.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "couplet/sim/state_file.hpp"
@@ -25,6 +28,7 @@
 #include "job_options.hpp"
 #include "missing_report.hpp"
 #include "phase_lines.hpp"
+#include "privacy_options.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
 #include "usage.hpp"
@@ -38,6 +42,10 @@ struct Options {
     std::string method = "ctt";
     JobFlags flags;
     BaselineFlags baseline;
+    PrivacyFlags privacy;
+    bool rank_auto = false;  ///< --rank auto
+    bool centre = false;
+    bool scale = false;
     std::string missing = "refuse";
     bool dry_run = false;
     std::string output;
@@ -63,7 +71,7 @@ void check_baseline(const CLI::App& app, const Options& options) {
                  {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--bytes", "--bytes-total", "--precision",
                   "--sketch", "--passes", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
                  with, "a rank: the method trains a CP model in rounds");
-    refuse_given(app, {"--missing"}, with, "it with --method ctt only");
+    refuse_given(app, {"--missing", "--centre", "--scale"}, with, "it with --method ctt only");
     if (network_of(parse_method(options.method)) == Network::star) {
         refuse_given(app, {"--graph", "--weights"}, with, "it with a decentralized method only");
     }
@@ -74,10 +82,40 @@ void check_baseline(const CLI::App& app, const Options& options) {
     if (!options.baseline.tuned) refuse_given(app, {"--cache"}, "no --tuned", "both");
 }
 
+void check_privacy(const CLI::App& app, const Options& options, const Job& job) {
+    const PrivacyFlags& privacy = options.privacy;
+    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise"}, "no --dp-epsilon", "both");
+    if (!privacy.any()) return;
+    // Their sums would travel beside the protected ones as they are.
+    refuse_given(app, {"--centre", "--scale"}, "sums that are masked, clipped or noised", "one or the other");
+    if (options.rank_auto) {
+        throw InputError({"--rank", "auto with sums that are masked, clipped or noised", "a rank", "Give --rank R."});
+    }
+    refuse_given(app, {"--save-state", "--resume", "--dry-run", "--weights", "--consensus", "--iterations"},
+                 "sums that are masked, clipped or noised", "one or the other");
+    if (options.missing == "impute") {
+        refuse_given(app, {"--missing"}, "sums that are masked, clipped or noised", "complete data");
+    }
+    if (job.network == Network::decentralized && !privacy.secure) {
+        throw InputError({"--network", "decentralized with a policy or noise, but without --secure", "--secure as well",
+                          "A peer shows its neighbours its own sums otherwise."});
+    }
+}
+
 /// An option that would do nothing is refused: the user meant something by it.
 void check_combination(const CLI::App& app, const Options& options) {
+    if (options.method != "ctt") {
+        refuse_given(app, privacy_flag_names, "--method " + options.method, "it with --method ctt only");
+    }
+    if (options.rank_auto && options.method != "ctt") {
+        throw InputError({"--rank", "auto with --method " + options.method, "a rank", "Give --rank R."});
+    }
     if (is_cp(parse_method(options.method))) return check_baseline(app, options);
     refuse_given(app, baseline_flag_names(), "--method " + options.method, "it with a method that trains a CP model");
+    if (options.method != "ctt" && (options.centre || options.scale)) {
+        throw InputError({options.centre ? "--centre" : "--scale", "given with --method " + options.method,
+                          "it with --method ctt only", "Leave it out."});
+    }
     if (options.method != "ctt") return check_reference(app, options);
     const Job job = resolve_job(options.flags.job);
     if (job.network == Network::star) {
@@ -90,6 +128,20 @@ void check_combination(const CLI::App& app, const Options& options) {
         refuse_given(app, {"--precision", "--bytes", "--bytes-total"}, "--missing impute", "one or the other");
     }
     refuse_idle_flags(app, job);
+    check_privacy(app, options, job);
+    if (options.centre || options.scale) {
+        refuse_given(app, {"--resume", "--save-state"}, "--centre or --scale", "one or the other");
+        if (options.missing == "impute") {
+            throw InputError({"--centre", "given with --missing impute", "one or the other", ""});
+        }
+    }
+    if (options.rank_auto) {
+        refuse_given(app, {"--eps", "--bytes", "--bytes-total", "--resume", "--dry-run"}, "--rank auto",
+                     "a rank, or nothing but --rank auto");
+        if (options.missing == "impute" || !job.refit) {
+            throw InputError({"--rank", "auto without a refit of complete data", "a rank", "Give --rank R."});
+        }
+    }
     if (options.dry_run) {
         refuse_given(app, {"--output", "--save-state", "--heldout"}, "--dry-run", "nothing to fit or to write");
     }
@@ -147,8 +199,42 @@ void take_tuning(const Federation& federation, Options& options) {
     asked = overlay(*found, asked);
 }
 
-MethodResult compute(const Federation& federation, const Options& options, SimulationOptions how) {
+/// What the policy changes and what the noise may cost, before it is paid.
+void announce_shield(const ShieldReport& shield, const Session& session) {
+    for (const auto& change : shield.changes) session.note("policy: " + change);
+    for (const auto& warning : shield.warnings) session.note("warning: " + warning);
+    if (!shield.expected_loss) return;
+    session.note(
+        fmt::format("noise of standard deviation {} in every number of {} sums: the RSE rises by at most about {}{}",
+                    number_text(shield.noise->in_sum), shield.sums, number_text(*shield.expected_loss),
+                    *shield.expected_loss >= 1 ? ", that is, nothing may be left of the features" : ""));
+}
+
+SimulationResult compute_shielded(const Federation& federation, const Options& options, SimulationOptions how,
+                                  const Session& session, std::shared_ptr<const ShieldReport>& report) {
+    const PrivacyFlags& privacy = options.privacy;
+    if (privacy.secure && !privacy.policy_on()) {
+        session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
+    }
+    auto done = simulate_shielded(*federation.source, std::move(how),
+                                  {.secure = privacy.secure,
+                                   .policy = privacy.policy_on(),
+                                   .guarantee = privacy.guarantee(),
+                                   .clip = privacy.clip,
+                                   .noise = privacy.noise},
+                                  [&](const ShieldReport& shield) { announce_shield(shield, session); });
+    report = std::make_shared<const ShieldReport>(std::move(done.privacy));
+    return std::move(done.simulation);
+}
+
+MethodResult compute(const Federation& federation, const Options& options, SimulationOptions how,
+                     const Session& session, std::shared_ptr<const ShieldReport>& shield) {
     try {
+        if (options.privacy.any()) {
+            MethodResult result;
+            result.simulation = compute_shielded(federation, options, std::move(how), session, shield);
+            return result;
+        }
         if (options.missing == "impute") {
             MethodResult result;
             result.simulation = simulate_missing(*federation.source, {.simulation = std::move(how)});
@@ -160,13 +246,19 @@ MethodResult compute(const Federation& federation, const Options& options, Simul
     }
 }
 
-nlohmann::json features_metadata(const Json& json) {
+nlohmann::json features_metadata(const SimulationReport& report) {
+    const Json json = simulation_json(report);
     nlohmann::json metadata;
-    for (const char* field : {"rse", "rel_error_bound", "method", "network", "aggregate", "clients", "resumed_clients",
-                              "missing", "seed", "version"}) {
+    if (!report.centring.empty()) metadata["centring"] = centring_json(report.centring);
+    for (Index k = 0; k < report.federation.clients(); ++k) {
+        metadata["client_names"].push_back(report.federation.site(k));
+    }
+    for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound", "method", "network", "aggregate",
+                              "clients", "resumed_clients", "missing", "seed", "version"}) {
         if (json.contains(field)) metadata[field] = json[field];
     }
-    return metadata;
+    // A file's name need not be text, and what is written must be.
+    return nlohmann::json::parse(metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// Goes on from a saved merge: its errors and rank are taken over where the user gives none.
@@ -175,6 +267,9 @@ void take_up(const CLI::App& app, Options& options, SimulationOptions& how) {
     if (path.empty()) return;
     SavedMerge merge = load_state(path);
     require_resumable(merge, how.scale_clients, path);
+    std::vector<std::string> merged;
+    for (const Contribution& contribution : merge.contributions) merged.push_back(contribution.client);
+    require_same_parts(how.names, merged, path);
     take_errors(app, merge, options.flags.job);
     how.job = options.flags.job;
     if (how.schema && *how.schema != merge.schema) {
@@ -207,8 +302,114 @@ void tell_order(const SimulationReport& report, const Session& session) {
     }
 }
 
+/// Moves and scales every client's data by sums over all of them, held-out patients not counted.
+Centring centre_federation(const Options& options, const SimulationOptions& how, Federation& federation) {
+    AlignedSource aligned = align_source(*federation.source, how.job.unnamed, how.schema);
+    const Preparation training{.scale_clients = false, .heldout = how.heldout};
+    FeatureSums sums;
+    for (Index k = 0; k < federation.clients(); ++k) {
+        const PreparedClient client = prepare_client(aligned.source.client(k), training, how.job.seed, k);
+        sums.add(feature_sums(client.training->view()));
+    }
+    const Centring centring = centring_of(sums, options.centre, options.scale);
+    std::vector<Tensor<double>> moved;
+    for (Index k = 0; k < federation.clients(); ++k) {
+        moved.push_back(centred(aligned.source.client(k)->view(), centring, federation.name(k)));
+        Labels labels{ModeLabels{}};
+        labels.insert(labels.end(), aligned.schema.modes.begin(), aligned.schema.modes.end());
+        if (!aligned.schema.modes.empty()) moved.back().set_labels(std::move(labels));
+    }
+    federation.source = std::make_unique<MemorySource>(std::move(moved));
+    return centring;
+}
+
+/// The sums up and the means and deviations down are messages too: one more round, on every link.
+void count_centring(SimulationReport& report) {
+    SimulationResult& result = report.result;
+    const double links =
+        static_cast<double>(report.federation.clients()) - (result.job.network == Network::decentralized ? 1 : 0);
+    const double down = static_cast<double>(report.centring.mean.size() + report.centring.scale.size());
+    const double up = down + 1;  // and the number of patients
+    result.numbers_up_per_client += up;
+    result.numbers_down_per_client += down;
+    result.numbers_total += links * (up + down);
+    result.bytes_up += 8 * links * up;
+    result.bytes_down += 8 * links * down;
+    result.rounds += 2;
+}
+
+/// With held-out patients it can be said what joining is worth: every client alone against all together.
+void measure_joining(const Options& options, SimulationReport& report) {
+    const bool asked = options.flags.heldout > 0 && options.method == "ctt" && options.missing == "refuse";
+    if (!asked || !report.result.features || report.federation.clients() < 2) return;
+    JobOptions job = options.flags.job;
+    // A budget or a default has become a rank by now.
+    if (!job.rank && !job.eps) job.rank = report.result.ranks.front();
+    report.gains = measure_gain(*report.federation.source, job, options.flags.preparation(), report.result.schema,
+                                *report.result.features);
+}
+
+/// Ranks that --rank auto tries: about two in every octave.
+std::vector<Index> rank_grid(Index most) {
+    std::vector<Index> grid;
+    for (double rank = 1; static_cast<Index>(rank) <= most && rank <= 200; rank = std::max(rank + 1, 1.5 * rank)) {
+        grid.push_back(static_cast<Index>(rank));
+    }
+    return grid;
+}
+
+/// Chooses R1 and eps2 by the error on patients that every client holds out by itself: only sums of squares would
+/// travel. More components never fit worse, noise included: R of P directions take R/P of it. What counts is therefore
+/// the error of an entry that the fit has not seen, rse_heldout / (1 - R1/P)^2 (generalised cross-validation: Golub,
+/// Heath and Wahba 1979). Climbs until three larger ranks in a row bring nothing, and takes the largest eps2 that costs
+/// no more than 0.1%.
+void choose_rank(const Federation& federation, const SimulationOptions& how, Options& options,
+                 SimulationReport& report) {
+    JobOptions& job = options.flags.job;
+    const double heldout = options.flags.heldout > 0 ? options.flags.heldout : 0.2;
+    Index most = 0;
+    for (const Index rows : federation.rows) most += training_rows(rows, heldout);
+    most = std::max<Index>(1, std::min(most, federation.features.size() - 1));
+    const auto try_one = [&](Index rank, double eps2) {
+        SimulationOptions trial{.job = job,
+                                .scale_clients = how.scale_clients,
+                                .heldout = heldout,
+                                .schema = how.schema,
+                                .progress = how.progress};
+        trial.job.rank = rank;
+        trial.job.eps2 = eps2;
+        const SimulationResult result = simulate(*federation.source, std::move(trial));
+        const double left = 1 - static_cast<double>(rank) / static_cast<double>(federation.features.size());
+        report.trials.push_back({rank, eps2, *result.rse_heldout, *result.rse_heldout / (left * left)});
+        return report.trials.back().score;
+    };
+    const double usual = job.eps2.value_or(0.01);
+    double least = std::numeric_limits<double>::infinity();
+    int idle = 0;
+    for (const Index rank : rank_grid(most)) {
+        const double error = try_one(rank, usual);
+        const bool better = error < 0.999 * least;
+        idle = better ? 0 : idle + 1;
+        if (better) {
+            job.rank = rank;
+            least = error;
+        }
+        if (idle == 3) break;
+    }
+    double best = usual;
+    for (const double eps2 : {0.05, 0.1, 0.2, 0.3, 0.4, 0.5}) {
+        if (job.eps2) break;  // the user has said it
+        const double error = try_one(*job.rank, eps2);
+        if (error > 1.001 * least) break;
+        least = std::min(least, error);
+        best = eps2;
+    }
+    job.eps2 = best;
+}
+
 SimulationReport run(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
+    if (options.privacy.any() && !options.flags.job.aggregate) options.flags.job.aggregate = Aggregate::subspace;
     options.input.missing = options.missing == "impute";
     options.input.missing_remedy =
         "Let --missing impute with --rank R fill them (method ctt), or replace or remove missing values first.";
@@ -232,8 +433,14 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     const Federation& federation = report.federation;
     how.names = federation.identities;
     take_up(app, options, how);
+    if (options.method == "ctt") refuse_idle_errors(app, resolve_job(options.flags.job), federation.features);
     take_tuning(federation, options);
     report.tuned = options.baseline.tuned;
+    if (options.centre || options.scale) report.centring = centre_federation(options, how, report.federation);
+    if (options.rank_auto) {
+        choose_rank(federation, how, options, report);
+        how.job = options.flags.job;
+    }
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
     how.on_personal = options.on_personal;
@@ -247,8 +454,10 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
                                  {{"client", k + 1}, {"version", version()}});
         };
     }
-    MethodResult done = compute(federation, options, std::move(how));
+    MethodResult done = compute(federation, options, std::move(how), session, report.shield);
     report.result = std::move(done.simulation);
+    if (!report.centring.empty()) count_centring(report);
+    measure_joining(options, report);
     tell_order(report, session);
     warn_of_known_data(report.result, session);
     report.tuning = done.tuning;
@@ -257,7 +466,7 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     report.privacy = done.privacy;
     if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
     if (folder) {
-        folder->finish(*report.result.features, report.result.schema.modes, features_metadata(simulation_json(report)));
+        folder->finish(*report.result.features, report.result.schema.modes, features_metadata(report));
     }
     return report;
 }
@@ -288,17 +497,38 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
     add_consensus_flags(app, options->flags);
 }
 
+/// In place of the job's own: here a rank can be tried out.
+void add_rank_option(CLI::App& app, const std::shared_ptr<Options>& options) {
+    app.remove_option(app.get_option("--rank"));
+    add_text(
+        app, "--rank", "R", "chosen by --eps",
+        "Rank R1 between patients and features; the CP rank of the methods that have one. auto: tries ranks and "
+        "eps2 on patients that every client holds out (a fifth, or --heldout), up to where more brings less than 2%",
+        [options](const auto& text) {
+            options->rank_auto = text == "auto";
+            if (options->rank_auto) return;
+            options->flags.job.rank =
+                parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), "Or auto."}, text);
+        });
+}
+
 void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     add_federation_input(app, options->input);
     add_method_options(app, options);
     add_job_flags(app, options->flags);
+    add_rank_option(app, options);
     add_network_options(app, options);
     add_schema_flags(app, options->flags);
+    add_privacy_flags(app, options->privacy);
     add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
                "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
                "the federation is run again until they settle (relative change 1e-5; exit status 1 when 200 times are "
                "not enough); needs --rank");
     add_data_flags(app, options->flags);
+    app.add_flag("--centre", options->centre,
+                 "Subtract each feature's mean over the whole federation first; kept in features.npz, done by project, "
+                 "undone by reconstruct");
+    app.add_flag("--scale", options->scale, "Divide each feature by its standard deviation over the whole federation");
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
         ->type_name("DIR");
@@ -358,6 +588,7 @@ EmbeddedResult run_simulation(EmbeddedSimulation simulation) {
     const Session session(globals, "couplet simulate", std::move(simulation.listener));
     SimulationReport report = run(app, *options, session);
     result.json = simulation_json(report);
+    result.metadata = features_metadata(report);
     result.features = std::move(report.result.features);
     result.feature_labels = std::move(report.result.schema.modes);
     return result;
@@ -381,7 +612,9 @@ extern const Verb simulate_verb{
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down, bytes_total (all clients), bytes_raw (the data in "
         "64-bit numbers), seconds {clients_max, clients_sum, "
-        "server, total}, consensus {lambda2, iterations, error} (decentralized), missing {fraction, "
+        "server, total}, consensus {lambda2, iterations, error} (decentralized), gain [{client, alone, together}] "
+        "(with --heldout: errors on new patients of a client by itself and with the federation), tried "
+        "[{rank, eps2, rse_heldout, score}] (--rank auto; the least score is taken), missing {fraction, "
         "iterations, change, settled, means_weight, validation, rse_validation, rse_means} (with --missing impute; rse "
         "then counts the known entries), method, network, aggregate "
         "(ctt), "
@@ -391,6 +624,12 @@ extern const Verb simulate_verb{
         "fedsvd the data itself is counted as sent. CP methods add loss, tuning, tuned, stopped (converged or rounds), "
         "trace (round, rse as trained, numbers, bytes, seconds) and, with --gradient-noise, privacy {epsilon, delta, "
         "releases}.\n"
+        "--secure, --policy, --clip and --dp-epsilon add privacy {secure, policy, sums, directions, ring_bits, "
+        "threshold "
+        "(clients that must stay to the end of a sum), clip, clipped, changes (what the policy made of the job), "
+        "warnings, "
+        "epsilon, delta, releases, noise, sigma, rho, against, expected_loss (of RSE, at most, from public "
+        "quantities)}.\n"
         "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
         "tensor.\n"
         "--missing impute: up to 5% of the known entries of every client are kept from the features (validation: how "
@@ -400,11 +639,14 @@ extern const Verb simulate_verb{
     .examples =
         "couplet simulate a.npy b.npy c.npy --rank 20\n"
         "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"
+        "couplet simulate a.npy b.npy c.npy --rank auto --centre --heldout 0.2 -o result\n"
         "couplet simulate --split 4 X.npy --bytes 100kB\n"
         "couplet simulate --synthetic 200x30x30 --clients 4 --rank 20\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method centralized\n"
         "couplet simulate --synthetic 200x30x30 --rank 20 --method trip --rounds 20\n"
         "couplet simulate a.npy b.npy c.npy --network decentralized --rank 20\n"
+        "couplet simulate a.npy b.npy c.npy --rank 20 --secure\n"
+        "couplet simulate a.npy b.npy c.npy --rank 10 --secure --dp-epsilon 1 --clip 4\n"
         "couplet simulate a.npy b.npy c.npy --rank 20 --missing impute\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
         "couplet simulate c.npy --rank 20 --resume state.npz -o result",

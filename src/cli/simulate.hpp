@@ -21,6 +21,7 @@ struct EmbeddedSimulation {
 
 struct EmbeddedResult {
     Json json;                                  ///< what --json would print
+    nlohmann::json metadata = {};               ///< what features.npz would hold of the result
     std::optional<Features> features = {};      ///< nothing for a method without shared features
     std::vector<Matrix<double>> personal = {};  ///< G_1 of each client, I1 x R1; none in a dry run
     Labels feature_labels = {};                 ///< empty, or one per feature mode

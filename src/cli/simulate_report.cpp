@@ -9,6 +9,7 @@
 
 #include "baseline_options.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/shield/simulate_shielded.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 #include "missing_report.hpp"
@@ -42,12 +43,20 @@ std::string client_table(const SimulationReport& report) {
     const auto clients = static_cast<Index>(result.personal_ranks.size());
     std::vector<std::vector<std::string>> rows{{"client", "patients", report.dry_run ? "rank sent" : "rank"}};
     if (!report.dry_run) rows.front().push_back("RSE");
+    if (!report.gains.empty()) {
+        rows.front().push_back("new, alone");
+        rows.front().push_back("new, joined");
+    }
     const Index shown = clients <= most_rows ? clients : shown_rows;
     for (Index k = 0; k < shown; ++k) {
         const auto at = static_cast<std::size_t>(k);
         rows.push_back(
             {report.federation.name(k), count_text(report.federation.rows[at]), count_text(result.personal_ranks[at])});
         if (!report.dry_run) rows.back().push_back(number_text(result.rse_per_client[at]));
+        if (!report.gains.empty()) {
+            rows.back().push_back(number_text(report.gains[at].alone));
+            rows.back().push_back(number_text(report.gains[at].together));
+        }
     }
     std::string text = table(rows);
     if (shown < clients) {
@@ -113,6 +122,103 @@ std::vector<std::string> reordered_clients(const SimulationReport& report) {
     return names;
 }
 
+Json shield_json(const ShieldReport& shield) {
+    Json json{{"secure", shield.secure},
+              {"policy", shield.policy ? "on" : "off"},
+              {"sums", shield.sums},
+              {"directions", shield.directions}};
+    if (shield.secure) json["ring_bits"] = shield.ring_bits;
+    if (shield.threshold > 0) json["threshold"] = shield.threshold;
+    if (shield.clip) {
+        json["clip"] = *shield.clip;
+        json["clipped"] = shield.clipped;
+    }
+    if (!shield.changes.empty()) json["changes"] = shield.changes;
+    if (!shield.warnings.empty()) json["warnings"] = shield.warnings;
+    if (shield.noise) {
+        const NoisePlan& noise = *shield.noise;
+        json["epsilon"] = noise.guarantee.epsilon;
+        json["delta"] = noise.guarantee.delta;
+        json["releases"] = noise.releases;
+        json["noise"] = to_string(noise.place);
+        json["sigma"] = noise.sigma;
+        json["rho"] = noise.rho;
+        json["against"] = protects_against(noise.place);
+        json["expected_loss"] = *shield.expected_loss;
+    }
+    return json;
+}
+
+double mean(const std::vector<ClientGain>& gains, double ClientGain::*part) {
+    double sum = 0;
+    for (const ClientGain& gain : gains) sum += gain.*part;
+    return sum / static_cast<double>(gains.size());
+}
+
+/// Why anybody federates.
+std::string gain_text(const SimulationReport& report) {
+    const auto better = std::count_if(report.gains.begin(), report.gains.end(),
+                                      [](const ClientGain& gain) { return gain.together < gain.alone; });
+    return fmt::format("error on new patients {} instead of {} alone (mean over clients); better at {} of {}",
+                       number_text(mean(report.gains, &ClientGain::together)),
+                       number_text(mean(report.gains, &ClientGain::alone)), better, report.gains.size());
+}
+
+Json gain_json(const SimulationReport& report) {
+    Json json = Json::array();
+    for (std::size_t k = 0; k < report.gains.size(); ++k) {
+        json.push_back({{"client", report.federation.site(static_cast<Index>(k))},
+                        {"alone", report.gains[k].alone},
+                        {"together", report.gains[k].together}});
+    }
+    return json;
+}
+
+void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::string, std::string>>& rows) {
+    if (shield.secure) {
+        rows.emplace_back(
+            "seen",
+            fmt::format("{} sums over all clients, {} directions{}; ring of {} bits", shield.sums, shield.directions,
+                        shield.threshold > 0 ? fmt::format("; {} clients must stay to the end", shield.threshold) : "",
+                        shield.ring_bits));
+    }
+    if (shield.policy) {
+        rows.emplace_back("policy", shield.changes.empty() ? "on; the job keeps it as it is"
+                                                           : fmt::format("{}", fmt::join(shield.changes, ", ")));
+    }
+    if (shield.clip) {
+        rows.emplace_back("clipped",
+                          fmt::format("{} records at norm {}", count_text(shield.clipped), number_text(*shield.clip)));
+    }
+    if (shield.noise) {
+        const NoisePlan& noise = *shield.noise;
+        rows.emplace_back(
+            "privacy", fmt::format("epsilon {} at delta {} for a patient's record, over {} sums together, against {}",
+                                   number_text(noise.guarantee.epsilon), number_text(noise.guarantee.delta),
+                                   noise.releases, protects_against(noise.place)));
+        rows.emplace_back("", "RSE, counts and personal cores are not part of it: they stay with the clients");
+    }
+}
+
+Json trials_json(const std::vector<RankTrial>& trials) {
+    Json json = Json::array();
+    for (const RankTrial& trial : trials) {
+        json.push_back(
+            {{"rank", trial.rank}, {"eps2", trial.eps2}, {"rse_heldout", trial.rse_heldout}, {"score", trial.score}});
+    }
+    return json;
+}
+
+std::string trials_text(const SimulationReport& report) {
+    std::vector<std::string> tried;
+    for (const RankTrial& trial : report.trials) {
+        tried.push_back(fmt::format("{}/{} {}", trial.rank, number_text(trial.eps2), number_text(trial.score)));
+    }
+    return fmt::format(
+        "rank {}, eps2 {}, with the least error on unseen entries of new patients; tried rank/eps2 error: {}",
+        *report.result.job.rank, number_text(report.result.job.eps2), fmt::join(tried, ", "));
+}
+
 }  // namespace
 
 Json trace_json(const std::vector<TracePoint>& trace) {
@@ -134,6 +240,8 @@ Json simulation_json(const SimulationReport& report) {
         json["rse"] = result.rse;
         if (result.rse_heldout) json["rse_heldout"] = *result.rse_heldout;
         json["rse_per_client"] = result.rse_per_client;
+        if (!report.gains.empty()) json["gain"] = gain_json(report);
+        if (!report.trials.empty()) json["tried"] = trials_json(report.trials);
     }
     if (result.rel_error_bound) json["rel_error_bound"] = *result.rel_error_bound;
     json["ranks"] = result.ranks;
@@ -159,6 +267,7 @@ Json simulation_json(const SimulationReport& report) {
     if (result.missing) {
         json["missing"] = missing_json(*result.missing);
     }
+    if (report.shield) json["privacy"] = shield_json(*report.shield);
     if (report.privacy) {
         json["privacy"] = {{"epsilon", report.privacy->epsilon},
                            {"delta", report.privacy->delta},
@@ -189,13 +298,17 @@ Json simulation_json(const SimulationReport& report) {
 std::string simulation_text(const SimulationReport& report) {
     const auto& result = report.result;
     std::string text = client_table(report) + "\n";
-    std::vector<std::pair<std::string, std::string>> rows{
-        {"clients", fmt::format("{} from {}{}", count_text(report.federation.clients()), report.federation.description,
-                                result.resumed_clients > 0
-                                    ? fmt::format(", and {} merged before", count_text(result.resumed_clients))
-                                    : "")},
-        {"method", what_ran(report)},
-        {"ranks", ranks_text(result.ranks)}};
+    std::vector<std::pair<std::string, std::string>> rows;
+    if (!report.gains.empty()) rows.emplace_back("joining", gain_text(report));
+    if (!report.trials.empty()) rows.emplace_back("chosen", trials_text(report));
+    rows.insert(
+        rows.end(),
+        {{"clients", fmt::format("{} from {}{}", count_text(report.federation.clients()), report.federation.description,
+                                 result.resumed_clients > 0
+                                     ? fmt::format(", and {} merged before", count_text(result.resumed_clients))
+                                     : "")},
+         {"method", what_ran(report)},
+         {"ranks", ranks_text(result.ranks)}});
     if (report.dry_run) {
         rows.emplace_back("dry run", "nothing fitted; this is what would be sent");
     } else {
@@ -223,6 +336,7 @@ std::string simulation_text(const SimulationReport& report) {
     if (report.tuning) {
         rows.emplace_back("tuning", tuning_text(*report.tuning) + (report.tuned ? " (from the cache)" : ""));
     }
+    if (report.shield) add_shield_rows(*report.shield, rows);
     if (report.privacy) {
         rows.emplace_back("privacy", fmt::format("epsilon {} at delta {} for a patient, {} releases",
                                                  number_text(report.privacy->epsilon),

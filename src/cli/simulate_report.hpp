@@ -1,15 +1,30 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "couplet/baselines/run_method.hpp"
+#include "couplet/ctt/centring.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "federation.hpp"
+#include "gain.hpp"
 #include "session.hpp"
 
+namespace couplet {
+struct ShieldReport;
+}
+
 namespace couplet::cli {
+
+/// One of the ranks that --rank auto tried.
+struct RankTrial {
+    Index rank = 0;
+    double eps2 = 0;
+    double rse_heldout = 0;
+    double score = 0;  ///< error of an entry that the fit has not seen: the least is taken
+};
 
 /// What a simulation gave, with what the user must know to read it.
 struct SimulationReport {
@@ -26,6 +41,10 @@ struct SimulationReport {
     std::string stopped = {};
     std::vector<TracePoint> trace = {};
     std::optional<DpStatement> privacy = {};
+    std::shared_ptr<const ShieldReport> shield = {};  ///< of ctt with --secure, --policy, --clip or --dp-epsilon
+    Centring centring = {};                           ///< of --centre and --scale
+    std::vector<ClientGain> gains = {};               ///< one per client; empty: not measured
+    std::vector<RankTrial> trials = {};               ///< of --rank auto
 };
 
 /// A point an object: round, rse, numbers, bytes, seconds.

@@ -13,11 +13,14 @@
     VERB(dot)                       \
     VERB(norm)                      \
     VERB(data)                      \
+    VERB(table)                     \
     VERB(simulate)                  \
     VERB(tune)                      \
     VERB(project)                   \
     VERB(schema)                    \
+    VERB(explain)                   \
     VERB(classify)                  \
+    VERB(audit)                     \
     VERB(reproduce)                 \
     VERB(provision)                 \
     VERB(coordinator)               \

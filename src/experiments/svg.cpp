@@ -56,6 +56,14 @@ void Svg::polyline(std::string_view points, std::string_view classes, std::strin
     text_ += fmt::format("<polyline points=\"{}\" class=\"{}\"{}/>", points, classes, dashes);
 }
 
+void Svg::rect(double x, double y, double width, double height, std::string_view classes, double opacity,
+               std::string_view hint) {
+    const std::string see_through = opacity == 1 ? "" : fmt::format(" fill-opacity=\"{:.3f}\"", opacity);
+    text_ += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" class=\"{}\"{}", x, y,
+                         width, height, classes, see_through);
+    text_ += hint.empty() ? "/>" : fmt::format("><title>{}</title></rect>", escape_markup(hint));
+}
+
 void Svg::text(double x, double y, std::string_view text, std::string_view classes, Anchor anchor, double rotate) {
     const std::string turn = rotate == 0 ? "" : fmt::format(" transform=\"rotate({:g} {:.2f} {:.2f})\"", rotate, x, y);
     text_ += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" class=\"{}\" text-anchor=\"{}\"{}>{}</text>", x, y, classes,

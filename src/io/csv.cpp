@@ -58,10 +58,10 @@ Labels column_labels(std::span<const std::string_view> row, const std::string& w
 
 void CsvReader::split(std::string_view line, std::vector<std::string_view>& row) const {
     for (;;) {
-        const std::size_t comma = line.find(',');
-        row.push_back(line.substr(0, comma));
-        if (comma == std::string_view::npos) return;
-        line.remove_prefix(comma + 1);
+        const std::size_t end = line.find(separator_);
+        row.push_back(line.substr(0, end));
+        if (end == std::string_view::npos) return;
+        line.remove_prefix(end + 1);
     }
 }
 
@@ -105,12 +105,12 @@ void CsvReader::split_quoted(std::string_view line, std::vector<std::string_view
                 record_[write++] = record_[read];
             }
             ++read;
-            if (read < record_.size() && record_[read] != ',') {
+            if (read < record_.size() && record_[read] != separator_) {
                 throw InputError({name(), fmt::format("text after a closing quote in the row at line {}", row_line_),
-                                  "a comma or the end of the line", "Double the quotes inside a quoted field."});
+                                  "a separator or the end of the line", "Double the quotes inside a quoted field."});
             }
         } else {
-            while (read < record_.size() && record_[read] != ',') record_[write++] = record_[read++];
+            while (read < record_.size() && record_[read] != separator_) record_[write++] = record_[read++];
         }
         ranges.emplace_back(begin, write - begin);
         more = read < record_.size();

@@ -18,6 +18,15 @@ bool is_gzip(std::span<const std::byte> bytes) {
     return bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B};
 }
 
+/// Lets go of the pages before `end` each time a piece of the file is read: a table of any size takes little memory.
+void release_read(const MappedFile& file, const char* begin, const char* end) {
+    constexpr std::ptrdiff_t piece = std::ptrdiff_t{16} << 20;
+    const char* base = reinterpret_cast<const char*>(file.bytes().data());
+    if (file.bytes().empty() || (begin - base) / piece == (end - base) / piece) return;
+    const Index first = (begin - base) / piece * piece;
+    file.release(first, begin - base - first);
+}
+
 }  // namespace
 
 /// Decompresses a gzip stream, of one or several members, into a window that keeps what is still unread.
@@ -134,6 +143,7 @@ bool LineReader::next(std::string_view& line) {
                           "lines of text", "Check that this is a text file."});
     }
     line = pending_.substr(0, length);
+    if (inflater_ == nullptr) release_read(file_, line.data(), line.data() + length + 1);
     pending_.remove_prefix(end == std::string_view::npos ? length : length + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     return true;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/wire/hex.hpp"
 
 namespace couplet::net {
 namespace {
@@ -23,16 +24,6 @@ namespace {
 constexpr std::size_t most_lines = 2000;  ///< of one party, in one run
 constexpr std::size_t most_known = 200'000;
 constexpr off_t tail_bytes = 1 << 20;  ///< no line is longer
-
-std::string hex(std::span<const unsigned char> bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
 
 std::string utc_now() {
     const auto now = std::chrono::system_clock::now();
@@ -114,7 +105,7 @@ void Sha256::add(std::span<const std::byte> bytes) { EVP_DigestUpdate(context_->
 std::string Sha256::finish() {
     std::array<unsigned char, 32> digest{};
     EVP_DigestFinal_ex(context_->md.get(), digest.data(), nullptr);
-    return hex(digest);
+    return wire::to_hex(digest);
 }
 
 std::string sha256(std::string_view text) {

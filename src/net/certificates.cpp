@@ -17,6 +17,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/wire/hex.hpp"
 
 namespace couplet::net {
 namespace {
@@ -41,16 +42,6 @@ using Names = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES_free>>;
 
 void require(bool done, const char* what) {
     if (!done) throw RunError({"OpenSSL", std::string(what) + " failed", "a working libcrypto", ""});
-}
-
-std::string hex(std::span<const unsigned char> bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
 }
 
 std::string text_of(BIO* bio) {
@@ -203,7 +194,7 @@ std::string fingerprint(EVP_PKEY* key) {
     require(EVP_Digest(bytes, static_cast<std::size_t>(size), digest.data(), nullptr, EVP_sha256(), nullptr) == 1,
             "SHA-256");
     OPENSSL_free(bytes);
-    return hex(digest);
+    return wire::to_hex(digest);
 }
 
 /// Whether the authority has signed it; says nothing of the time.
@@ -387,7 +378,7 @@ void check_key_pair(const KeyPair& pair, const std::string& authority, std::int6
 std::string random_hex() {
     std::array<unsigned char, 16> bytes{};
     require(RAND_bytes(bytes.data(), bytes.size()) == 1, "random bytes");
-    return hex(bytes);
+    return wire::to_hex(bytes);
 }
 
 }  // namespace couplet::net

@@ -403,6 +403,21 @@ struct Client::Parts {
             throw;
         }
     }
+    /// What this site does not agree to is not answered; both ends learn why.
+    void vet(Connection& connection, const wire::Message& message) {
+        if (!options.vet) return;
+        try {
+            options.vet(message);
+        } catch (const InputError& error) {
+            log.warn("refused", error.what());
+            try {
+                send_message(connection, {message.route, wire::Refusal{error.what()}});
+            } catch (const Disconnected&) {
+                // It will not hear why.
+            }
+            throw;
+        }
+    }
     [[noreturn]] static void unexpected(const wire::Message& message) {
         throw InputError({coordinator, fmt::format("{}", wire::to_string(message.kind())), "another message now", ""});
     }
@@ -415,6 +430,7 @@ struct Client::Parts {
         if (!std::holds_alternative<wire::Welcome>(welcome.body)) unexpected(welcome);
         if (reported && work->job() != welcome.route.job) return true;  // it is on to the next job
         if (!work || work->job() != welcome.route.job) {
+            vet(connection, welcome);
             if (options.on_join) options.on_join(wire::to_hex(welcome.route.job));
             log.info("joined", fmt::format("joined job {}", wire::to_hex(welcome.route.job)));
             const auto& told = std::get<wire::Welcome>(welcome.body);
@@ -443,7 +459,9 @@ struct Client::Parts {
                 unexpected(message);
             }
             crash_point("question-received");
+            vet(connection, message);
             const wire::Message* answer = work->answer(message);
+            if (answer != nullptr) vet(connection, *answer);
             crash_point("answer-computed");
             if (answer != nullptr && answered != answer->route) {
                 answered = answer->route;

@@ -253,6 +253,9 @@ class Visit {
         Received received = receive_message(stream_, who(), {.max_payload_bytes = 0});
         if (entered_) room_.count(ticket_, received.bytes, 0);
         record("received", received.message.kind(), received.message.route, {received.bytes, received.hash});
+        if (const auto* refusal = std::get_if<wire::Refusal>(&received.message.body)) {
+            throw InputError({who(), "refused: " + refusal->reason, "a client that agrees to the job", ""});
+        }
         if (!std::holds_alternative<T>(received.message.body)) {
             throw InputError(
                 {who(), fmt::format("{}", wire::to_string(received.message.kind())), "another message now", ""});

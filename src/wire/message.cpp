@@ -36,10 +36,10 @@ int digit_value(char c) {
 
 std::string_view to_string(Kind kind) noexcept { return kind_names[static_cast<std::size_t>(kind)]; }
 
-std::string to_hex(const JobId& job) {
+std::string to_hex(std::span<const std::uint8_t> bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
-    for (const std::uint8_t byte : job) {
+    for (const std::uint8_t byte : bytes) {
         text += digits[byte >> 4];
         text += digits[byte & 15];
     }

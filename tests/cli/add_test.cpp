@@ -38,6 +38,31 @@ TEST_F(AddTest, OtherModesAreRefusedWithBothNames) {
     EXPECT_EQ(files(), before);
 }
 
+TEST_F(AddTest, OtherNamesAreRefusedWithBoth) {
+    name_modes();
+    const auto before = files();
+    for (const std::string verb : {"add", "dot"}) {
+        const auto said = [&](const std::string& other) {
+            std::vector<std::string> words{verb, "named.npz", other};
+            if (verb == "add") words.insert(words.end(), {"-o", "S.npz"});
+            const Outcome run = couplet(words);
+            EXPECT_EQ(run.status, 2) << other;
+            EXPECT_EQ(run.out, "");
+            return run.err;
+        };
+        for (const auto& [other, found] : {std::pair{"renamed.npz", "'pulse'"}, {"swapped.npz", "'bmi', 'age'"}}) {
+            const std::string text = said(other);
+            EXPECT_EQ(text.find("couplet " + verb + ": " + other + ": "), 0U) << text;
+            for (const char* part : {found, "as in named.npz", "same names in the same order"}) {
+                EXPECT_NE(text.find(part), std::string::npos) << part << ": " << text;
+            }
+        }
+    }
+    EXPECT_EQ(files(), before);
+    EXPECT_EQ(couplet({"dot", "named.npz", "named.npz"}).status, 0);
+    EXPECT_EQ(couplet({"dot", "named.npz", "bare.npz"}).status, 0) << "what has no names contradicts none";
+}
+
 TEST_F(AddTest, OutputIsRequired) {
     const Outcome run = couplet({"add", "a.npz", "b.npz"});
     EXPECT_EQ(run.status, 2);

@@ -19,6 +19,20 @@ class ArithmeticTest : public CliTest {
         }
     }
 
+    /// Models of one tensor: named, with one name changed, with two names swapped, and without names.
+    void name_modes() {
+        python(
+            "x = np.arange(24.0).reshape(4, 2, 3) ** 0.5\n"
+            "for name, labels in ('named', ['age', 'bmi', 'sbp']), ('renamed', ['age', 'bmi', 'pulse']), "
+            "('swapped', ['bmi', 'age', 'sbp']):\n"
+            "    np.savez(f't_{name}.npz', tensor=x, labels_3=np.array(labels))\n"
+            "np.savez('t_bare.npz', tensor=x)");
+        for (const std::string name : {"named", "renamed", "swapped", "bare"}) {
+            const Outcome run = couplet({"decompose", "t_" + name + ".npz", "--eps", "0", "-o", name + ".npz"});
+            ASSERT_EQ(run.status, 0) << run.err;
+        }
+    }
+
     static double dense_dot(const Tensor<double>& x, const Tensor<double>& y) {
         double sum = 0;
         for (Index i = 0; i < x.size(); ++i) sum += x.data()[i] * y.data()[i];

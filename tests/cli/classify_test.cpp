@@ -59,6 +59,10 @@ TEST_F(ClassifyTest, AFolderOfClientsBringsItsLabels) {
         EXPECT_NE(run.out.find(part), std::string::npos) << part << " in\n" << run.out;
     }
     refused({"classify", "beats", "--labels", "y.npy"}, "--labels");
+    python(
+        "import json; m = json.load(open('beats/manifest.json')); m['clients'].append(m['clients'][0]); "
+        "json.dump(m, open('beats/manifest.json', 'w'))");
+    refused({"classify", "beats"}, "more than once; expected every file once");
     ASSERT_EQ(couplet({"data", "synthetic", "20x3x3", "-o", "bare"}).status, 0);
     refused({"classify", "bare"}, "without labels");
 }

@@ -24,5 +24,30 @@ TEST_F(ClientVerbTest, ToldWhyItIsRefused) {
     EXPECT_EQ(finish(lead), 143);
 }
 
+TEST_F(ClientVerbTest, ASiteDecidesForItselfAndBothEndsLearnWhy) {
+    const pid_t lead = coordinator({"--rank", "3", "--heldout", "0.4"});
+    put("kits/a/policy.toml", "max_heldout = 0.25\n");
+    const Outcome own = couplet({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "20s"});
+    EXPECT_EQ(own.status, 2);
+    EXPECT_NE(own.err.find("this site's policy: a job that holds out 0.4 of the patients"), std::string::npos)
+        << own.err;
+    EXPECT_NE(own.err.find("the job: aggregate stack, rank 3, 0.4 held out, 2 clients on the roster"),
+              std::string::npos);
+    // Five of nine patients take part: fewer than the defaults allow.
+    const Outcome few = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "20s"});
+    EXPECT_EQ(few.status, 2);
+    EXPECT_NE(few.err.find("(min_patients)"), std::string::npos) << few.err;
+    const Outcome asked =
+        couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "20s", "--policy", "off", "--ask"});
+    EXPECT_EQ(asked.status, 2);
+    EXPECT_NE(asked.err.find("no terminal to ask on"), std::string::npos) << asked.err;
+    ::kill(lead, SIGTERM);
+    EXPECT_EQ(finish(lead), 143);
+    EXPECT_NE(get("coordinator.err").find("refused: this site's policy"), std::string::npos) << get("coordinator.err");
+    refused({"client", "--kit", "kits/a", "--data", "a.npy", "--policy", "none.toml"}, 2, "none.toml");
+    put("odd.toml", "min_pateints = 5\n");
+    refused({"client", "--kit", "kits/a", "--data", "a.npy", "--policy", "odd.toml"}, 2, "the key min_pateints");
+}
+
 }  // namespace
 }  // namespace couplet::testing

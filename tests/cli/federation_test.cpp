@@ -19,9 +19,22 @@ TEST_F(FederationTest, FilesAreClientsWithTheirNames) {
     const auto federation = cli::open_federation({.files = {path("a.npy"), path("b.npy")}}, session_);
     EXPECT_EQ(federation.clients(), 2);
     EXPECT_EQ(federation.name(1), path("b.npy"));
+    EXPECT_EQ(federation.site(1), "b");
     EXPECT_EQ(federation.rows, (std::vector<Index>{5, 4}));
     EXPECT_EQ(federation.features, (Shape{3, 2}));
     EXPECT_TRUE(federation.source->resident());
+}
+
+TEST_F(FederationTest, SitesAreNamedByFolderWhereATableWasBuiltAndInFullWhereTheyWouldBeAlike) {
+    for (const char* folder : {"north", "south"}) std::filesystem::create_directory(path(folder));
+    for (const char* file : {"north/tensor.npy", "south/tensor.npy", "north/x.npy", "south/x.npy"}) {
+        save(file, smooth<double>({5, 3, 2}));
+    }
+    const auto tables = cli::open_federation({.files = {path("north/tensor.npy"), path("south/tensor.npy")}}, session_);
+    EXPECT_EQ(tables.site(0), "north");
+    EXPECT_EQ(tables.site(1), "south");
+    const auto alike = cli::open_federation({.files = {path("north/x.npy"), path("south/x.npy")}}, session_);
+    EXPECT_EQ(alike.site(1), path("south/x.npy"));
 }
 
 TEST_F(FederationTest, ErrorsOfAClientGetTheNameOfItsFile) {
@@ -50,6 +63,59 @@ TEST_F(FederationTest, SyntheticClientsAreMadeWhenAskedFor) {
     EXPECT_FALSE(federation.source->resident());
     EXPECT_EQ(federation.rows.size(), 1000U);
     EXPECT_EQ(federation.source->client(999)->shape(), (Shape{2, 3, 3}));
+}
+
+TEST_F(FederationTest, AFileIsTheSameHoweverItIsNamed) {
+    save("a.npy", smooth<double>({5, 3}));
+    std::filesystem::create_directory(path("sub"));
+    std::filesystem::create_symlink(path("a.npy"), path("sub/link.npy"));
+    const auto identity = [&](const std::string& name) {
+        return cli::open_federation({.files = {name}}, session_).identities;
+    };
+    const auto own = identity(path("a.npy"));
+    EXPECT_EQ(own, (std::vector<std::string>{std::filesystem::canonical(path("a.npy")).string()}));
+    for (const char* name : {"sub/../a.npy", "./a.npy", "sub/link.npy"}) EXPECT_EQ(identity(path(name)), own) << name;
+    save("b.npy", smooth<double>({5, 3}));
+    EXPECT_NE(identity(path("b.npy")), own) << "the same numbers in another file";
+    const auto twice = cli::open_federation({.files = {path("a.npy"), path("sub/link.npy")}}, session_).identities;
+    EXPECT_EQ(twice, (std::vector<std::string>{own[0], own[0] + " (2)"}));
+}
+
+TEST_F(FederationTest, SyntheticClientsAreTheSameWithTheSameSeedOnly) {
+    const auto identities = [](std::uint64_t seed, const std::string& recipe) {
+        const cli::Session session({.quiet = true, .seed = seed}, "couplet simulate");
+        return cli::open_federation({.synthetic = recipe, .clients = Index{2}}, session).identities;
+    };
+    const auto own = identities(4, "6x3x3");
+    EXPECT_NE(own[0], own[1]);
+    EXPECT_EQ(identities(4, "6x3x3"), own);
+    EXPECT_NE(identities(5, "6x3x3")[0], own[0]);
+    EXPECT_NE(identities(4, "6x3x3:noise=0.5")[0], own[0]);
+}
+
+TEST_F(FederationTest, TheSamePatientsInOtherPartsAreRefused) {
+    const auto said = [](const std::vector<std::string>& now, const std::vector<std::string>& merged) {
+        try {
+            cli::require_same_parts(now, merged, "s.npz");
+            return std::string();
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+    };
+    save("a.npy", smooth<double>({5, 3}));
+    const auto parts = [&](std::optional<Index> split) {
+        return cli::open_federation({.files = {path("a.npy")}, .split = split}, session_).identities;
+    };
+    EXPECT_EQ(said(parts(2), parts(2)), "");
+    EXPECT_EQ(said(parts({}), parts({})), "");
+    EXPECT_NE(said(parts(3), parts(2))
+                  .find("a.npy: in 3 parts; expected in 2 parts, as s.npz has it. The same patients "
+                        "would count twice"),
+              std::string::npos)
+        << said(parts(3), parts(2));
+    EXPECT_NE(said(parts({}), parts(2)).find("a.npy: whole; expected in 2 parts"), std::string::npos);
+    EXPECT_NE(said(parts(2), parts({})).find("a.npy: in 2 parts; expected whole"), std::string::npos);
+    EXPECT_EQ(said(parts(2), {"b.npy", "c.npy part 1 of 7", "part 3 of 9"}), "");
 }
 
 TEST_F(FederationTest, OneWayAtATime) {

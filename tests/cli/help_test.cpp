@@ -62,9 +62,6 @@ TEST_F(HelpTest, SimulateNamesItsOptionsAndDefaults) {
                              "\nOptions of the CP methods:\n", "--fibers N", "--tuned"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
     }
-    for (const char* later : {"--secure", "--policy", "--dp-epsilon"}) {
-        EXPECT_EQ(text.find(later), std::string::npos) << later;
-    }
 }
 
 /// Commands shown in the help are accepted by the parser: they work, or fail for want of the file, not of the option.

@@ -17,8 +17,8 @@ class NetworkReportTest : public CliTest {
         r.members = {"a", "c"};
         r.late = {"d"};
         r.missing = {"b"};
-        r.rse = 0.25;
         r.rse_per_client = {0.1, 0.2, 0.3};
+        r.rse_late_merges = {0, 0, 1};
         r.rel_error_bound = 0.5;
         r.ranks = {3, 2, 1};
         r.personal_ranks = {3, 3, 2};
@@ -41,38 +41,41 @@ TEST_F(NetworkReportTest, WhatWasFilledInIsSaidByBoth) {
 
 TEST_F(NetworkReportTest, ACoordinatorHasTheFieldsOfASimulationAndSaysWhoIsIn) {
     const Json json = Json::parse(cli::coordinator_json(some_result(), "out").dump());
-    for (const char* field : {"rse",
-                              "rse_per_client",
-                              "rel_error_bound",
-                              "ranks",
-                              "personal_ranks",
-                              "rounds",
-                              "numbers_up_per_client",
-                              "numbers_down_per_client",
-                              "numbers_total",
-                              "bytes_up",
-                              "bytes_down",
-                              "seconds",
-                              "method",
-                              "network",
-                              "aggregate",
-                              "clients",
-                              "seed",
-                              "version",
-                              "job",
-                              "members"}) {
+    for (const char* field :
+         {"rse_per_client", "rel_error_bound", "ranks", "personal_ranks", "rounds", "numbers_up_per_client",
+          "numbers_down_per_client", "numbers_total", "bytes_up", "bytes_down", "seconds", "method", "network",
+          "aggregate", "clients", "seed", "version", "job", "members"}) {
         EXPECT_TRUE(json.contains(field)) << field;
     }
     EXPECT_EQ(json["clients"], 3);
     EXPECT_EQ(json["missing"], Json({"b"}));
     EXPECT_FALSE(json.contains("imputed"));
     const std::string text = cli::coordinator_text(some_result(), "out");
-    for (const char* part : {"3 of 4: a, c, d; without b", "merged late", "0.25", "out/features.npz"}) {
+    for (const char* part : {"3 of 4: a, c, d; without b", "merged late", "0.2", "out/features.npz"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << text;
     }
     auto silent = some_result();
-    silent.rse.reset();
-    EXPECT_FALSE(cli::coordinator_json(silent, "out").contains("rse"));
+    silent.rse_per_client.clear();
+    EXPECT_FALSE(cli::coordinator_json(silent, "out").contains("rse_per_client"));
+    EXPECT_EQ(cli::coordinator_text(silent, "out").find("RSE"), std::string::npos);
+}
+
+TEST_F(NetworkReportTest, AnErrorIsThatOfFeaturesWhichAreNamed) {
+    const Json late = Json::parse(cli::coordinator_json(some_result(), "out").dump());
+    EXPECT_FALSE(late.contains("rse"));
+    EXPECT_EQ(late["rse_late_merges"], Json({0, 0, 1}));
+    const std::string text = cli::coordinator_text(some_result(), "out");
+    for (const char* part : {"with the features of", "the members\n", "the members, d\n"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << text;
+    }
+    auto together = some_result();
+    together.members = {"a", "c", "d"};
+    together.late.clear();
+    together.rse = 0.25;
+    const Json json = Json::parse(cli::coordinator_json(together, "out").dump());
+    EXPECT_EQ(json["rse"], 0.25);
+    EXPECT_FALSE(json.contains("rse_late_merges"));
+    EXPECT_EQ(cli::coordinator_text(together, "out").find("with the features of"), std::string::npos);
 }
 
 TEST_F(NetworkReportTest, AClientAndAStatusReadWell) {

@@ -17,8 +17,9 @@ class UsageTest : public CliTest {
 
 TEST_F(UsageTest, UnknownVerbs) {
     const std::string verbs =
-        "decompose, ranks, reconstruct, info, round, add, dot, norm, data, simulate, tune, project, schema, classify, "
-        "reproduce, provision, coordinator, client, peer, status, completion";
+        "decompose, ranks, reconstruct, info, round, add, dot, norm, data, table, simulate, tune, project, schema, "
+        "explain, "
+        "classify, audit, reproduce, provision, coordinator, client, peer, status, completion";
     expect({"decompos", "X.npy", "--eps", "0.1"}, "couplet: 'decompos': no such verb; expected one of " + verbs +
                                                       ". Did you mean decompose? See couplet --help.");
     expect({"--json", "rnaks"},

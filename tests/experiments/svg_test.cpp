@@ -66,5 +66,14 @@ TEST(SvgTest, MarksHaveTheirShapes) {
     EXPECT_EQ(testing::by_element(legend_swatch("ctt-star", "2 3")), swatch);
 }
 
+TEST(SvgTest, BoxesHaveHintsAndDepth) {
+    Svg svg(10, 20, "t");
+    svg.rect(1, 2, 3, 4, "cell", 0.25, "a & b");
+    svg.rect(1, 2, 3, 4, "cell");
+    const std::string text = std::move(svg).finish();
+    EXPECT_NE(text.find("fill-opacity=\"0.250\"><title>a &amp; b</title></rect>"), std::string::npos);
+    EXPECT_NE(text.find("height=\"4.00\" class=\"cell\"/>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -63,7 +63,7 @@ TEST(Csv, NamesTheLineOfABadQuote) {
     EXPECT_EQ(refusal_of("1,2\n\n\"3,4\n5"),
               "a quote opened in the row at line 3 never closes; expected a closing quote");
     EXPECT_EQ(refusal_of("1,2\n\"3\"4,5"),
-              "text after a closing quote in the row at line 2; expected a comma or the end of the line. "
+              "text after a closing quote in the row at line 2; expected a separator or the end of the line. "
               "Double the quotes inside a "
               "quoted field.");
 }

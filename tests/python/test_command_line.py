@@ -86,7 +86,7 @@ def test_simulate_gives_the_same_result(clients, command, flags):
         flag = "--" + words.get(name, name).replace("_", "-")
         arguments += [flag] if isinstance(value, bool) else [flag, value]
     printed = command("simulate", *paths, *arguments)
-    same_fields(couplet.simulate(tensors, **flags), printed)
+    same_fields(couplet.simulate(tensors, names=[path.stem for path in paths], **flags), printed)
     same_fields(couplet.simulate(paths, **flags), printed)
 
 
@@ -123,7 +123,7 @@ def test_a_schema_for_all(rng, command, tmp_path):
 def test_the_model_is_the_one_in_the_folder(clients, command, tmp_path):
     tensors, paths = clients
     command("simulate", *paths, "--rank", 4, "-o", tmp_path / "theirs")
-    result = couplet.simulate(tensors, rank=4, output=tmp_path / "ours")
+    result = couplet.simulate(tensors, names=[path.stem for path in paths], rank=4, output=tmp_path / "ours")
     for name in ("features.npz", *(f"personal_{k}.npz" for k in range(1, 5))):
         assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes(), name
     result.save(tmp_path / "saved")
@@ -133,6 +133,25 @@ def test_the_model_is_the_one_in_the_folder(clients, command, tmp_path):
     with pytest.raises(ValueError, match="exists"):
         result.save(tmp_path / "saved")
     result.save(tmp_path / "saved", force=True)
+
+
+def test_what_was_centred_and_scaled_is_so_in_every_way_in_and_out(clients, command, tmp_path):
+    """The features know how the data was moved: new patients are moved the same way, and a model is moved back."""
+    tensors, paths = clients
+    moved = [x * 3 + np.arange(7.0)[:, None] * 100 for x in tensors]
+    for x, path in zip(moved, paths):
+        np.save(path, x)
+    command("simulate", *paths, "--rank", 6, "--centre", "--scale", "-o", tmp_path / "theirs")
+    result = couplet.simulate(moved, names=[path.stem for path in paths], rank=6, centre=True, scale=True)
+    result.save(tmp_path / "ours")
+    for folder in ("ours", "theirs"):
+        printed = command("project", tmp_path / folder / "features.npz", paths[1], "-o", tmp_path / f"{folder}.npz")
+        fit = couplet.project(result.features, moved[1])
+        assert fit.rse == printed["rse"] < 0.5
+        assert np.array_equal(fit.personal, couplet.load(tmp_path / f"{folder}.npz"))
+    spread = np.linalg.norm(moved[1] - np.mean(np.concatenate(moved), 0))
+    assert np.linalg.norm(moved[1] - result.reconstruct(1)) < 0.7 * spread
+    assert couplet.load(tmp_path / "ours" / "features.npz").metadata["client_names"] == [path.stem for path in paths]
 
 
 def test_a_personal_core_of_rank_one_is_an_array(clients, command, tmp_path):

@@ -14,9 +14,11 @@ from typing import Any as _Any
 from . import _engine, data
 from ._command import command
 from ._errors import ConversionWarning, InputError, RunError
-from ._federation import Projection, SimulationResult, project, simulate
+from ._explain import Component, Explanation, explain
+from ._federation import Projection, SimulationResult, audit, project, simulate
 from ._labels import ModeLabels
 from ._schema import Difference, Schema, schema
+from ._table import Table, table
 from ._tensor_train import TensorTrain, decompose, load, read_tensor, singular_values
 from ._threads import set_threads, threads
 from ._watch import set_progress
@@ -27,19 +29,24 @@ if _TYPE_CHECKING:
 
 __version__ = _engine.version()
 __all__ = [
+    "Component",
     "ConversionWarning",
     "CoupledTensorTrain",
     "Difference",
+    "Explanation",
     "InputError",
     "ModeLabels",
     "Projection",
     "RunError",
     "Schema",
     "SimulationResult",
+    "Table",
     "TensorTrain",
+    "audit",
     "command",
     "data",
     "decompose",
+    "explain",
     "load",
     "plot",
     "project",
@@ -49,6 +56,7 @@ __all__ = [
     "set_threads",
     "simulate",
     "singular_values",
+    "table",
     "threads",
 ]
 

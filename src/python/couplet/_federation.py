@@ -24,7 +24,7 @@ from ._watch import Watch
 # Flags that the command line switches off by another word.
 _SWITCHED_OFF = {"refit": "no-refit", "compression": "no-compression"}
 _TAKES_VALUE = dict(_engine.simulate_flags())  # by name, with dashes; False: a switch
-_TEXTS = ("output", "save_state", "resume", "cache", "graph", "schema", "synthetic")
+_TEXTS = ("output", "save_state", "resume", "cache", "graph", "schema", "synthetic", "controls")
 _OF_THE_PROCESS = {
     "threads": "couplet.set_threads(n)",
     "json": "nothing: the result has every field as an attribute",
@@ -123,11 +123,22 @@ class SimulationResult(Fields):
 
 
 def expand(personal: Array, features: TensorTrain) -> Array:
-    """Personal cores times features: the tensors that they stand for."""
+    """Personal cores times features: the tensors that they stand for, as they were before --centre and --scale."""
     rank = features.ranks[0]
     if personal.ndim != 2 or personal.shape[1] != rank:
         raise InputError(f"personal: shape {personal.shape}; expected patients x {rank}")
-    return (personal @ features.full().reshape(rank, -1)).reshape(personal.shape[0], *features.shape)
+    rows = personal @ features.full().reshape(rank, -1)
+    known = centring(features)
+    if known.get("scale"):
+        rows *= np.array(known["scale"])
+    if known.get("mean"):
+        rows += np.array(known["mean"])
+    return rows.reshape(personal.shape[0], *features.shape)
+
+
+def centring(features: TensorTrain) -> dict[str, list[float]]:
+    """How data was moved and scaled before these features were learnt: mean and scale, feature by feature, or nothing."""
+    return dict(features.metadata.get("centring") or {})
 
 
 def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **flags: Any) -> SimulationResult:
@@ -163,7 +174,7 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
         for name, value in all_flags.items():
             arguments += [os.fsencode(word) for word in _argument(name, value)]
         made = _run(arguments, arrays, mode_labels, client_names)
-    text, cores, weights, orthonormal, personal, feature_labels = made
+    text, cores, weights, orthonormal, personal, feature_labels, metadata = made
     values = json.loads(text)
     if values.get("missing", {}).get("settled") is False:
         warnings.warn(f"missing: the filled values still moved by {values['missing']['change']:.2g} after "
@@ -171,20 +182,48 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
                       RuntimeWarning, stacklevel=2)
     features = None
     if cores is not None:
-        kept = {key: values[key] for key in ("rse", "rel_error_bound", "method", "network", "aggregate", "clients",
-                                             "resumed_clients", "missing", "seed", "version") if key in values}
-        kept |= {"features": True, "orthonormal": orthonormal, "sigma": list(weights)}
+        kept = json.loads(metadata) | {"features": True, "orthonormal": orthonormal, "sigma": list(weights)}
         features = TensorTrain._made(cores, [ModeLabels(*mode) for mode in feature_labels], kept)
     return SimulationResult(values, features, np.array(weights), personal)
 
 
-def _run(arguments: list[bytes], arrays: list[Array], labels: list[list[tuple[Any, ...]]], names: list[str]) -> Any:
+def audit(tensors: Any = None, *, labels: Any = None, names: Any = None, **flags: Any) -> Fields:
+    """Attacks what a client would send and what the federation publishes: everything that `couplet audit` does.
+
+    tensors, labels and names as in simulate(). flags are those of the command line, with underscores: rank, client (from
+    1), split, eps1, sketch, passes, heldout, controls (a path), dp_epsilon, dp_delta, clip, output, force, seed.
+    The result has the fields of the JSON: verdict is the worst of all, findings has one item for every mode and whoever
+    sees it.
+
+    >>> import numpy as np, couplet
+    >>> x = (np.random.default_rng(0).random((60, 6, 8)) < 0.1).astype(float)
+    >>> found = couplet.audit(x, split=3, rank=4)
+    >>> found.clients, found.findings[0]["seen_by"]
+    (3, 'coordinator')
+    """
+    arguments, arrays, mode_labels = _inputs(tensors, labels)
+    for name, value in flags.items():
+        arguments += [os.fsencode(word) for word in _audit_argument(name, value)]
+    return Fields(json.loads(_run(arguments, arrays, mode_labels, _names(names, arrays, {}), "audit")))
+
+
+def _audit_argument(name: str, value: Any) -> list[str]:
+    if name in _OF_THE_PROCESS:
+        raise TypeError(f"{name}: a flag of the process; expected {_OF_THE_PROCESS[name]}")
+    flag = "--" + name.replace("_", "-")
+    if value is None or value is False:
+        return []
+    return [flag] if value is True else [f"{flag}={_text(name, value)}"]
+
+
+def _run(arguments: list[bytes], arrays: list[Array], labels: list[list[tuple[Any, ...]]], names: list[str],
+         verb: str = "simulate") -> Any:
     try:
-        return _engine.simulate(arguments, arrays, labels, names, Watch)
+        return getattr(_engine, verb)(arguments, arrays, labels, names, Watch)
     except InputError as error:
         if ": no such option" in str(error):
-            raise TypeError(str(error).replace("no such option", "no such flag").replace("an option of couplet simulate",
-                                                                                         "a flag of couplet simulate")) from None
+            raise TypeError(str(error).replace("no such option", "no such flag").replace(f"an option of couplet {verb}",
+                                                                                         f"a flag of couplet {verb}")) from None
         raise
 
 
@@ -268,7 +307,8 @@ def project(features: TensorTrain | str | os.PathLike[str], x: Any, *, labels: A
     cores = [core.astype(np.float64, copy=False) for core in features.cores]
     own = [tuple(mode) for mode in as_labels(labels, array.shape)[1:]]
     return Projection(*_engine.project(cores, [tuple(mode) for mode in features.labels], array, own,
-                                       word("unnamed", unnamed, ("refuse", "allow")), impute, Watch))
+                                       word("unnamed", unnamed, ("refuse", "allow")), impute,
+                                       json.dumps({"centring": centring(features)} if centring(features) else {}), Watch))
 
 
 def _shape(sizes: Sequence[int]) -> str:

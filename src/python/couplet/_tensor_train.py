@@ -149,7 +149,7 @@ class TensorTrain:
         """
         limit = None if max_rank is None else count("max_rank", max_rank)
         cores, error = _engine.round(self._list(), _effective_eps(eps, limit), limit, Watch)
-        metadata: dict[str, Any] = {key: self.metadata[key] for key in ("features", "seed", "version") if key in self.metadata}
+        metadata: dict[str, Any] = {key: self.metadata[key] for key in ("features", "centring", "seed", "version") if key in self.metadata}
         # Errors of one after the other add up at most; the first is relative to the norm of the tensor itself.
         before = self.rel_error or 0.0
         metadata["rel_error"] = before + error * (1 + before)

@@ -8,6 +8,8 @@
 
 #include "arrays.hpp"
 #include "attend.hpp"
+#include "audit.hpp"
+#include "centring_file.hpp"
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/project.hpp"
@@ -30,7 +32,7 @@ Client client_of(const ArrayIn<double>& x, const LabelTuples& labels) {
 }
 
 /// What --json prints, as text; cores of the features or None; weight of each direction; personal cores; labels of the
-/// feature modes.
+/// feature modes; as text what features.npz holds of the result.
 nb::tuple simulate(const std::vector<nb::bytes>& words, const std::vector<ArrayIn<double>>& tensors,
                    const std::vector<LabelTuples>& labels, const std::vector<std::string>& names,
                    const nb::object& watcher) {
@@ -57,7 +59,8 @@ nb::tuple simulate(const std::vector<nb::bytes>& words, const std::vector<ArrayI
         features = to_arrays(std::move(result.features->train));
     }
     return nb::make_tuple(to_text(result.json.dump(-1, ' ', false, cli::Json::error_handler_t::replace)), features,
-                          weights, orthonormal, personal, to_tuples(result.feature_labels));
+                          weights, orthonormal, personal, to_tuples(result.feature_labels),
+                          to_text(result.metadata.dump()));
 }
 
 /// (name, whether it takes a value) of every flag of `couplet simulate`.
@@ -67,20 +70,43 @@ std::vector<std::pair<std::string, bool>> simulate_flags() {
     return flags;
 }
 
-/// Personal core of new patients, its error, in words what was put in the features' order, the part of the entries that
-/// are not known, and the patients of whom little and nothing is known.
+/// What `couplet audit --json` prints, as text.
+nb::object audit(const std::vector<nb::bytes>& words, const std::vector<ArrayIn<double>>& tensors,
+                 const std::vector<LabelTuples>& labels, const std::vector<std::string>& names,
+                 const nb::object& watcher) {
+    std::vector<std::string> arguments;
+    for (const nb::bytes& word : words) arguments.push_back(from_bytes(word));
+    std::vector<Client> clients;
+    if (labels.size() != tensors.size()) {
+        throw InputError(
+            {"labels", std::to_string(labels.size()), std::to_string(tensors.size()) + ", one per client", ""});
+    }
+    for (std::size_t k = 0; k < tensors.size(); ++k) clients.push_back(client_of(tensors[k], labels[k]));
+    const auto json = attended(watcher, {}, [arguments, clients, names](const Voice& voice) {
+        return cli::run_audit(
+            {.arguments = arguments, .clients = clients, .names = names, .listener = {voice.progress, voice.note}});
+    });
+    return to_text(json.dump(-1, ' ', false, cli::Json::error_handler_t::replace));
+}
+
+/// `metadata`: JSON, that of the features, which may say how data is centred. Personal core of new patients, its error,
+/// in words what was put in the features' order, the part of the entries that are not known, and the patients of whom
+/// little and nothing is known.
 nb::tuple project_on(const std::vector<ArrayIn<double>>& cores, const LabelTuples& feature_labels,
                      const ArrayIn<double>& x, const LabelTuples& labels, const std::string& unnamed, bool incomplete,
-                     const nb::object& watcher) {
+                     const std::string& metadata, const nb::object& watcher) {
     auto features = std::make_shared<TensorTrain<double>>(to_train<double>(cores));
     const auto view = view_of<double>(x);
     const Schema job = make_schema(features->shape(), to_labels(feature_labels), "features");
     const Schema mine = make_schema(features->shape(), to_labels(labels), "x");
     const Alignment alignment = align(job, mine, parse_unnamed(unnamed), "x", "features");
-    auto fit = attended(watcher, {nb::cast(x)}, [features, view, alignment, incomplete](const Voice&) {
+    const Centring centring = cli::read_centring(nlohmann::json::parse(metadata), "features");
+    auto fit = attended(watcher, {nb::cast(x)}, [features, view, alignment, incomplete, centring](const Voice&) {
         const auto embed = incomplete ? &project_incomplete : &project;
-        return alignment.empty() ? embed(*features, view, "x")
-                                 : embed(*features, reordered(view, alignment).view(), "x");
+        if (alignment.empty() && centring.empty()) return embed(*features, view, "x");
+        auto moved = alignment.empty() ? Tensor<double>::copy(view) : reordered(view, alignment);
+        if (!centring.empty()) moved = centred(moved.view(), centring, "x");
+        return embed(*features, moved.view(), "x");
     });
     return nb::make_tuple(to_array(std::move(fit.personal)), fit.rse, to_text(describe(alignment, job)), fit.missing,
                           fit.loose, fit.unknown);
@@ -125,13 +151,15 @@ void add_federation(nb::module_& module) {
     module.def("simulate", &simulate, nb::arg("arguments"), nb::arg("tensors").noconvert(), nb::arg("labels"),
                nb::arg("names"), nb::arg("watcher"));
     module.def("simulate_flags", &simulate_flags);
+    module.def("audit", &audit, nb::arg("arguments"), nb::arg("tensors").noconvert(), nb::arg("labels"),
+               nb::arg("names"), nb::arg("watcher"));
     module.def("read_schema", &schema_of_file, nb::arg("path"));
     module.def("save_schema", &write_schema, nb::arg("path"), nb::arg("sizes"), nb::arg("modes"), nb::arg("force"));
     module.def("compare_schemas", &compare_schemas, nb::arg("sizes_a"), nb::arg("a"), nb::arg("sizes_b"), nb::arg("b"));
     module.def("graph_links", &graph_links, nb::arg("graph"), nb::arg("nodes"), nb::arg("seed"));
     module.def("project", &project_on, nb::arg("cores").noconvert(), nb::arg("feature_labels"),
                nb::arg("x").noconvert(), nb::arg("labels"), nb::arg("unnamed"), nb::arg("incomplete"),
-               nb::arg("watcher"));
+               nb::arg("metadata"), nb::arg("watcher"));
 }
 
 }  // namespace couplet::python

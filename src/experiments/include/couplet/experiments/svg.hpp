@@ -19,6 +19,9 @@ class Svg {
     void line(double x1, double y1, double x2, double y2, std::string_view classes);
     /// Points as "x,y x,y"; see path_point().
     void polyline(std::string_view points, std::string_view classes, std::string_view dash = "");
+    /// A box with its corner at (x, y); `opacity` of its fill, and `hint` shows when the pointer rests.
+    void rect(double x, double y, double width, double height, std::string_view classes, double opacity = 1,
+              std::string_view hint = "");
     void text(double x, double y, std::string_view text, std::string_view classes, Anchor anchor = Anchor::start,
               double rotate = 0);
     /// A mark of a method at a place; hollow ones stand for the paper's numbers. `hint` shows when the pointer rests.

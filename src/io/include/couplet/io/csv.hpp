@@ -12,8 +12,9 @@
 
 namespace couplet {
 
-/// Streams the rows of a comma-separated file (RFC 4180), plain or gzip. Quoted fields may hold commas, line
-/// ends and doubled quotes. Blank lines are skipped. Every row must have as many fields as the first.
+/// Streams the rows of a comma-separated file (RFC 4180), plain or gzip; another separator may be given. Quoted fields
+/// may hold separators, line ends and doubled quotes. Blank lines are skipped. Every row must have as many fields as
+/// the first.
 ///
 ///     CsvReader csv("patients.csv.gz");
 ///     csv.read_header();
@@ -21,9 +22,10 @@ namespace couplet {
 ///     for (std::vector<std::string_view> row; csv.next(row);) sum += csv.number(row, age);
 class CsvReader {
   public:
-    explicit CsvReader(const std::filesystem::path& path) : lines_(path) {}
+    explicit CsvReader(const std::filesystem::path& path, char separator = ',') : lines_(path), separator_(separator) {}
     /// Reads bytes that the caller keeps alive; `name` stands for the file in messages.
-    CsvReader(std::span<const std::byte> bytes, std::string name) : lines_(bytes, std::move(name)) {}
+    CsvReader(std::span<const std::byte> bytes, std::string name, char separator = ',')
+        : lines_(bytes, std::move(name)), separator_(separator) {}
 
     /// The next row; its fields are valid until the next call. False at the end. Throws InputError for a row
     /// of another length than the first, and for a quote that does not close or closes early.
@@ -46,6 +48,7 @@ class CsvReader {
     bool append_line();
 
     LineReader lines_;
+    char separator_;
     std::vector<std::string> header_;
     std::string record_;  ///< the row last returned, unescaped, when it has quotes
     Index row_line_ = 0;

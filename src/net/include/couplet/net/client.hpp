@@ -49,6 +49,9 @@ struct ClientOptions {
     bool insecure = false;  ///< no TLS, loopback only
     /// Called with the job before anything is computed for it; may throw InputError to leave.
     std::function<void(const std::string& job)> on_join = {};
+    /// Hears the welcome and every question before anything is computed for it, and every answer before it is sent.
+    /// Throws InputError to refuse: the coordinator is told why, and run() ends with it.
+    std::function<void(const wire::Message& message)> vet = {};
     /// Keeps the result. Called before the coordinator is told that the client is done, and perhaps again after a
     /// connection broke: must be able to replace what it wrote for the same job.
     std::function<void(const ClientResult& result)> deliver = {};

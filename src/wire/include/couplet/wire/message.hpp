@@ -13,6 +13,7 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/star.hpp"
+#include "couplet/wire/hex.hpp"
 #include "couplet/wire/peer_message.hpp"
 
 /// Messages of a federation as they travel: what ctt exchanges, and what only the network needs.
@@ -23,7 +24,6 @@ inline constexpr std::uint32_t protocol_version = 2;
 
 /// Names a job for ever; made from random bytes when it begins.
 using JobId = std::array<std::uint8_t, 16>;
-std::string to_hex(const JobId& job);
 /// Throws InputError unless `text` is 32 hexadecimal digits.
 JobId parse_job_id(std::string_view text);
 

@@ -1,0 +1,222 @@
+#include "audit.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "audit_report.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/ctt/prepare.hpp"
+#include "couplet/io/atomic_file.hpp"
+#include "couplet/io/text.hpp"
+#include "federation.hpp"
+#include "inputs.hpp"
+#include "job_options.hpp"
+#include "phase_lines.hpp"
+#include "privacy_options.hpp"
+#include "usage.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+constexpr double default_heldout = 0.2;
+
+struct Options {
+    FederationInput input;
+    JobOptions job;
+    PrivacyFlags privacy;
+    Index client = 1;
+    double heldout = default_heldout;
+    std::string controls;
+    std::string output;
+};
+
+/// Patients of all clients who take part, and people who do not.
+struct People {
+    std::vector<Tensor<double>> training;
+    Tensor<double> controls;
+};
+
+Tensor<double> stacked(const std::vector<Tensor<double>>& parts, const Shape& like) {
+    std::vector<Index> sizes(like.sizes().begin(), like.sizes().end());
+    sizes[0] = 0;
+    for (const auto& part : parts) sizes[0] += part.shape()[0];
+    Tensor<double> all{Shape(sizes)};
+    double* at = all.data();
+    for (const auto& part : parts) at = std::copy_n(part.data(), part.size(), at);
+    return all;
+}
+
+/// The controls' features in the order of the clients'.
+Tensor<double> read_controls(const std::string& file, const AlignedSource& aligned) {
+    auto controls = read_tensor(file, "Leave these people or features out.").take<double>();
+    if (controls.shape().order() != aligned.schema.features.order() + 1) {
+        throw InputError(
+            {file, "shape " + controls.shape().to_string(), "patients x " + aligned.schema.features.to_string(), ""});
+    }
+    PreparedClient people;
+    people.schema = feature_schema(controls, file);
+    people.training = std::make_shared<const Tensor<double>>(std::move(controls));
+    follow_schema(people, aligned.schema, Unnamed::allow, file);
+    return Tensor<double>::copy(people.training->view());
+}
+
+People gather(const Federation& federation, const Options& options, std::uint64_t seed) {
+    const AlignedSource aligned = align_source(*federation.source, options.job.unnamed, {});
+    const double heldout = options.controls.empty() ? options.heldout : 0;
+    People people;
+    std::vector<Tensor<double>> others;
+    for (Index k = 0; k < federation.clients(); ++k) {
+        HeldOut parts = hold_out(aligned.source.client(k)->view(), heldout, seed, k);
+        people.training.push_back(std::move(parts.training));
+        others.push_back(std::move(parts.heldout));
+    }
+    people.controls = options.controls.empty() ? stacked(others, people.training.front().shape())
+                                               : read_controls(options.controls, aligned);
+    return people;
+}
+
+struct Audited {
+    AuditReport report;
+    AuditSubject subject;
+};
+
+Audited run(const Options& options, const Session& session) {
+    if (!options.job.rank) {
+        throw InputError({"--rank", "missing", "a rank", "The one of the job that is to be audited."});
+    }
+    session.claim_output(options.output, options.input.files);
+    JobOptions job = options.job;
+    job.seed = session.seed();
+    const Federation federation = open_federation(options.input, session);
+    const People people = [&] {
+        try {
+            return gather(federation, options, session.seed());
+        } catch (const InputError& error) {
+            throw federation.named(error);
+        }
+    }();
+    Clients clients;
+    for (const auto& x : people.training) clients.push_back(x.view());
+    Audited audited;
+    const AuditOptions how{.job = resolve_job(job),
+                           .client = options.client - 1,
+                           .guarantee = options.privacy.guarantee(),
+                           .clip = options.privacy.clip,
+                           .progress = phase_lines(session)};
+    audited.report = audit(clients, people.controls.view(), how);
+    audited.subject = {federation.name(options.client - 1), federation.description, *options.job.rank, session.seed(),
+                       options.output};
+    if (!options.output.empty()) {
+        AtomicFile file(options.output, session.force());
+        const std::string page = audit_page(audited.report, audited.subject);
+        file.write(std::as_bytes(std::span(page)));
+        file.commit();
+    }
+    return audited;
+}
+
+void execute(const Options& options, const Session& session) {
+    const Audited audited = run(options, session);
+    session.print(audit_json(audited.report, audited.subject), audit_text(audited.report, audited.subject));
+}
+
+void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+    add_federation_input(app, options->input);
+    JobOptions& job = options->job;
+    add_count(app, {"--client", "K", 1, 1'000'000, "They are counted from 1, in the order given."}, options->client,
+              "Whose message is attacked");
+    add_text(app, "--rank", "R", "", "Rank R1 of the job", [&job](const auto& text) {
+        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+    });
+    add_text(app, "--eps1", "E", "0.01", "Relative error of what clients send (stack)",
+             [&job](const auto& text) { job.eps1 = parse_eps("--eps1", text); });
+    add_word(app, "--sketch", {"auto", "random", "gram"}, "auto",
+             "Sums of products with a random block, or Gram matrices",
+             [&job](const auto& text) { job.sketch = parse_sketch(text); });
+    add_text(app, "--passes", "N", "3", "Sums of products with a random block", [&job](const auto& text) {
+        job.passes = static_cast<int>(parse_count({"--passes", "N", 1, 50, "Three are usually enough."}, text));
+    });
+    add_unnamed_flag(app, job.unnamed);
+    add_noise_flags(app, options->privacy);
+    add_text(app, "--heldout", "FRACTION", "0.2",
+             "Part of each client's patients who do not take part: the controls of every attack",
+             [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
+    app.add_option("--controls", options->controls, "Tensor of people who took part nowhere, instead of --heldout")
+        ->type_name("FILE");
+    add_output(app, ".html", false, options->output, "A page with the verdicts");
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_options(app, options);
+    return [options](Session& session) { execute(*options, session); };
+}
+
+}  // namespace
+
+Json run_audit(EmbeddedAudit audit) {
+    CLI::App root("", "couplet");
+    root.set_help_flag();
+    CLI::App& app = *root.add_subcommand("audit");
+    app.set_help_flag();
+    auto options = std::make_shared<Options>();
+    Globals globals;
+    add_globals(app, globals);
+    add_options(app, options);
+    app.allow_extras();
+    std::vector<std::string> arguments(audit.arguments.rbegin(), audit.arguments.rend());
+    arguments.emplace_back("audit");  // CLI11 takes them from the back
+    try {
+        root.parse(std::move(arguments));
+    } catch (const CLI::ParseError& error) {
+        refuse_leftovers(root);
+        throw explained(error, root);
+    }
+    refuse_leftovers(root);
+    options->input.tensors = std::move(audit.clients);
+    options->input.names = std::move(audit.names);
+    const Audited audited = run(*options, Session(globals, "couplet audit", std::move(audit.listener)));
+    return audit_json(audited.report, audited.subject);
+}
+
+extern const Verb audit_verb{
+    .name = "audit",
+    .group = federation_group,
+    .summary = "attack what a client would send, and say what leaks",
+    .description =
+        "Plays the curious coordinator, a neighbour, a client that colludes, and everybody who gets the published "
+        "features, in every mode: on what each of them sees it tries to rebuild patients (independent components, and "
+        "a search for outer products), to tell who took part, and to read sums that rest on few people. Every attack "
+        "is "
+        "tried on held-out patients too, so that what chance finds is not blamed on the method.\n\n"
+        "Give the files of all clients, or --split K to see what a federation of K such clients would show. With one "
+        "client alone only its own messages are attacked. With --dp-epsilon differentially private sums are tried as "
+        "well.\n\nModes: stack, average and subspace as simulate has them; secure: only the sums over all clients are "
+        "seen, within the leakage policy (at most one direction for ten honest patients, records clipped at the 90th "
+        "percentile of their norms) or without it; private: sums with noise.",
+    .output =
+        "A line for every mode and whoever sees it, then the verdicts, worst first: reveals individual patients; "
+        "reveals who took part; reveals second moments; shared features only; differentially private.\n"
+        "--json: verdict (the worst: patients, membership, second-moments, features-only, differentially-private), "
+        "findings [{mode, seen_by, what, verdict, sentence, directions, ica and rank_one {recovered, patients, "
+        "controls_recovered, controls}, membership {auc, low, high}, second_moment {relative_error, small_cells, "
+        "disclosed}, guarantee {epsilon, delta}, policy}], skipped, client, clients, patients, patients_total, "
+        "controls, rank, leverage, seed, version, output.\n"
+        "-o: a page that stands alone, for a data-protection officer.",
+    .examples =
+        "couplet audit a.npy b.npy c.npy --rank 20\n"
+        "couplet audit --split 8 X.npy --rank 30 --passes 2 -o leaks.html\n"
+        "couplet audit X.npy --rank 20 --controls others.npy\n"
+        "couplet audit --split 4 X.npy --rank 10 --dp-epsilon 1",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,167 @@
+#include "audit_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "couplet/core/error.hpp"
+#include "couplet/core/markup.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+
+namespace couplet::cli {
+namespace {
+
+Json recovery_json(const Recovery& recovery) {
+    return {{"recovered", recovery.recovered},
+            {"patients", recovery.patients},
+            {"controls_recovered", recovery.controls_recovered},
+            {"controls", recovery.controls}};
+}
+
+Json finding_json(const Finding& finding) {
+    Json json{{"mode", finding.mode},
+              {"seen_by", finding.seen_by},
+              {"what", finding.what},
+              {"verdict", to_string(finding.verdict)},
+              {"sentence", verdict_sentence(finding)},
+              {"directions", finding.directions},
+              {"ica", recovery_json(finding.ica)}};
+    if (finding.rank_one.patients > 0) json["rank_one"] = recovery_json(finding.rank_one);
+    json["membership"] = {
+        {"auc", finding.membership.value}, {"low", finding.membership.low}, {"high", finding.membership.high}};
+    json["second_moment"] = {{"relative_error", finding.moment.relative_error},
+                             {"small_cells", finding.moment.small_cells},
+                             {"disclosed", finding.moment.disclosed}};
+    if (finding.guarantee) {
+        json["guarantee"] = {{"epsilon", finding.guarantee->epsilon}, {"delta", finding.guarantee->delta}};
+    }
+    if (!finding.policy.empty()) json["policy"] = finding.policy;
+    return json;
+}
+
+const Recovery& better(const Finding& finding) {
+    return finding.rank_one.recovered > finding.ica.recovered ? finding.rank_one : finding.ica;
+}
+
+std::string recovered_text(const Finding& finding) {
+    const Recovery& best = better(finding);
+    return fmt::format("{} of {}", best.recovered, best.patients);
+}
+
+std::string control_text(const Finding& finding) {
+    const Recovery& best = better(finding);
+    return best.controls == 0 ? "-" : fmt::format("{} of {}", best.controls_recovered, best.controls);
+}
+
+std::string membership_text(const Finding& finding) {
+    const Auc& auc = finding.membership;
+    return fmt::format("{:.2f} [{:.2f}, {:.2f}]", auc.value, auc.low, auc.high);
+}
+
+std::string cells_text(const Finding& finding) {
+    return fmt::format("{} of {}", finding.moment.disclosed, finding.moment.small_cells);
+}
+
+constexpr const char* explanation =
+    "recovered: patients whose record an attack rebuilt (correlation above 0.9), by independent components or by the "
+    "search for outer products, whichever finds more; control: the same attack on patients who did not take part. "
+    "membership: how well one can tell who took part; 0.50 is guessing, in brackets the 95% interval. small cells: "
+    "sums "
+    "that rest on 1 to 10 people and can be read. That no attack here succeeded is not a guarantee.";
+
+std::string heading(const AuditReport& report, const AuditSubject& subject) {
+    return fmt::format("{}: {} patients of {} at {} clients, rank {}, {} controls", subject.client,
+                       count_text(report.patients), count_text(report.patients_total), count_text(report.clients),
+                       count_text(subject.rank), count_text(report.controls));
+}
+
+std::string leverage_text(const AuditReport& report) {
+    return fmt::format("{:.2f}{}", report.leverage,
+                       report.leverage > LeakageLimits{}.warn_leverage
+                           ? ": one patient alone shapes a direction of what is sent"
+                           : "");
+}
+
+constexpr const char* page_style =
+    "body{max-width:70rem;margin:2.5rem auto;padding:0 1.2rem;color:#1c1e21;font:16px/1.5 Georgia,serif}"
+    "h1{font-size:1.9rem;margin:0 0 .3rem}h2{font-size:1.25rem;margin:2rem 0 .4rem}p{max-width:46rem}"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font:14px/1.4 Helvetica,Arial,sans-serif}"
+    "th,td{padding:.35rem .7rem;text-align:left;border-bottom:1px solid #e3e5e9;vertical-align:top}"
+    "th{color:#5c6068}td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+    ".patients{background:#fbe3e0}.membership{background:#fdefd9}.second-moments{background:#fdf8d8}"
+    ".features-only{background:#eef6ee}.differentially-private{background:#dcefe0}small{color:#5c6068}";
+
+std::string page_row(const Finding& finding) {
+    std::string policy;
+    for (const auto& change : finding.policy) policy += "<br><small>" + escape_markup(change) + "</small>";
+    return fmt::format(
+        "<tr class=\"{}\"><td>{}{}</td><td>{}<br><small>{}</small></td><td class=n>{}</td><td class=n>{}</td>"
+        "<td class=n>{}</td><td class=n>{}</td><td>{}</td></tr>\n",
+        to_string(finding.verdict), escape_markup(finding.mode), policy, escape_markup(finding.seen_by),
+        escape_markup(finding.what), recovered_text(finding), control_text(finding), membership_text(finding),
+        cells_text(finding), escape_markup(verdict_sentence(finding)));
+}
+
+}  // namespace
+
+Json audit_json(const AuditReport& report, const AuditSubject& subject) {
+    Json findings = Json::array();
+    for (const auto& finding : report.findings) findings.push_back(finding_json(finding));
+    Json json{{"verdict", to_string(report.worst())},
+              {"findings", findings},
+              {"skipped", report.skipped},
+              {"client", subject.client},
+              {"clients", report.clients},
+              {"patients", report.patients},
+              {"patients_total", report.patients_total},
+              {"controls", report.controls},
+              {"rank", subject.rank},
+              {"leverage", report.leverage},
+              {"seed", subject.seed},
+              {"version", version()}};
+    if (!subject.output.empty()) json["output"] = subject.output;
+    return json;
+}
+
+std::string audit_text(const AuditReport& report, const AuditSubject& subject) {
+    std::string text = heading(report, subject) + "\n\n";
+    std::vector<std::vector<std::string>> rows{{"mode", "recovered", "control", "membership", "small cells"}};
+    for (const auto& finding : report.findings) {
+        rows.push_back({fmt::format("{} / {}", finding.mode, finding.seen_by), recovered_text(finding),
+                        control_text(finding), membership_text(finding), cells_text(finding)});
+    }
+    text += table(rows) + "\n";
+    std::vector<std::pair<std::string, std::string>> verdicts;
+    for (const auto& finding : report.findings) {
+        verdicts.emplace_back(fmt::format("{} / {}", finding.mode, finding.seen_by),
+                              finding.policy.empty()
+                                  ? verdict_sentence(finding)
+                                  : fmt::format("{} ({})", verdict_sentence(finding), fmt::join(finding.policy, ", ")));
+    }
+    for (const auto& skipped : report.skipped) verdicts.emplace_back("not tried", skipped);
+    verdicts.emplace_back("leverage", leverage_text(report));
+    if (!subject.output.empty()) verdicts.emplace_back("written", subject.output);
+    return text + fields(verdicts) + "\n" + wrapped(explanation, 0) + "\n";
+}
+
+std::string audit_page(const AuditReport& report, const AuditSubject& subject) {
+    std::string rows;
+    for (const auto& finding : report.findings) rows += page_row(finding);
+    std::string skipped;
+    for (const auto& reason : report.skipped) skipped += "<li>" + escape_markup(reason) + "</li>\n";
+    return fmt::format(
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+        "<title>What leaks: {0}</title><style>{1}</style></head><body>\n"
+        "<h1>What leaks</h1><p>{2}, from {3}.</p>\n"
+        "<div class=scroll><table><thead><tr><th>mode</th><th>seen by</th><th>recovered</th><th>control</th>"
+        "<th>membership</th><th>small cells</th><th>verdict</th></tr></thead><tbody>\n{4}</tbody></table></div>\n"
+        "<p>{5}</p>\n<p>Largest leverage of a patient: {6}.</p>\n{7}"
+        "<p><small>Couplet {8}, seed {9}.</small></p></body></html>\n",
+        escape_markup(subject.client), page_style, escape_markup(heading(report, subject)),
+        escape_markup(subject.description), rows, explanation, leverage_text(report),
+        skipped.empty() ? "" : "<h2>Not tried</h2><ul>\n" + skipped + "</ul>\n", version(), subject.seed);
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/explain/page.hpp"
+#include "couplet/io/atomic_file.hpp"
+#include "couplet/io/tensor_file.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+#include "options.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::string result;
+    std::string rotate = "varimax";
+    std::vector<std::string> data;
+    Index resamples = 20;
+    std::string patient;
+    std::string patients;
+    Index site = 1;
+    std::string compare;
+    Index entries = 12;
+    std::string output;
+};
+
+/// Names come from files: control characters stay off the terminal.
+std::string plain(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
+/// page.html, page.json and page.csv.
+std::array<std::string, 3> output_files(const std::string& page) {
+    std::filesystem::path stem(page);
+    stem.replace_extension();
+    return {page, stem.string() + ".json", stem.string() + ".csv"};
+}
+
+void check_flags(const CLI::App& app, const Options& options) {
+    const auto needs = [&](const char* option, const char* other, bool there) {
+        if (app.count(option) > 0 && !there)
+            throw InputError({option, std::string("given without ") + other, "both", ""});
+    };
+    needs("--patient", "--patients", !options.patients.empty());
+    needs("--patients", "--patient", !options.patient.empty());
+    needs("--site", "--patient", !options.patient.empty());
+    needs("--resamples", "--data", !options.data.empty());
+}
+
+Rotation rotation_of(const Options& options) { return options.rotate == "none" ? Rotation::none : Rotation::varimax; }
+
+void add_resamples(const Options& options, const Session& session, Explanation& explanation) {
+    if (options.data.empty()) return;
+    std::vector<Tensor<double>> tensors;
+    for (const std::string& file : options.data) tensors.push_back(open_tensor(file).take<double>());
+    add_stability(explanation, MemorySource(std::move(tensors)),
+                  {.resamples = options.resamples, .seed = session.seed()});
+}
+
+std::string entry_text(const NamedEntry& entry) {
+    return fmt::format("{:+.2f}  {}", entry.weight, plain(fmt::format("{}", fmt::join(entry.labels, " with "))));
+}
+
+std::string components_text(const Explanation& explanation) {
+    constexpr std::size_t shown_entries = 6;
+    std::string text;
+    for (std::size_t r = 0; r < explanation.components.size(); ++r) {
+        const Component& component = explanation.components[r];
+        text += fmt::format("{}. {}\n", r + 1, plain(component.title));
+        std::vector<std::pair<std::string, std::string>> rows{{"share", percent_text(component.share)}};
+        if (explanation.findings.sites.size() > 1) {
+            std::vector<std::string> sites;
+            for (std::size_t k = 0; k < component.site_shares.size(); ++k) {
+                sites.push_back(fmt::format("{} {}", plain(explanation.findings.sites[k].name),
+                                            percent_text(component.site_shares[k])));
+            }
+            rows.back().second += fmt::format(" ({})", fmt::join(sites, ", "));
+        }
+        if (component.stability) {
+            rows.emplace_back("stability",
+                              fmt::format("{:.2f}, at least {:.2f}", *component.stability, *component.least_stability));
+        }
+        for (std::size_t i = 0; i < std::min(shown_entries, component.entries.size()); ++i) {
+            rows.emplace_back(i == 0 ? "made of" : "", entry_text(component.entries[i]));
+        }
+        text += fields(rows, 3) + "\n";
+    }
+    return text;
+}
+
+std::string patient_text(const Explanation& explanation, const PatientStory& story) {
+    std::vector<std::pair<std::string, std::string>> rows{{"patient", plain(story.id) + " at " + plain(story.site)}};
+    for (std::size_t i = 0; i < story.unusual.size(); ++i) {
+        const auto r = static_cast<std::size_t>(story.unusual[i]);
+        rows.emplace_back(i == 0 ? "unusual" : "", fmt::format("{:+.1f} deviations: {}", story.components[r].deviation,
+                                                               plain(explanation.components[r].title)));
+    }
+    if (story.unusual.empty()) rows.emplace_back("unusual", "nothing");
+    for (std::size_t i = 0; i < story.made_of.size(); ++i)
+        rows.emplace_back(i == 0 ? "made of" : "", entry_text(story.made_of[i]));
+    for (std::size_t i = 0; i < story.nearest.size(); ++i) {
+        rows.emplace_back(i == 0 ? "nearest" : "", fmt::format("{} ({:.2f} of the typical distance)",
+                                                               plain(story.nearest[i].id), story.nearest[i].distance));
+    }
+    return fields(rows) + "\n";
+}
+
+std::string drift_text(const Explanation& explanation, const Told& told) {
+    std::vector<std::vector<std::string>> rows{{"pattern", "agreement", "share before", "share now"}};
+    for (const Change& change : told.drift->changes) {
+        const bool gone = change.after < 0;
+        const Component& component = gone ? told.before->components[static_cast<std::size_t>(change.before)]
+                                          : explanation.components[static_cast<std::size_t>(change.after)];
+        rows.push_back({plain(component.title),
+                        gone                ? "gone"
+                        : change.before < 0 ? "new"
+                                            : fmt::format("{:.2f}", change.agreement),
+                        change.before < 0 ? "-" : percent_text(change.share_before),
+                        gone ? "-" : percent_text(change.share_after)});
+    }
+    return table(rows) +
+           fmt::format("{} of the patterns' space was there before\n\n", percent_text(told.drift->overlap));
+}
+
+void write_files(const Options& options, const Session& session, const Explanation& explanation, const Told& told,
+                 const Json& json) {
+    const auto files = output_files(options.output);
+    const std::string name = std::filesystem::path(files[1]).stem().string();
+    const std::array texts{render_explanation(explanation, told, name),
+                           json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
+                           explanation_csv(explanation)};
+    std::vector<std::unique_ptr<AtomicFile>> open;
+    // A page that names a patient is nobody else's business.
+    const unsigned permissions = told.patient ? 0600 : 0666;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        open.push_back(std::make_unique<AtomicFile>(files[i], session.force(), permissions));
+        open.back()->write(std::as_bytes(std::span(texts[i])));
+    }
+    for (const auto& file : open) file->commit();
+}
+
+void execute(const CLI::App& app, const Options& options, const Session& session) {
+    check_flags(app, options);
+    const std::vector<std::string> inputs{options.result};
+    if (!options.output.empty()) {
+        for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
+    }
+    const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
+    Explanation explanation = explain(load_findings(options.result), how);
+    add_resamples(options, session, explanation);
+    Told told{.resamples = options.data.empty() ? 0 : options.resamples};
+    if (!options.patient.empty()) {
+        told.patient = tell_patient(explanation, static_cast<std::size_t>(options.site - 1),
+                                    read_patients(options.patients), options.patient);
+    }
+    Explanation before;
+    if (!options.compare.empty()) {
+        before = explain(load_findings(options.compare), how);
+        told.drift = compare_results(before, explanation);
+        told.before = &before;
+    }
+    Json json = explanation_json(explanation, told);
+    json["version"] = version();
+    std::string text;
+    if (told.patient) text += patient_text(explanation, *told.patient);
+    if (told.drift) text += drift_text(explanation, told);
+    text += components_text(explanation);
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"explained", fmt::format("{} of {}", percent_text(explanation.explained),
+                                  explanation.findings.shares_of_data ? "the data" : "what the components describe")}};
+    if (!options.output.empty()) {
+        write_files(options, session, explanation, told, json);
+        json["output"] = options.output;
+        const auto files = output_files(options.output);
+        rows.emplace_back("written", fmt::format("{}, {}, {}", files[0], files[1], files[2]));
+    }
+    session.print(json, text + fields(rows));
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_input(app, "RESULT", options->result,
+              "Folder of a result (couplet simulate -o, or what a client or peer keeps), or its features.npz");
+    add_choice(app, "--rotate", {"varimax", "none"}, options->rotate,
+               "varimax: components with few strong entries, the fit untouched; none: as computed");
+    app.add_option("--data", options->data,
+                   "The sites' tensors: says how stable each component is when every site draws its patients again")
+        ->type_name("X.npy...");
+    add_count(app, {"--resamples", "N", 1, 10'000, ""}, options->resamples, "How often they are drawn");
+    app.add_option("--patient", options->patient, "Tell of one patient, at the site: with --patients")->type_name("ID");
+    app.add_option("--patients", options->patients, "patients.csv of the site, as couplet table wrote it")
+        ->type_name("FILE");
+    add_count(app, {"--site", "K", 1, 1'000'000, "Sites count from 1."}, options->site, "Whose patients those are");
+    app.add_option("--compare", options->compare, "An older result: what changed since")->type_name("OTHER");
+    add_count(app, {"--entries", "N", 1, 1000, ""}, options->entries, "Entries to name of each component");
+    add_output(app, ".html", false, options->output, "Page to write, with .json and .csv of the same name beside it");
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb explain_verb{
+    .name = "explain",
+    .group = federation_group,
+    .summary = "say what each component is, by name",
+    .description =
+        "For each component of a federation: its share of the variation over all and at each site, its strongest "
+        "entries by name, and where in the federation it lives. Components are turned by varimax first, which leaves "
+        "the "
+        "fit as it is. With -o a page for readers who do not know the method: heat maps, curves and bars, on screen, "
+        "phone and paper.\n\n"
+        "--data says how stable components are: every site draws as many of its own patients again, with replacement, "
+        "and the federation is run anew, --resamples times. --patient tells of one patient beside the others of the "
+        "site; such a page stays at the site. --compare matches the components of two results.",
+    .output =
+        "A paragraph per component, largest share first.\n"
+        "--json: result, rotation, share_of (data, or explained where the data's norm is not known), explained, rse, "
+        "sites "
+        "[{name, patients, explained}], gain, components [{number, title, share, sites, stability, least_stability, "
+        "entries "
+        "[{labels, weight}], product_share, profiles [{mode, curve, values}]}], resamples, patient {id, site, "
+        "components, "
+        "unusual, made_of, nearest}, drift {overlap, changes [{before, after, agreement, share_before, share_after, "
+        "gained, "
+        "lost}]}, version, output.",
+    .examples =
+        "couplet explain result\n"
+        "couplet explain result -o page.html --data a/tensor.tns b/tensor.tns\n"
+        "couplet explain result --patient 4711 --patients a/patients.csv --site 1\n"
+        "couplet explain result --compare older -o drift.html",
+    .setup = setup};
+
+}  // namespace couplet::cli

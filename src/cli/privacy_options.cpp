@@ -1,0 +1,64 @@
+#include "privacy_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <string>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/number.hpp"
+#include "options.hpp"
+
+namespace couplet::cli {
+namespace {
+
+double parse_positive(const std::string& option, const std::string& text, double below) {
+    double value = 0;
+    if (parse_number(text, value) == NumberText::number && value > 0 && value < below) return value;
+    throw InputError({option, "'" + text + "'",
+                      std::isfinite(below) ? "a number greater than 0 and below 1" : "a number greater than 0", ""});
+}
+
+}  // namespace
+
+std::optional<PrivacyGuarantee> PrivacyFlags::guarantee() const {
+    if (!epsilon) return std::nullopt;
+    return PrivacyGuarantee{*epsilon, delta};
+}
+
+void add_noise_flags(CLI::App& app, PrivacyFlags& flags) {
+    add_text(
+        app, "--dp-epsilon", "E", "no noise",
+        "Differential privacy for a patient: Gaussian noise in every sum, so that no outcome becomes more than e^E "
+        "times likelier by one patient's record",
+        [&flags](const auto& text) { flags.epsilon = parse_positive("--dp-epsilon", text, HUGE_VAL); });
+    add_text(app, "--dp-delta", "D", "1e-5", "...but for this probability",
+             [&flags](const auto& text) { flags.delta = parse_positive("--dp-delta", text, 1); });
+    add_text(app, "--clip", "NORM", "", "Records longer than this are shortened to it: what one patient can change",
+             [&flags](const auto& text) { flags.clip = parse_positive("--clip", text, HUGE_VAL); });
+}
+
+void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {
+    app.add_flag(
+        "--secure", flags.secure,
+        "Secure aggregation: clients mask what they send, and only the sums over all clients can be read; implies "
+        "--aggregate subspace. At least three clients");
+    add_text(app, "--policy", "on|off", "on with --secure",
+             "How much the sums may show: one direction for ten honest patients at most (fewer passes, then less "
+             "oversampling, then a smaller rank), records clipped at the 90th percentile of their norms",
+             [&flags](const auto& text) {
+                 flags.policy = parse_choice("--policy", {"on", "off"}, text) == "on";
+             });
+    add_noise_flags(app, flags);
+    add_text(
+        app, "--dp-noise", "local|central|distributed", "distributed with --secure, otherwise local",
+        "Who adds the noise: every client all of it, the coordinator once (which is trusted then), or every client a "
+        "part under --secure",
+        [&flags](const auto& text) {
+            const auto word = parse_choice("--dp-noise", {"local", "central", "distributed"}, text);
+            flags.noise = word == "local"     ? NoisePlace::local
+                          : word == "central" ? NoisePlace::central
+                                              : NoisePlace::distributed;
+        });
+}
+
+}  // namespace couplet::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+
+#include "couplet/privacy/noise.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace couplet::cli {
+
+/// What shall not be seen, as the user says it.
+struct PrivacyFlags {
+    bool secure = false;
+    std::optional<bool> policy = {};  ///< nothing: on with --secure
+    std::optional<NoisePlace> noise = {};
+    std::optional<double> epsilon = {};
+    double delta = 1e-5;
+    std::optional<double> clip = {};  ///< norm of a patient's record, at most
+
+    /// Nothing without --dp-epsilon.
+    std::optional<PrivacyGuarantee> guarantee() const;
+    bool policy_on() const noexcept { return policy.value_or(secure); }
+    /// Whether anything of this was asked for.
+    bool any() const noexcept { return secure || policy_on() || epsilon || clip; }
+};
+
+/// --dp-epsilon, --dp-delta, --clip. `flags` must outlive the parsing.
+void add_noise_flags(CLI::App& app, PrivacyFlags& flags);
+/// The same, --secure, --policy and --dp-noise.
+void add_privacy_flags(CLI::App& app, PrivacyFlags& flags);
+/// All of them.
+inline constexpr const char* privacy_flag_names[] = {"--secure",     "--policy",   "--dp-noise",
+                                                     "--dp-epsilon", "--dp-delta", "--clip"};
+
+}  // namespace couplet::cli

@@ -1,0 +1,321 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/text.hpp"
+#include "couplet/table/build.hpp"
+#include "format.hpp"
+#include "layout.hpp"
+#include "options.hpp"
+#include "session.hpp"
+#include "signals.hpp"
+#include "sizes.hpp"
+#include "stopwatch.hpp"
+#include "verb.hpp"
+
+namespace couplet::cli {
+namespace {
+
+struct Options {
+    std::vector<std::string> files;
+    TableOptions table;
+    TextForm form;
+    std::string separator = "auto";
+    std::string decimal = "point";
+    std::string encoding = "utf-8";
+    std::string dates = "iso";
+    std::string rule;
+    std::string absent = "zero";
+    std::string layout = "auto";
+    std::string schema;
+    std::string concepts;
+    std::string top;
+    bool no_header = false;
+    std::string output;
+};
+
+/// "NAME=FILE" gives a table a name of its own.
+std::pair<std::string, std::string> split_file(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    std::error_code ignored;
+    if (equals == std::string::npos || std::filesystem::exists(text, ignored)) return {"", text};
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+char parse_separator(const std::string& text) {
+    const std::map<std::string, char> words{{"auto", '\0'}, {"comma", ','}, {"semicolon", ';'},
+                                            {"tab", '\t'},  {"bar", '|'},   {"space", ' '}};
+    if (const auto word = words.find(text); word != words.end()) return word->second;
+    if (text.size() == 1 && text != "\"" && text != "\n") return text.front();
+    throw InputError({"--separator", shown(text), "auto, comma, semicolon, tab, bar, space or one character", ""});
+}
+
+/// Names of OMOP concepts, of those that are asked for: the whole list has millions.
+std::function<std::string(const std::string&, const std::string&)> concept_names(const std::string& file) {
+    if (file.empty()) return {};
+    auto names = std::make_shared<std::map<std::string, std::string>>();
+    const auto reader = open_records(file, {});
+    const auto find = [&](const char* lower, const char* upper) {
+        return reader->column(reader->has_column(upper) ? upper : lower);
+    };
+    const auto id = static_cast<std::size_t>(find("concept_id", "CONCEPT_ID"));
+    const auto name = static_cast<std::size_t>(find("concept_name", "CONCEPT_NAME"));
+    for (std::vector<std::string_view> row; reader->next(row);) names->emplace(row[id], row[name]);
+    return [names](const std::string&, const std::string& code) {
+        const auto at = names->find(code);
+        return at == names->end() ? std::string() : at->second;
+    };
+}
+
+/// What the words of the command line mean.
+void resolve(Options& options) {
+    options.form.separator = parse_separator(options.separator);
+    options.form.decimal = options.decimal == "comma" ? ',' : '.';
+    options.form.encoding = options.encoding == "latin-1" ? Encoding::latin1 : Encoding::utf8;
+    options.form.header = !options.no_header;
+    TableOptions& table = options.table;
+    table.decimal = options.form.decimal;
+    if (options.dates == "day-first") table.dates = DateOrder::day_first;
+    if (options.dates == "month-first") table.dates = DateOrder::month_first;
+    if (!options.rule.empty()) table.rule = parse_cell_rule(options.rule);
+    table.absent_nan = options.absent == "nan";
+    if (options.layout == "dense") table.layout = TableLayout::dense;
+    if (options.layout == "sparse") table.layout = TableLayout::sparse;
+    if (!options.schema.empty()) table.schema = load_vocabulary(options.schema);
+    table.name_of = concept_names(options.concepts);
+    table.top = parse_sizes("--top", options.top);
+}
+
+void refuse_foreign(const CLI::App& app, const Options& options) {
+    const auto refuse = [&](const char* option, const char* with, const char* expected) {
+        if (app.count(option) > 0)
+            throw InputError({option, fmt::format("given with {}", with), expected, "Leave it out."});
+    };
+    if (options.table.wide) {
+        for (const char* option : {"--value", "--unit", "--time", "--aggregate", "--absent", "--concepts", "--top"}) {
+            refuse(option, "--wide", "it with tables of events only");
+        }
+    }
+    if (!options.schema.empty()) refuse("--top", "--schema", "one or the other");
+}
+
+std::vector<Index> shape_of(const TableReport& report) {
+    std::vector<Index> shape{report.patients};
+    for (const ModeTerms& mode : report.vocabulary.modes) shape.push_back(static_cast<Index>(mode.terms.size()));
+    return shape;
+}
+
+Json unknown_json(const TableReport& report) {
+    Json list = Json::array();
+    constexpr std::size_t most = 100;
+    for (std::size_t i = 0; i < std::min(most, report.unknown.size()); ++i) {
+        const UnknownTerm& term = report.unknown[i];
+        list.push_back({{"mode", term.mode}, {"code", term.code}, {"label", term.label}, {"events", term.events}});
+    }
+    return list;
+}
+
+Json report_json(const TableReport& report, const Options& options, double seconds) {
+    Json modes = Json::array();
+    for (const ModeTerms& mode : report.vocabulary.modes) {
+        const auto met =
+            std::count_if(mode.terms.begin(), mode.terms.end(), [](const Term& t) { return t.patients > 0; });
+        modes.push_back({{"name", mode.name}, {"size", mode.terms.size()}, {"met", met}});
+    }
+    return {{"shape", shape_of(report)},
+            {"modes", std::move(modes)},
+            {"tables", report.tables},
+            {"records", report.records},
+            {"patients", report.patients},
+            {"without", report.without},
+            {"entries", report.entries},
+            {"missing", report.missing},
+            {"withdrawn", report.withdrawn},
+            {"unknown_terms", report.unknown.size()},
+            {"unknown_events", report.unknown_events},
+            {"unknown", unknown_json(report)},
+            {"cut_terms", report.cut_terms},
+            {"file", report.file},
+            {"seconds", seconds},
+            {"version", version()},
+            {"output", options.output}};
+}
+
+/// Names come from files: control characters stay off the terminal.
+std::string plain(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
+std::string unknown_text(const TableReport& report) {
+    constexpr std::size_t most = 8;
+    std::vector<std::string> named;
+    for (std::size_t i = 0; i < std::min(most, report.unknown.size()); ++i) {
+        const UnknownTerm& term = report.unknown[i];
+        named.push_back(fmt::format("{}{} ({})", plain(term.code), term.label.empty() ? "" : " " + plain(term.label),
+                                    count_text(term.events)));
+    }
+    const std::string more = report.unknown.size() > most ? ", ..." : "";
+    return fmt::format("{} events of {} codes: {}{}; all in unknown.csv", count_text(report.unknown_events),
+                       count_text(static_cast<Index>(report.unknown.size())), fmt::join(named, ", "), more);
+}
+
+std::string report_text(const TableReport& report, const Options& options, double seconds) {
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (std::size_t i = 0; i < report.tables.size(); ++i) {
+        rows.emplace_back(i == 0 ? "read" : "",
+                          fmt::format("{}: {} records", report.tables[i], count_text(report.records[i])));
+    }
+    if (report.withdrawn > 0) {
+        rows.emplace_back(
+            "withdrawn", fmt::format("{} resources say they are wrong and do not count", count_text(report.withdrawn)));
+    }
+    for (const ModeTerms& mode : report.vocabulary.modes) {
+        const auto met =
+            std::count_if(mode.terms.begin(), mode.terms.end(), [](const Term& t) { return t.patients > 0; });
+        const auto size = static_cast<Index>(mode.terms.size());
+        rows.emplace_back(
+            "mode " + plain(mode.name),
+            met == size ? count_text(size) : fmt::format("{}, {} of them here", count_text(size), count_text(met)));
+    }
+    rows.emplace_back(
+        "patients",
+        count_text(report.patients) +
+            (report.without > 0 ? fmt::format("; {} without any entry are left out", count_text(report.without)) : ""));
+    const double cells = static_cast<double>(Shape(shape_of(report)).size());
+    rows.emplace_back(
+        "entries",
+        fmt::format("{} ({:.3g}% of the tensor){}", count_text(report.entries),
+                    100 * static_cast<double>(report.entries) / cells,
+                    report.missing > 0 ? fmt::format("; {} not known (NaN)", count_text(report.missing)) : ""));
+    if (report.cut_terms > 0)
+        rows.emplace_back("left out", fmt::format("{} rarer codes (--top)", count_text(report.cut_terms)));
+    if (!report.unknown.empty()) rows.emplace_back("unknown", unknown_text(report));
+    rows.emplace_back("written", fmt::format("{0}/{1}, patients.csv (stays here), schema.json, manifest.json",
+                                             options.output, report.file));
+    rows.emplace_back("time", seconds_text(seconds));
+    return fields(rows);
+}
+
+void execute(const CLI::App& app, Options& options, const Session& session) {
+    refuse_foreign(app, options);
+    resolve(options);
+    std::vector<TableInput> tables;
+    for (const std::string& text : options.files) {
+        auto [name, file] = split_file(text);
+        tables.push_back(file_input(file, options.form, std::move(name)));
+    }
+    clean_on_interrupt(options.output);
+    Stopwatch watch;
+    const TableReport report = build_table(tables, options.table, options.output, session.force(), session.progress());
+    const double seconds = watch.lap();
+    session.print(report_json(report, options, seconds), report_text(report, options, seconds));
+}
+
+void add_reading_options(CLI::App& app, Options& options) {
+    app.add_option(
+           "--separator", options.separator,
+           "auto: the most frequent of , ; tab | in the first line. comma, semicolon, tab, bar, space or one character")
+        ->type_name("CHAR")
+        ->default_str(options.separator);
+    add_choice(app, "--decimal", {"point", "comma"}, options.decimal, "1.5 or 1,5");
+    add_choice(app, "--encoding", {"utf-8", "latin-1"}, options.encoding, "Of csv and tsv");
+    add_choice(app, "--dates", {"iso", "day-first", "month-first"}, options.dates,
+               "2024-03-31 or 20240331; also 31.3.2024; also 3/31/2024");
+    app.add_flag("--no-header", options.no_header, "The first line is data; columns are called 1, 2, ...");
+}
+
+void add_cell_options(CLI::App& app, Options& options) {
+    TableOptions& table = options.table;
+    const auto columns = [&](const char* name, std::vector<std::string>& list, const char* about) {
+        app.add_option(name, list, about)->type_name("[TABLE:]COLUMN");
+    };
+    columns("--value", table.values, "Number that an event brings");
+    columns("--unit", table.units, "Unit of the value; two units of one code are refused");
+    columns("--time", table.times, "Date of an event, for --aggregate last");
+    app.add_option_function<std::string>(
+           "--aggregate",
+           [&options](const std::string& text) {
+               options.rule = parse_choice("--aggregate", {"presence", "count", "sum", "mean", "last"}, text);
+           },
+           "What the events of one cell become: presence, count, sum, mean or last")
+        ->type_name("RULE")
+        ->default_str("mean with --value, else presence");
+    add_choice(app, "--absent", {"zero", "nan"}, options.absent, "An entry without an event: zero, or not known");
+    app.add_option("--schema", options.schema, "Build to this vocabulary; codes it lacks are counted and named")
+        ->type_name("S.json");
+    app.add_option("--top", options.top, "Keep so many of the most frequent codes: 40, or 40x30 for each mode")
+        ->type_name("N");
+    add_count(app, {"--max-codes", "N", 1, 10'000'000, ""}, table.most_codes,
+              "More codes in one mode are refused: the column is no code list");
+    app.add_option("--concepts", options.concepts, "Names of OMOP concepts: CONCEPT.csv")->type_name("FILE");
+    app.add_flag("--keep-empty", table.keep_empty, "Rows of zeros for patients without any entry");
+    add_choice(app, "--layout", {"auto", "dense", "sparse"}, options.layout,
+               "tensor.npy or tensor.tns; auto: whichever is smaller");
+}
+
+Action setup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("FILE", options->files,
+                   "Tables: .csv, .tsv, .ndjson or .jsonl, also .gz. NAME=FILE names one for --modes; otherwise it is "
+                   "called as its file, without endings")
+        ->type_name("FILE...")
+        ->required();
+    app.add_option("--patient", options->table.patient, "Column with the identifier of the patient")
+        ->type_name("[TABLE:]COLUMN")
+        ->default_str("that of FHIR, OMOP and Synthea tables");
+    app.add_option("--modes", options->table.modes,
+                   "Feature modes. Events: [NAME=][TABLE:]COLUMN[/LABELS][@PERIOD], PERIOD one of day, week, month, "
+                   "quarter, year. With --wide: "
+                   "[NAME=]COLUMN[:KIND],... where KIND is number, category, a bin, or since=DATE_OR_COLUMN")
+        ->type_name("MODE...")
+        ->default_str("the codes of FHIR, OMOP and Synthea tables");
+    app.add_flag("--wide", options->table.wide, "One row per patient, a column per feature");
+    add_cell_options(app, *options);
+    add_reading_options(app, *options);
+    app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
+        ->type_name("DIR")
+        ->required();
+    return [options, &app](Session& session) { execute(app, *options, session); };
+}
+
+}  // namespace
+
+extern const Verb table_verb{
+    .name = "table",
+    .group = federation_group,
+    .summary = "make a tensor of a hospital's tables",
+    .description =
+        "Reads tables of events (a patient, a code, perhaps a second code, a date or a value a line) or, with --wide, "
+        "one row per patient, and writes a folder: the tensor (sparse where that is smaller), patients.csv with the "
+        "identifier of every row, schema.json and manifest.json. Identifiers are in patients.csv alone, which stays at "
+        "the "
+        "site.\n\n"
+        "Modes from one table count together: an event is one cell. Modes from different tables are multiplied "
+        "patient by patient: with presence, a cell is 1 for patients who have both codes.\n\n"
+        "Bulk exports of FHIR (Condition, MedicationRequest, Observation, ...), OMOP tables (condition_occurrence, "
+        "drug_exposure, ...) and the csv files of Synthea are known by their columns and need neither --patient nor "
+        "--modes. In Python couplet.table() takes data frames and everything else that speaks the Arrow stream "
+        "interface.",
+    .output =
+        "What was read, the size of each mode, patients, entries, and codes that the schema lacks.\n"
+        "--json: shape, modes [{name, size, met}], tables, records, patients, without, entries, missing, withdrawn, "
+        "unknown_terms, unknown_events, unknown [{mode, code, label, events}], cut_terms, file, seconds, version, "
+        "output.",
+    .examples =
+        "couplet table conditions.csv medications.csv -o site\n"
+        "couplet table Condition.ndjson MedicationRequest.ndjson --schema schema.json -o site\n"
+        "couplet table labs.csv --patient ID --modes test=CODE month=DATE@month --value RESULT -o labs\n"
+        "couplet table survey.csv --wide --patient ID --modes body=bmi,sex:category habit=smoker -o survey",
+    .setup = setup};
+
+}  // namespace couplet::cli

@@ -1,0 +1,159 @@
+#include "couplet/explain/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/io/model.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/qr.hpp"
+
+namespace couplet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index most_numbers = Index{1} << 28;
+
+/// R1 x (I2 ... IN): the product of the cores.
+Matrix<double> written_out(const TensorTrain<double>& features, const std::string& where) {
+    const Index rank = features.left_rank();
+    Index size = 1;
+    for (const Index mode : features.shape().sizes()) {
+        if (mode > most_numbers / std::max<Index>(1, size * rank)) {
+            throw InputError(
+                {where, "features of more than 268,435,456 numbers", "fewer", "Explain a smaller vocabulary."});
+        }
+        size *= mode;
+    }
+    Matrix<double> product_so_far = Matrix<double>::identity(rank);
+    for (Index n = 0; n < features.order(); ++n) {
+        const auto& core = features.core(n);
+        const MatrixView<const double> unfolded(core.data(), core.shape()[0], core.shape()[1] * core.shape()[2]);
+        Matrix<double> next = product<double>(product_so_far.view(), unfolded);
+        next.reshape(next.size() / core.shape()[2], core.shape()[2]);
+        product_so_far = std::move(next);
+    }
+    product_so_far.reshape(rank, size);
+    return product_so_far;
+}
+
+fs::path features_file(const fs::path& result) {
+    std::error_code ignored;
+    const fs::path file = fs::is_directory(result, ignored) ? result / "features.npz" : result;
+    if (fs::exists(file, ignored)) return file;
+    throw InputError({result.string(), "no such file: features.npz", "the result of a federation",
+                      "couplet simulate ... -o DIR writes one."});
+}
+
+/// personal.npz, or personal_1.npz, personal_2.npz, ...
+std::vector<fs::path> personal_files(const fs::path& folder) {
+    std::error_code ignored;
+    std::vector<fs::path> files;
+    for (int k = 1; fs::exists(folder / fmt::format("personal_{}.npz", k), ignored); ++k) {
+        files.push_back(folder / fmt::format("personal_{}.npz", k));
+    }
+    if (files.empty() && fs::exists(folder / "personal.npz", ignored)) files.push_back(folder / "personal.npz");
+    return files;
+}
+
+Matrix<double> load_personal(const fs::path& file, Index rank, nlohmann::json& metadata) {
+    Model<double> model = to_double(load_model(file));
+    if (!model.is_personal() || model.cores[0].shape()[2] != rank) {
+        throw InputError(
+            {file.string(),
+             model.is_personal() ? fmt::format("a core of rank {}", model.cores[0].shape()[2]) : "no personal core",
+             fmt::format("a personal core of rank {}, as the features beside it", rank),
+             "Keep the files of one run together."});
+    }
+    metadata = std::move(model.metadata);
+    const Shape shape = model.cores[0].shape();
+    return Matrix<double>::adopt(std::move(model.cores[0]).release(), shape[1], shape[2]);
+}
+
+/// A number of the metadata; nothing where it is none.
+std::optional<double> number_at(const nlohmann::json& metadata, const char* key) {
+    if (!metadata.contains(key) || !metadata[key].is_number()) return std::nullopt;
+    return metadata[key].get<double>();
+}
+
+/// Of one site in a list of the features' metadata.
+template <class T>
+std::optional<T> listed(const nlohmann::json& metadata, const char* key, std::size_t at) {
+    if (!metadata.contains(key) || !metadata[key].is_array() || at >= metadata[key].size()) return std::nullopt;
+    const auto& value = metadata[key][at];
+    if constexpr (std::is_same_v<T, double>) {
+        return value.is_number() ? std::optional<T>(value.template get<T>()) : std::nullopt;
+    } else {
+        return value.is_string() ? std::optional<T>(value.template get<T>()) : std::nullopt;
+    }
+}
+
+std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
+    std::vector<SiteGain> gains;
+    if (!metadata.contains("gain") || !metadata["gain"].is_array()) return gains;
+    for (const auto& one : metadata["gain"]) {
+        const auto alone = number_at(one, "alone");
+        const auto together = number_at(one, "together");
+        if (!alone || !together || !one.contains("client") || !one["client"].is_string()) continue;
+        gains.push_back({one["client"].get<std::string>(), *alone, *together});
+    }
+    return gains;
+}
+
+}  // namespace
+
+OrthonormalRows orthonormal_rows(const TensorTrain<double>& features, const std::string& where) {
+    Matrix<double> columns = transpose(written_out(features, where).view());
+    if (columns.rows() < columns.cols()) {
+        throw InputError({where, fmt::format("{} components of {} features", columns.cols(), columns.rows()),
+                          "no more components than features", "Run the federation with a smaller --rank."});
+    }
+    Matrix<double> triangle = orthonormalise_columns<double>(columns.view());
+    // W = R^T Q^T: coordinates in W times R^T are coordinates in Q^T.
+    return {transpose(columns.view()), transpose(triangle.view())};
+}
+
+Findings load_findings(const fs::path& result) {
+    const fs::path file = features_file(result);
+    Model<double> model = to_double(load_model(file));
+    if (!model.is_features()) {
+        throw InputError({file.string(), "no features of a federation", "core_2 ... core_N",
+                          "couplet simulate ... -o DIR writes them as DIR/features.npz."});
+    }
+    Findings findings{.source = result.string()};
+    const nlohmann::json metadata = model.metadata;
+    const Labels labels = model.labels;
+    const TensorTrain<double> train = to_train(std::move(model));
+    findings.schema = make_schema(train.shape(), labels, file.string());
+    OrthonormalRows features = orthonormal_rows(train, file.string());
+    findings.rows = std::move(features.rows);
+    findings.rse = number_at(metadata, "rse");
+    findings.gains = gains_of(metadata);
+    findings.centred = metadata.contains("centring") && metadata["centring"].contains("mean");
+    findings.shares_of_data = true;
+    const auto files = personal_files(file.parent_path());
+    for (std::size_t k = 0; k < files.size(); ++k) {
+        nlohmann::json mine;
+        const Matrix<double> personal = load_personal(files[k], train.left_rank(), mine);
+        SiteScores site{
+            .name = listed<std::string>(metadata, "client_names", k).value_or(fmt::format("site {}", k + 1)),
+            .scores = product<double>(personal.view(), features.change.view())};
+        site.norm2 = squared_norm<double>(site.scores.view());
+        auto rse = listed<double>(metadata, "rse_per_client", k);
+        if (!rse) rse = number_at(mine, "rse");
+        if (rse && *rse >= 0 && *rse < 1) {
+            site.norm2 /= 1 - *rse;
+        } else {
+            findings.shares_of_data = false;
+        }
+        findings.sites.push_back(std::move(site));
+    }
+    if (findings.sites.empty()) findings.shares_of_data = false;
+    return findings;
+}
+
+}  // namespace couplet

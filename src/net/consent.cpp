@@ -1,0 +1,233 @@
+#include "couplet/net/consent.hpp"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/net/kit.hpp"
+
+namespace couplet::net {
+namespace {
+
+InputError against(const std::string& key, const std::string& found, const std::string& expected) {
+    return InputError({"this site's policy", found, fmt::format("{} ({})", expected, key),
+                       "The site decides: policy.toml in its kit, or couplet client --policy."});
+}
+
+InputError broken(const std::string& found, const std::string& expected) {
+    return InputError({"coordinator", found, expected + ", as the job said at its start", "Nothing was answered."});
+}
+
+/// Values of a table, each checked; what is left over is not known.
+class Keys {
+  public:
+    Keys(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
+
+    void count(const char* key, Index& value, Index least) {
+        if (const toml::node* node = take(key)) {
+            const auto found = node->value_exact<std::int64_t>();
+            if (!found || *found < least) throw wrong(key, fmt::format("a whole number, at least {}", least));
+            value = *found;
+        }
+    }
+    void share(const char* key, double& value) {
+        if (const toml::node* node = take(key)) {
+            const auto found = node->value<double>();
+            if (!found || !(*found >= 0 && *found <= 1)) throw wrong(key, "a number from 0 to 1");
+            value = *found;
+        }
+    }
+    void flag(const char* key, bool& value) {
+        if (const toml::node* node = take(key)) {
+            const auto found = node->value_exact<bool>();
+            if (!found) throw wrong(key, "true or false");
+            value = *found;
+        }
+    }
+    void aggregates(const char* key, std::vector<Aggregate>& value) {
+        const toml::node* node = take(key);
+        if (node == nullptr) return;
+        const toml::array* list = node->as_array();
+        if (list == nullptr) throw wrong(key, "a list of stack, average, subspace");
+        value.clear();
+        for (const auto& item : *list) {
+            const auto word = item.value<std::string>();
+            if (!word) throw wrong(key, "a list of stack, average, subspace");
+            value.push_back(parse_aggregate(*word));
+        }
+    }
+    void require_all_known() const {
+        for (const auto& [key, unused] : table_) {
+            if (std::find(taken_.begin(), taken_.end(), key.str()) != taken_.end()) continue;
+            throw InputError({where_, fmt::format("the key {}", key.str()), fmt::format("{}", fmt::join(taken_, ", ")),
+                              "A policy with a key that nobody reads would protect nobody."});
+        }
+    }
+
+  private:
+    const toml::node* take(const char* key) {
+        taken_.emplace_back(key);
+        return table_.get(key);
+    }
+    InputError wrong(const char* key, const std::string& expected) const {
+        return InputError({where_, fmt::format("{} that is something else", key), expected, ""});
+    }
+    const toml::table& table_;
+    std::string where_;
+    std::vector<std::string> taken_;
+};
+
+std::string names(const std::vector<Aggregate>& aggregates) {
+    std::string list;
+    for (const Aggregate one : aggregates) list += (list.empty() ? "" : ", ") + std::string(to_string(one));
+    return list.empty() ? "none" : list;
+}
+
+Index width_of(const Job& job, const Shape& features) {
+    const Index p = features.size();
+    return std::min(p, std::min(job.rank.value_or(p), p) + job.oversampling);
+}
+
+}  // namespace
+
+SitePolicy parse_policy(const std::string& text, const std::string& where) {
+    SitePolicy policy;
+    try {
+        const toml::table table = toml::parse(text);
+        Keys keys(table, where);
+        keys.count("min_patients", policy.min_patients, 1);
+        keys.share("max_rank_share", policy.max_rank_share);
+        keys.aggregates("aggregates", policy.aggregates);
+        keys.share("max_heldout", policy.max_heldout);
+        keys.count("max_sums", policy.max_sums, 0);
+        keys.count("max_sum_width", policy.max_sum_width, 0);
+        keys.count("min_others", policy.min_others, 0);
+        keys.flag("missing", policy.missing);
+        keys.require_all_known();
+    } catch (const toml::parse_error& error) {
+        throw InputError({where, std::string(error.description()), "a policy in TOML", ""});
+    }
+    return policy;
+}
+
+SitePolicy load_policy(const std::filesystem::path& file) { return parse_policy(read_text(file), file.string()); }
+
+std::string policy_text(const SitePolicy& policy) {
+    std::vector<std::string> quoted;
+    for (const Aggregate one : policy.aggregates) quoted.push_back(fmt::format("\"{}\"", to_string(one)));
+    return fmt::format(
+        "# What this site answers. couplet client checks every request against it before anything is computed.\n"
+        "min_patients = {}  # who take part; held-out ones are not counted\n"
+        "max_rank_share = {}  # rank that is sent over patients who take part\n"
+        "aggregates = [{}]\n"
+        "max_heldout = {}\n"
+        "max_sums = {}  # of one job with aggregate subspace\n"
+        "max_sum_width = {}  # columns of one sum\n"
+        "min_others = {}  # parties besides this one\n"
+        "missing = {}  # jobs that fill missing entries\n",
+        policy.min_patients, policy.max_rank_share, fmt::join(quoted, ", "), policy.max_heldout, policy.max_sums,
+        policy.max_sum_width, policy.min_others, policy.missing);
+}
+
+std::string job_text(const wire::Welcome& welcome) {
+    const Job& job = welcome.spec.job;
+    std::string text = fmt::format("aggregate {}", to_string(job.aggregate));
+    if (job.rank) text += fmt::format(", rank {}", *job.rank);
+    if (job.eps) text += fmt::format(", eps {}", *job.eps);
+    if (job.aggregate == Aggregate::subspace) text += fmt::format(", {} passes", job.passes);
+    if (welcome.spec.preparation.heldout > 0) text += fmt::format(", {} held out", welcome.spec.preparation.heldout);
+    if (welcome.spec.missing) text += ", missing entries filled";
+    return text + fmt::format(", {} clients on the roster", welcome.clients);
+}
+
+Consent::Consent(SitePolicy policy, Index patients, Shape features)
+    : policy_(std::move(policy)), patients_(patients), features_(std::move(features)) {}
+
+void Consent::vet(const wire::Message& message) {
+    if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) return vet_job(*welcome);
+    if (const auto* notice = std::get_if<wire::StartNotice>(&message.body)) return vet_start(notice->start);
+    if (const auto* request = std::get_if<SumRequest>(&message.body)) return vet_sum(message, *request);
+    if (const auto* upload = std::get_if<Upload>(&message.body)) return vet_upload(*upload);
+}
+
+void Consent::vet_job(const wire::Welcome& welcome) {
+    spec_ = welcome.spec;
+    sums_ = 0;
+    last_pass_ = -1;
+    const Job& job = spec_.job;
+    const double heldout = spec_.preparation.heldout;
+    if (heldout > policy_.max_heldout) {
+        throw against("max_heldout", fmt::format("a job that holds out {} of the patients", heldout),
+                      fmt::format("at most {}", policy_.max_heldout));
+    }
+    training_ =
+        patients_ - std::min(patients_ - 1, static_cast<Index>(std::llround(heldout * static_cast<double>(patients_))));
+    if (training_ < policy_.min_patients) {
+        throw against("min_patients", fmt::format("a job in which {} patients take part", training_),
+                      fmt::format("at least {}", policy_.min_patients));
+    }
+    if (std::find(policy_.aggregates.begin(), policy_.aggregates.end(), job.aggregate) == policy_.aggregates.end()) {
+        throw against("aggregates", fmt::format("a job with --aggregate {}", to_string(job.aggregate)),
+                      names(policy_.aggregates));
+    }
+    if (spec_.missing && !policy_.missing)
+        throw against("missing", "a job that fills missing entries", "one that does not");
+    const double share = static_cast<double>(job.rank.value_or(0)) / static_cast<double>(training_);
+    if (job.aggregate == Aggregate::average && share > policy_.max_rank_share) {
+        throw against("max_rank_share", fmt::format("rank {} for {} patients", *job.rank, training_),
+                      fmt::format("at most {}", policy_.max_rank_share * static_cast<double>(training_)));
+    }
+    if (job.aggregate == Aggregate::subspace && job.passes + 1 > policy_.max_sums) {
+        throw against("max_sums", fmt::format("a job of {} sums", job.passes + 1),
+                      fmt::format("at most {}", policy_.max_sums));
+    }
+}
+
+void Consent::vet_start(const Start& start) const {
+    if (start.clients - 1 >= policy_.min_others) return;
+    throw against("min_others", fmt::format("{} other parties", start.clients - 1),
+                  fmt::format("at least {}", policy_.min_others));
+}
+
+void Consent::vet_sum(const wire::Message& message, const SumRequest& request) {
+    using Want = SubspaceIteration::Want;
+    if (message.route.attempt != last_attempt_) {
+        last_attempt_ = message.route.attempt;
+        last_pass_ = -1;
+        sums_ = 0;
+    }
+    if (request.pass != last_pass_) ++sums_;
+    last_pass_ = request.pass;
+    const Job& job = spec_.job;
+    const bool gram = SubspaceIteration(job, features_).want() == Want::gram;
+    const Index promised = gram ? 1 : job.passes + 1;
+    if (sums_ > promised || request.pass >= promised) {
+        throw broken(fmt::format("sum {} of the job", std::max(sums_, request.pass + 1)), fmt::format("{}", promised));
+    }
+    if (sums_ > policy_.max_sums) {
+        throw against("max_sums", fmt::format("sum {}", sums_), fmt::format("at most {}", policy_.max_sums));
+    }
+    if (gram != (request.want == Want::gram)) throw broken("a sum of another kind", gram ? "a Gram matrix" : "a block");
+    const Index width = gram ? features_.size() : request.basis.cols();
+    const Index last = std::min(features_.size(), job.passes * width_of(job, features_));
+    const Index widest = request.want == Want::projected ? last : width_of(job, features_);
+    if (!gram && width > widest)
+        throw broken(fmt::format("a sum {} columns wide", width), fmt::format("at most {}", widest));
+    if (request.want != Want::projected && width > policy_.max_sum_width) {
+        throw against("max_sum_width", fmt::format("a sum {} columns wide", width),
+                      fmt::format("at most {}", policy_.max_sum_width));
+    }
+}
+
+void Consent::vet_upload(const Upload& upload) const {
+    const double most = policy_.max_rank_share * static_cast<double>(training_);
+    if (static_cast<double>(upload.block->rows()) <= std::max(1.0, most)) return;
+    throw against("max_rank_share", fmt::format("rank {} for {} patients", upload.block->rows(), training_),
+                  fmt::format("at most {}", most));
+}
+
+}  // namespace couplet::net

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "couplet/wire/message.hpp"
+
+namespace couplet::net {
+
+/// What a site answers, whatever the coordinator asks: policy.toml in its kit. The defaults refuse what gives a patient
+/// away for certain: a handful of patients, and a rank close to their number.
+struct SitePolicy {
+    Index min_patients = 6;       ///< who take part, held-out ones not counted
+    double max_rank_share = 0.5;  ///< of the rank that is sent, in patients
+    std::vector<Aggregate> aggregates = {Aggregate::stack, Aggregate::average, Aggregate::subspace};
+    double max_heldout = 0.5;
+    Index max_sums = 8;          ///< of one job
+    Index max_sum_width = 1000;  ///< columns of one sum
+    Index min_others = 0;        ///< parties besides this one; they hide nothing unless sums are masked
+    bool missing = true;         ///< jobs that fill missing entries, which asks many times
+    friend bool operator==(const SitePolicy&, const SitePolicy&) = default;
+};
+
+/// Reads policy.toml. Keys that are not there keep their defaults; throws InputError, naming file and key, for a key
+/// that is not known or a value out of range.
+SitePolicy parse_policy(const std::string& text, const std::string& where);
+SitePolicy load_policy(const std::filesystem::path& file);
+/// As a file that says what each key means.
+std::string policy_text(const SitePolicy& policy);
+
+/// A job in words, for a log and for whoever is asked.
+std::string job_text(const wire::Welcome& welcome);
+
+/// Holds every request of a job against the policy and against what the job said at its start. No socket: hand it what
+/// arrives before it is answered, and answers before they are sent.
+class Consent {
+  public:
+    /// `patients` and `features` are of this client's data.
+    Consent(SitePolicy policy, Index patients, Shape features);
+
+    /// Throws InputError that says which key of the policy, or which promise of the job, is not kept. A welcome begins
+    /// a new job.
+    void vet(const wire::Message& message);
+
+  private:
+    void vet_job(const wire::Welcome& welcome);
+    void vet_start(const Start& start) const;
+    void vet_sum(const wire::Message& message, const SumRequest& request);
+    void vet_upload(const Upload& upload) const;
+
+    SitePolicy policy_;
+    Index patients_;
+    Shape features_;
+    Index training_ = 0;
+    wire::JobSpec spec_;
+    Index sums_ = 0;                  ///< different ones that were asked for
+    std::uint32_t last_attempt_ = 0;  ///< a job that begins again asks the same again
+    Index last_pass_ = -1;
+};
+
+}  // namespace couplet::net

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "couplet/privacy/gaussian.hpp"
+#include "couplet/privacy/secret.hpp"
+
+namespace couplet {
+
+/// Where the noise is added, and so who is kept from what.
+/// - local: every client adds all of it to its own sum; private even towards the coordinator, and the sum of K clients
+///   has K times the variance.
+/// - central: the coordinator adds it once; private towards everybody but the coordinator.
+/// - distributed: every client adds a part, under secure aggregation, so that the survivors' parts make the whole.
+enum class NoisePlace { local, central, distributed };
+
+/// "local", "central", "distributed".
+std::string_view to_string(NoisePlace place) noexcept;
+/// In words: "everybody, the coordinator included".
+std::string_view protects_against(NoisePlace place) noexcept;
+
+/// What differential privacy costs a job.
+struct NoisePlan {
+    PrivacyGuarantee guarantee;
+    NoisePlace place = NoisePlace::local;
+    double clip = 0;    ///< norm of a record, at most
+    int releases = 1;   ///< sums of the job, calibrated together
+    double sigma = 0;   ///< standard deviation of the noise that the guarantee needs in every number of a sum
+    double own = 0;     ///< standard deviation of what one client adds; 0: none
+    double in_sum = 0;  ///< standard deviation of all noise in a sum of all clients
+    double rho = 0;     ///< zero-concentrated privacy that the job spends
+};
+
+/// `clients` take part, of which at least `survivors` stay and `colluders` may tell the coordinator their part. Throws
+/// InputError for a guarantee or clip that means nothing, and when survivors do not exceed colluders.
+NoisePlan plan_noise(PrivacyGuarantee guarantee, double clip, int releases, NoisePlace place, std::int64_t clients,
+                     std::int64_t survivors, std::int64_t colluders = 0);
+
+/// The most that the noise is expected to cost, in RSE, from public quantities alone: twice R1 times the spectral norm
+/// of the noise (2 sigma sqrt(P) for a Gram matrix, sigma (sqrt(P) + sqrt(width)) for a block), over the energy of N
+/// records of the clip's norm. At most 1.
+double expected_loss(const NoisePlan& plan, std::int64_t patients, std::int64_t features, std::int64_t rank,
+                     std::optional<std::int64_t> width);
+
+/// Normal noise from ChaCha20 under a 256-bit key: a random one in a federation, one derived from the seed in a
+/// simulation that must repeat. Box-Muller in double; sums are rounded to a fixed point afterwards under secure
+/// aggregation, which costs no privacy.
+class NoiseSource {
+  public:
+    explicit NoiseSource(Secret key);
+    static NoiseSource seeded(std::uint64_t seed, std::uint64_t stream);
+    double normal();
+    void add(std::span<double> values, double sigma);
+
+  private:
+    double uniform();
+    Secret key_;
+    std::uint64_t block_ = 0;
+    std::uint8_t bytes_[64];
+    std::size_t used_ = sizeof bytes_;
+    double spare_ = 0;
+    bool has_spare_ = false;
+};
+
+}  // namespace couplet

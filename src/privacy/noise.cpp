@@ -1,0 +1,108 @@
+#include "couplet/privacy/noise.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+
+std::string_view to_string(NoisePlace place) noexcept {
+    constexpr std::string_view names[] = {"local", "central", "distributed"};
+    return names[static_cast<int>(place)];
+}
+
+std::string_view protects_against(NoisePlace place) noexcept {
+    switch (place) {
+        case NoisePlace::local:
+            return "everybody, the coordinator included";
+        case NoisePlace::central:
+            return "everybody but the coordinator, which sees the sums without noise";
+        case NoisePlace::distributed:
+            return "everybody, the coordinator included, unless more clients collude with it than allowed for";
+    }
+    return "";
+}
+
+NoisePlan plan_noise(PrivacyGuarantee guarantee, double clip, int releases, NoisePlace place, std::int64_t clients,
+                     std::int64_t survivors, std::int64_t colluders) {
+    if (!(clip > 0) || !std::isfinite(clip)) throw InputError({"--clip", std::to_string(clip), "a positive norm", ""});
+    if (survivors <= colluders || survivors > clients) {
+        throw InputError(
+            {"noise of the clients",
+             std::to_string(survivors) + " survivors, " + std::to_string(colluders) + " of whom may collude",
+             "more survivors than colluders, and no more than clients", ""});
+    }
+    NoisePlan plan{guarantee, place, clip, releases};
+    const double sensitivity = clip * clip;
+    plan.sigma = gaussian_sigma(guarantee, sensitivity, releases);
+    plan.rho = gaussian_rho(plan.sigma, sensitivity, releases);
+    const auto all = static_cast<double>(clients);
+    switch (place) {
+        case NoisePlace::local:
+            plan.own = plan.sigma;
+            plan.in_sum = plan.sigma * std::sqrt(all);
+            break;
+        case NoisePlace::central:
+            plan.in_sum = plan.sigma;
+            break;
+        case NoisePlace::distributed:
+            plan.own = plan.sigma / std::sqrt(static_cast<double>(survivors - colluders));
+            plan.in_sum = plan.own * std::sqrt(all);
+            break;
+    }
+    return plan;
+}
+
+double expected_loss(const NoisePlan& plan, std::int64_t patients, std::int64_t features, std::int64_t rank,
+                     std::optional<std::int64_t> width) {
+    const double root = std::sqrt(static_cast<double>(features));
+    const double norm = width ? root + std::sqrt(static_cast<double>(*width)) : 2 * root;
+    const double energy = static_cast<double>(patients) * plan.clip * plan.clip;
+    return std::min(1.0, 2 * static_cast<double>(rank) * plan.in_sum * norm / energy);
+}
+
+NoiseSource::NoiseSource(Secret key) : key_(std::move(key)) { require_sodium(); }
+
+NoiseSource NoiseSource::seeded(std::uint64_t seed, std::uint64_t stream) {
+    require_sodium();
+    std::uint8_t text[16];
+    std::memcpy(text, &seed, 8);
+    std::memcpy(text + 8, &stream, 8);
+    Key key;
+    ::crypto_generichash(key.data(), key.size(), text, sizeof text, nullptr, 0);
+    return NoiseSource(Secret(key));
+}
+
+double NoiseSource::uniform() {
+    if (used_ + 8 > sizeof bytes_) {
+        std::memset(bytes_, 0, sizeof bytes_);
+        const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {};
+        ::crypto_stream_chacha20_xor_ic(bytes_, bytes_, sizeof bytes_, nonce, block_++, key_.bytes().data());
+        used_ = 0;
+    }
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes_ + used_, 8);
+    used_ += 8;
+    return (static_cast<double>(word >> 11) + 0.5) * 0x1.0p-53;  // never 0
+}
+
+double NoiseSource::normal() {
+    if (std::exchange(has_spare_, false)) return spare_;
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    const double angle = 2 * M_PI * uniform();
+    spare_ = radius * std::sin(angle);
+    has_spare_ = true;
+    return radius * std::cos(angle);
+}
+
+void NoiseSource::add(std::span<double> values, double sigma) {
+    for (double& value : values) value += sigma * normal();
+}
+
+}  // namespace couplet

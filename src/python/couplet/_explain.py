@@ -1,0 +1,65 @@
+"""What the components of a result are, by name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._verb import flags, run_verb
+
+__all__ = ["Component", "Explanation", "explain"]
+
+
+@dataclass(frozen=True)
+class Component:
+    """One pattern. share: of the sum of squares over all; sites: at each site, by name; entries: (labels, weight),
+    strongest first; profiles: a vector for each feature mode; stability: mean agreement over resamples, None without."""
+
+    number: int
+    title: str
+    share: float
+    sites: dict[str, float]
+    entries: list[tuple[tuple[str, ...], float]]
+    profiles: dict[str, list[float]]
+    stability: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.number}. {self.title} ({100 * self.share:.1f}%)"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A result in words. components: the largest share first. explained: share of all of them. gain: by site, the error on
+    new patients alone and together, where it was measured. patient, drift: where asked for. report: the whole JSON."""
+
+    components: list[Component]
+    explained: float
+    gain: dict[str, tuple[float, float]] = field(default_factory=dict)
+    patient: dict[str, Any] | None = None
+    drift: dict[str, Any] | None = None
+    report: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.components))
+
+
+def explain(result: str | os.PathLike[str], *, rotate: str = "varimax", data: list[Any] | None = None,
+            resamples: int | None = None, patient: str | None = None, patients: str | os.PathLike[str] | None = None,
+            site: int | None = None, compare: str | os.PathLike[str] | None = None, entries: int | None = None,
+            output: str | os.PathLike[str] | None = None, force: bool = False, seed: int = 0) -> Explanation:
+    """`couplet explain` on the folder of a result; with `output` also the page, its .json and its .csv."""
+    told = run_verb("explain", os.fspath(result),
+                    *flags(rotate=rotate, data=data, resamples=resamples, patient=patient, patients=patients, site=site,
+                           compare=compare, entries=entries, output=output, force=force, seed=seed))
+    return Explanation(components=[_component(one) for one in told["components"]], explained=told["explained"],
+                       gain={one["client"]: (one["alone"], one["together"]) for one in told.get("gain", [])},
+                       patient=told.get("patient"), drift=told.get("drift"), report=told)
+
+
+def _component(one: dict[str, Any]) -> Component:
+    return Component(number=one["number"], title=one["title"], share=one["share"],
+                     sites={site["name"]: site["share"] for site in one["sites"]},
+                     entries=[(tuple(entry["labels"]), entry["weight"]) for entry in one["entries"]],
+                     profiles={profile["mode"]: profile["values"] for profile in one["profiles"]},
+                     stability=one.get("stability"))

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "combine.hpp"
+
+namespace couplet {
+
+/// The folder of a table while it is made: what exists is refused unless `overwrite`; a folder that was made for it and
+/// stays empty is removed.
+class TableFolder {
+  public:
+    TableFolder(std::filesystem::path folder, bool overwrite);
+    ~TableFolder();
+    TableFolder(const TableFolder&) = delete;
+    TableFolder& operator=(const TableFolder&) = delete;
+    const std::filesystem::path& path() const noexcept { return folder_; }
+    bool overwrite() const noexcept { return overwrite_; }
+
+  private:
+    std::filesystem::path folder_;
+    bool overwrite_;
+    bool made_ = false;
+};
+
+/// Writes all files, the manifest last, and fills in what the report says of them.
+void write_table(const TableFolder& folder, const Gathered& gathered, const Placement& placement,
+                 const TableOptions& options, TableReport& report);
+
+}  // namespace couplet

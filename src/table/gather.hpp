@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+
+#include "books.hpp"
+#include "couplet/table/build.hpp"
+#include "couplet/table/table_spec.hpp"
+
+namespace couplet {
+
+/// A feature mode and the codes met in it.
+struct FoundMode {
+    std::string name = {};
+    TermKind kind = TermKind::codes;
+    std::optional<TimeBin> bin = {};
+    CodeBook book = {};
+};
+
+/// Modes whose codes come together, and the cells of them.
+struct Block {
+    std::vector<std::size_t> modes = {};  ///< places among all modes
+    CellStore cells;
+};
+
+/// Everything the tables say, by patient and code.
+struct Gathered {
+    std::vector<FoundMode> modes = {};
+    std::vector<Block> blocks = {};
+    TextBook patients = {};
+    bool in_order = false;  ///< the patients are, as in a wide table
+    std::vector<std::string> tables = {};
+    std::vector<Index> records = {};
+    Index withdrawn = 0;
+    CellRule rule = CellRule::presence;
+};
+
+/// Reads tables of events, one record after the other. Temporary files go to `folder`.
+Gathered gather_events(std::span<const TableInput> tables, const TableOptions& options,
+                       const std::filesystem::path& folder, const ProgressSink& progress);
+
+/// Reads a table with one row per patient.
+Gathered gather_wide(std::span<const TableInput> tables, const TableOptions& options,
+                     const std::filesystem::path& folder, const ProgressSink& progress);
+
+}  // namespace couplet

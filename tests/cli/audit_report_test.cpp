@@ -1,0 +1,37 @@
+#include "cli_test_support.hpp"
+
+namespace couplet::testing {
+namespace {
+
+class AuditReportTest : public CliTest {
+  protected:
+    AuditReportTest() {
+        python("np.save('a<b>.npy', (np.random.default_rng(3).random((60, 12, 15)) < 0.05).astype(float))");
+    }
+};
+
+TEST_F(AuditReportTest, SaysTheSameInEveryForm) {
+    const std::vector<std::string> common{"audit", "a<b>.npy", "--rank", "20", "--force", "-o", "leaks.html"};
+    auto as_json = common;
+    as_json.insert(as_json.end(), {"--json", "--quiet"});
+    const Json json = couplet(as_json).json();
+    const std::string text = couplet(common).out;
+    const std::string page = get("leaks.html");
+    for (const Json& finding : json["findings"]) {
+        const std::string recovered = std::to_string(std::max<int>(finding["ica"]["recovered"].get<int>(),
+                                                                   finding["rank_one"]["recovered"].get<int>())) +
+                                      " of " + std::to_string(finding["ica"]["patients"].get<int>());
+        EXPECT_NE(text.find(recovered), std::string::npos) << recovered;
+        EXPECT_NE(page.find(recovered), std::string::npos) << recovered;
+        EXPECT_NE(page.find(finding["sentence"].get<std::string>()), std::string::npos);
+        EXPECT_NE(page.find("<tr class=\"" + finding["verdict"].get<std::string>() + "\""), std::string::npos);
+    }
+    EXPECT_NE(text.find("not tried"), std::string::npos);
+    EXPECT_NE(page.find("Not tried"), std::string::npos);
+    // The name of a file is no markup.
+    EXPECT_EQ(page.find("a<b>"), std::string::npos);
+    EXPECT_NE(page.find("a&lt;b&gt;.npy"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::testing

@@ -1,0 +1,69 @@
+#include "couplet/explain/components.hpp"
+
+#include "explain_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+TEST(ComponentsTest, NamesWhatWasMixedAndLeavesTheFitAlone) {
+    const Findings mixed = testing::mixed_findings();
+    const Explanation told = explain(testing::mixed_findings());
+    ASSERT_EQ(told.components.size(), 3U);
+    EXPECT_EQ(told.components[0].title, "asthma with inhaler");
+    EXPECT_EQ(told.components[1].title, "diabetes with metformin");
+    EXPECT_EQ(told.components[2].title, "otitis with amoxicillin");
+    EXPECT_NEAR(told.explained, 0.8, 1e-9);
+    EXPECT_NEAR(told.site_explained[1], 0.8, 1e-9);
+    EXPECT_GT(told.components[2].site_shares[0], 10 * told.components[2].site_shares[1]);
+    for (std::size_t k = 0; k < 2; ++k) {
+        const auto fit = product<double>(mixed.sites[k].scores.view(), mixed.rows.view());
+        const auto now = product<double>(told.findings.sites[k].scores.view(), told.findings.rows.view());
+        for (Index i = 0; i < fit.size(); ++i) EXPECT_NEAR(fit.data()[i], now.data()[i], 1e-10);
+    }
+    EXPECT_EQ(told.components[1].entries[0].labels, (std::vector<std::string>{"diabetes", "metformin"}));
+    EXPECT_NEAR(told.components[1].entries[0].weight, 1, 1e-6);
+    EXPECT_NEAR(told.components[1].product_share, 1, 1e-6);
+    EXPECT_NEAR(told.components[1].profiles[0].values[1], 1, 1e-6);
+    EXPECT_FALSE(told.components[1].profiles[0].curve);
+}
+
+TEST(ComponentsTest, WithoutRotationItIsAsComputed) {
+    const Explanation told = explain(testing::mixed_findings(), {.rotation = Rotation::none, .entries = 2});
+    EXPECT_LT(std::abs(told.components[0].entries[0].weight), 0.99);
+    EXPECT_EQ(told.components[0].entries.size(), 2U);
+    for (const Component& component : told.components) EXPECT_GT(component.entries[0].weight, 0);
+}
+
+TEST(ComponentsTest, PointsAlongALineAreCurves) {
+    Findings findings{.source = "made"};
+    findings.schema = make_schema(Shape{20, 3}, {{"time", {}, {}}, {"year", {"2019", "2020", "2021"}, {}}}, "made");
+    findings.rows = Matrix<double>::zeros(1, 60);
+    double norm = 0;
+    for (Index i = 0; i < 60; ++i) {
+        findings.rows(0, i) = std::sin(0.4 * static_cast<double>(i / 3)) * (i % 3 == 0 ? 0.2 : -1.0);
+        norm += findings.rows(0, i) * findings.rows(0, i);
+    }
+    for (Index i = 0; i < 60; ++i) findings.rows(0, i) /= std::sqrt(norm);
+    const Explanation told = explain(std::move(findings));
+    const Component& component = told.components[0];
+    EXPECT_TRUE(component.profiles[0].curve);
+    EXPECT_TRUE(component.profiles[1].curve);
+    EXPECT_NEAR(component.product_share, 1, 1e-9);
+    EXPECT_EQ(component.title, "Component 1");
+    // The profiles' product is the component, signs included.
+    for (std::size_t i = 0; i < 20; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+            EXPECT_NEAR(component.profiles[0].values[i] * component.profiles[1].values[j],
+                        told.findings.rows(0, static_cast<Index>(3 * i + j)), 1e-6);
+        }
+    }
+    EXPECT_EQ(label_of(told.findings.schema, 0, 4), "5");
+    // Codes that are numbers are names.
+    Findings coded = testing::mixed_findings();
+    coded.schema.modes[0].entries = {"401", "250", "382", "274"};
+    EXPECT_FALSE(explain(std::move(coded)).components[0].profiles[0].curve);
+    EXPECT_EQ(mode_name(make_schema(Shape{2}, {}, "x"), 0), "mode 2");
+}
+
+}  // namespace
+}  // namespace couplet

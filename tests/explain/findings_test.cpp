@@ -1,0 +1,99 @@
+#include "couplet/explain/findings.hpp"
+
+#include "couplet/io/model.hpp"
+#include "explain_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+class FindingsTest : public ::testing::Test {
+  protected:
+    FindingsTest() {
+        std::string pattern = ::testing::TempDir() + "couplet-findings-XXXXXX";
+        folder_ = ::mkdtemp(pattern.data());
+    }
+    ~FindingsTest() override {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+    static Tensor<double> random(Shape shape, std::uint64_t seed) {
+        Tensor<double> core(std::move(shape));
+        Random numbers(seed);
+        for (Index i = 0; i < core.size(); ++i) core.data()[i] = numbers.normal();
+        return core;
+    }
+    void write(nlohmann::json metadata) const {
+        Model<double> features;
+        features.first_mode = 2;
+        features.labels = {{"a", {}, {}}, {"b", {}, {}}};
+        features.metadata = std::move(metadata);
+        features.cores.push_back(random(Shape{2, 4, 3}, 1));
+        features.cores.push_back(random(Shape{3, 5, 1}, 2));
+        save_model(folder_ / "features.npz", features, true);
+        for (int k = 1; k <= 2; ++k) {
+            Model<double> personal;
+            personal.cores.push_back(random(Shape{1, 6, 2}, static_cast<std::uint64_t>(10 + k)));
+            save_model(folder_ / ("personal_" + std::to_string(k) + ".npz"), personal, true);
+        }
+    }
+    std::filesystem::path folder_;
+};
+
+TEST_F(FindingsTest, OrthonormalRowsGiveTheSameTensors) {
+    write({{"rse", 0.1},
+           {"rse_per_client", {0.2, 0.0}},
+           {"client_names", {"north", "south"}},
+           {"gain", {{{"client", "north"}, {"alone", 0.5}, {"together", 0.4}}}}});
+    const Findings found = load_findings(folder_);
+    ASSERT_EQ(found.sites.size(), 2U);
+    EXPECT_EQ(found.sites[1].name, "south");
+    EXPECT_TRUE(found.shares_of_data);
+    EXPECT_EQ(found.rse, 0.1);
+    EXPECT_EQ(found.gains, (std::vector<SiteGain>{{"north", 0.5, 0.4}}));
+    const auto square = product<double>(found.rows.view(), found.rows.view(), Op::none, Op::transpose);
+    EXPECT_NEAR(square(0, 0), 1, 1e-12);
+    EXPECT_NEAR(square(0, 1), 0, 1e-12);
+    EXPECT_NEAR(found.sites[0].norm2, squared_norm<double>(found.sites[0].scores.view()) / 0.8, 1e-9);
+    // The product of the cores, entry by entry.
+    const auto g1 = random(Shape{1, 6, 2}, 11);
+    const auto g2 = random(Shape{2, 4, 3}, 1);
+    const auto g3 = random(Shape{3, 5, 1}, 2);
+    const auto now = product<double>(found.sites[0].scores.view(), found.rows.view());
+    for (Index p = 0; p < 6; ++p) {
+        for (Index i = 0; i < 4; ++i) {
+            for (Index j = 0; j < 5; ++j) {
+                double value = 0;
+                for (Index r = 0; r < 2; ++r) {
+                    for (Index s = 0; s < 3; ++s) {
+                        value += g1.data()[p * 2 + r] * g2.data()[(r * 4 + i) * 3 + s] * g3.data()[s * 5 + j];
+                    }
+                }
+                EXPECT_NEAR(now(p, i * 5 + j), value, 1e-10);
+            }
+        }
+    }
+}
+
+TEST_F(FindingsTest, SharesAreOfWhatIsKnown) {
+    write(nlohmann::json::object());
+    const Findings found = load_findings(folder_ / "features.npz");
+    EXPECT_FALSE(found.shares_of_data);
+    EXPECT_EQ(found.sites[0].name, "site 1");
+    EXPECT_TRUE(found.gains.empty());
+    for (int k = 1; k <= 2; ++k) std::filesystem::remove(folder_ / ("personal_" + std::to_string(k) + ".npz"));
+    EXPECT_TRUE(load_findings(folder_).sites.empty());
+}
+
+TEST_F(FindingsTest, RefusesWhatIsNoResult) {
+    EXPECT_THROW(load_findings(folder_), InputError);
+    EXPECT_THROW(load_findings(folder_ / "nowhere"), InputError);
+    write(nlohmann::json::object());
+    EXPECT_THROW(load_findings(folder_ / "personal_1.npz"), InputError);
+    Model<double> other;
+    other.cores.push_back(random(Shape{1, 6, 3}, 3));
+    save_model(folder_ / "personal_1.npz", other, true);
+    EXPECT_THROW(load_findings(folder_), InputError);
+}
+
+}  // namespace
+}  // namespace couplet

@@ -1,0 +1,38 @@
+#include "couplet/explain/page.hpp"
+
+#include "explain_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+TEST(PageTest, IsSelfContainedAndEscaped) {
+    Findings findings = testing::mixed_findings();
+    findings.schema.modes[0].entries[0] = "<b>asthma</b>";
+    findings.gains = {{"north", 0.5, 0.4}, {"south", 0.5, 0.6}};
+    const std::string page = render_explanation(explain(std::move(findings)), {}, "page");
+    for (const char* outside : {"<script", "http", "url(", "@import", "<b>asthma"}) {
+        EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+    }
+    EXPECT_NE(page.find("&lt;b&gt;asthma&lt;/b&gt; with inhaler"), std::string::npos);
+    EXPECT_NE(page.find("1 of 2 sites are described better"), std::string::npos);
+    EXPECT_NE(page.find("page.csv"), std::string::npos);
+    EXPECT_LT(page.find("What joining brings"), page.find("The patterns</h2>"));
+}
+
+TEST(PageTest, TellsOfAPatientAndOfChanges) {
+    Explanation told = explain(testing::mixed_findings());
+    const Explanation before = explain(testing::mixed_findings());
+    std::vector<std::string> ids;
+    for (int i = 0; i < 40; ++i) ids.push_back("p" + std::to_string(i));
+    Told more{.before = &before};
+    more.patient = tell_patient(told, 0, ids, "p3");
+    more.drift = compare_results(before, told);
+    const std::string page = render_explanation(told, more, "");
+    EXPECT_NE(page.find("<h2>Patient p3</h2>"), std::string::npos);
+    EXPECT_NE(page.find("it stays at the site"), std::string::npos);
+    EXPECT_NE(page.find("What changed"), std::string::npos);
+    EXPECT_EQ(page.find(".json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet

@@ -1,0 +1,108 @@
+#include "couplet/privacy/noise.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+namespace {
+
+TEST(PlanNoise, PutsTheWholeWhereItBelongs) {
+    const PrivacyGuarantee one{1, 1e-5};
+    const auto local = plan_noise(one, 2, 1, NoisePlace::local, 9, 9);
+    EXPECT_NEAR(local.sigma, 4 * 3.73, 0.02);
+    EXPECT_DOUBLE_EQ(local.own, local.sigma);
+    EXPECT_DOUBLE_EQ(local.in_sum, 3 * local.sigma);
+    const auto central = plan_noise(one, 2, 1, NoisePlace::central, 9, 9);
+    EXPECT_EQ(central.own, 0);
+    EXPECT_DOUBLE_EQ(central.in_sum, central.sigma);
+    // Five survive, one of them tells its part: the other four make the whole.
+    const auto distributed = plan_noise(one, 2, 1, NoisePlace::distributed, 9, 5, 1);
+    EXPECT_DOUBLE_EQ(distributed.own * 2, distributed.sigma);
+    EXPECT_DOUBLE_EQ(distributed.in_sum, 1.5 * distributed.sigma);
+    EXPECT_NEAR(plan_noise(one, 1, 2, NoisePlace::central, 3, 3).sigma, 5.28, 0.005);
+}
+
+TEST(PlanNoise, RefusesWhatProtectsNobody) {
+    EXPECT_THROW(plan_noise({1, 1e-5}, 0, 1, NoisePlace::local, 3, 3), InputError);
+    EXPECT_THROW(plan_noise({1, 1e-5}, 1, 1, NoisePlace::distributed, 5, 2, 2), InputError);
+    EXPECT_THROW(plan_noise({1, 1e-5}, 1, 1, NoisePlace::distributed, 5, 6, 0), InputError);
+}
+
+TEST(ExpectedLoss, IsSmallForManyPeopleAndHopelessForFew) {
+    const auto plan = plan_noise({1, 1e-5}, 3, 1, NoisePlace::central, 4, 4);
+    EXPECT_LT(expected_loss(plan, 500'000, 480, 10, {}), 0.01);
+    EXPECT_EQ(expected_loss(plan, 1000, 480, 10, {}), 1);
+    EXPECT_LT(expected_loss(plan, 500'000, 480, 10, 20), expected_loss(plan, 500'000, 480, 10, {}));
+}
+
+TEST(NoiseSource, IsNormalAndFollowsItsSeed) {
+    auto source = NoiseSource::seeded(3, 4);
+    auto again = NoiseSource::seeded(3, 4);
+    auto other = NoiseSource::seeded(3, 5);
+    double sum = 0;
+    double squares = 0;
+    double fourth = 0;
+    int equal = 0;
+    constexpr int n = 200'000;
+    for (int i = 0; i < n; ++i) {
+        const double value = source.normal();
+        ASSERT_EQ(value, again.normal());
+        equal += value == other.normal();
+        sum += value;
+        squares += value * value;
+        fourth += value * value * value * value;
+    }
+    EXPECT_EQ(equal, 0);
+    EXPECT_NEAR(sum / n, 0, 0.01);
+    EXPECT_NEAR(squares / n, 1, 0.015);
+    EXPECT_NEAR(fourth / n, 3, 0.1);
+}
+
+/// The privacy loss that anybody can observe: the largest log ratio of the frequencies of "more than T" with and
+/// without one person, over thresholds T, less what delta allows. It must not exceed epsilon by more than chance.
+TEST(NoiseSource, ObservedPrivacyLossStaysBelowEpsilon) {
+    constexpr double epsilon = 1;
+    constexpr double delta = 1e-3;
+    const auto plan = plan_noise({epsilon, delta}, 1, 1, NoisePlace::central, 1, 1);
+    constexpr int trials = 400'000;
+    std::vector<double> with;
+    std::vector<double> without;
+    auto source = NoiseSource::seeded(11, 0);
+    for (int i = 0; i < trials; ++i) {
+        // One person's clipped record adds at most 1 to a sum of squares.
+        with.push_back(7 + 1 + plan.sigma * source.normal());
+        without.push_back(7 + plan.sigma * source.normal());
+    }
+    std::sort(with.begin(), with.end());
+    std::sort(without.begin(), without.end());
+    const auto share_above = [](const std::vector<double>& sorted, double t) {
+        return static_cast<double>(sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), t)) / trials;
+    };
+    double worst = 0;
+    for (double t = 0; t < 20; t += 0.05) {
+        const double p = share_above(with, t);
+        const double q = share_above(without, t);
+        if (q * trials < 100) break;  // too few to say anything
+        // Four standard errors in favour of the mechanism.
+        const double low = p - 4 * std::sqrt(p / trials) - delta;
+        const double high = q + 4 * std::sqrt(q / trials);
+        if (low > 0) worst = std::max(worst, std::log(low / high));
+    }
+    EXPECT_GT(worst, 0.3);  // the test sees something
+    EXPECT_LE(worst, epsilon);
+    // Half of the noise would have been caught.
+    double caught = 0;
+    for (double t = 8; t < 14; t += 0.05) {
+        const auto above = [&](double mean) { return 0.5 * std::erfc((t - mean) / (plan.sigma / 2) / std::sqrt(2)); };
+        caught = std::max(caught, std::log((above(8) - delta) / above(7)));
+    }
+    EXPECT_GT(caught, epsilon);
+}
+
+}  // namespace
+}  // namespace couplet

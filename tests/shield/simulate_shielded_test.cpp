@@ -1,0 +1,156 @@
+#include "couplet/shield/simulate_shielded.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "couplet/core/error.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/privacy/clip.hpp"
+#include "datasets.hpp"
+
+namespace couplet {
+namespace {
+
+MemorySource people(Index clients) {
+    return MemorySource(support::synthetic_clients("120x8x9:rank=6,noise=0.1", 3, clients));
+}
+
+SimulationOptions ranked(Index rank, Network network = Network::star, Sketch sketch = Sketch::random) {
+    SimulationOptions options;
+    options.job.rank = rank;
+    options.job.network = network;
+    options.job.aggregate = Aggregate::subspace;
+    options.job.sketch = sketch;
+    options.job.seed = 5;
+    return options;
+}
+
+/// ||V1 V1^T - V2 V2^T|| / ||V1 V1^T|| of the features' row spaces.
+double projector_distance(const Features& a, const Features& b) {
+    const auto x = a.train.full();
+    const auto y = b.train.full();
+    const auto rows = [](const Tensor<double>& t) {
+        return MatrixView<const double>(t.data(), t.shape()[0], t.size() / t.shape()[0]);
+    };
+    const auto across = product<double>(rows(x), rows(y), Op::none, Op::transpose);
+    const auto rank = static_cast<double>(x.shape()[0]);
+    // Orthonormal rows: ||P - Q||^2 = 2 (r - ||V1 V2^T||^2), measured as the part of V2 outside V1.
+    auto rest = Matrix<double>::copy(rows(y));
+    multiply<double>(across.view(), Op::transpose, rows(x), Op::none, rest.view(), -1, 1);
+    return std::sqrt(2 * squared_norm<double>(rest.view()) / rank);
+}
+
+std::string refusal(const ClientSource& source, SimulationOptions options, const ShieldOptions& shield) {
+    try {
+        simulate_shielded(source, std::move(options), shield);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Shielded, SecureSumsEqualPlainOnes) {
+    const auto source = people(4);
+    const auto plain = simulate(source, ranked(6));
+    const auto secure = simulate_shielded(source, ranked(6), {.secure = true});
+    EXPECT_LT(projector_distance(*plain.features, *secure.simulation.features), 1e-9);
+    EXPECT_NEAR(secure.simulation.rse, plain.rse, 1e-9);
+    EXPECT_EQ(secure.privacy.threshold, 3);
+    EXPECT_EQ(secure.privacy.sums, 4);
+    EXPECT_EQ(secure.privacy.ring_bits, 54);
+    EXPECT_EQ(secure.simulation.numbers_up_per_client, plain.numbers_up_per_client);
+    EXPECT_FALSE(secure.privacy.clip);
+}
+
+TEST(Shielded, SecureGramMatricesToo) {
+    const auto source = people(3);
+    const auto plain = simulate(source, ranked(6, Network::star, Sketch::gram));
+    const auto secure = simulate_shielded(source, ranked(6, Network::star, Sketch::gram), {.secure = true});
+    EXPECT_LT(projector_distance(*plain.features, *secure.simulation.features), 1e-9);
+    EXPECT_EQ(secure.privacy.sums, 1);
+}
+
+TEST(Shielded, SecurePeersEqualThePlainStar) {
+    const auto source = people(8);
+    const auto plain = simulate(source, ranked(6));
+    auto options = ranked(6, Network::decentralized);
+    options.job.graph = "paper8";
+    const auto secure = simulate_shielded(source, std::move(options), {.secure = true});
+    EXPECT_LT(projector_distance(*plain.features, *secure.simulation.features), 1e-9);
+}
+
+TEST(Shielded, ThePolicyChangesTheJobAndClips) {
+    const auto source = people(4);
+    ShieldReport heard;
+    const auto done = simulate_shielded(source, ranked(6), {.secure = true, .policy = true},
+                                        [&](const ShieldReport& report) { heard = report; });
+    // 90 honest patients: 9 directions.
+    EXPECT_EQ(done.privacy.changes, (std::vector<std::string>{"passes 3 -> 1", "oversampling 10 -> 3"}));
+    EXPECT_EQ(heard.changes, done.privacy.changes);
+    EXPECT_EQ(done.privacy.directions, 9);
+    ASSERT_TRUE(done.privacy.clip);
+    EXPECT_GT(done.privacy.clipped, 0);
+    EXPECT_LE(done.privacy.clipped, 12 + 1);
+    EXPECT_NE(
+        refusal(people(12), ranked(6), {.secure = true, .policy = true, .limits = {.patients_per_direction = 200}})
+            .find("honest patients"),
+        std::string::npos);
+}
+
+TEST(Shielded, RefusesWhatIsNotSafeOrMeansNothing) {
+    EXPECT_NE(refusal(people(2), ranked(6), {.secure = true}).find("--secure: 2 clients"), std::string::npos);
+    auto stack = ranked(6);
+    stack.job.aggregate = Aggregate::stack;
+    stack.job.sketch = Sketch::automatic;
+    EXPECT_NE(refusal(people(3), std::move(stack), {.secure = true}).find("--aggregate: stack"), std::string::npos);
+    EXPECT_NE(refusal(people(3), ranked(6), {.guarantee = PrivacyGuarantee{1, 1e-5}}).find("--clip: missing"),
+              std::string::npos);
+    EXPECT_NE(refusal(people(3), ranked(6),
+                      {.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1, .noise = NoisePlace::distributed})
+                  .find("distributed without --secure"),
+              std::string::npos);
+}
+
+TEST(Shielded, NoiseIsWhatThePlanSays) {
+    const auto source = people(4);
+    const double clip = 50;  // nothing is longer
+    const auto exact = simulate(source, ranked(6));
+    const auto with = [&](double epsilon, NoisePlace place, bool secure) {
+        return simulate_shielded(
+            source, ranked(6),
+            {.secure = secure, .guarantee = PrivacyGuarantee{epsilon, 1e-5}, .clip = clip, .noise = place});
+    };
+    // So little noise that nothing is lost, in every place.
+    for (const NoisePlace place : {NoisePlace::local, NoisePlace::central}) {
+        const auto done = with(1e8, place, false);
+        EXPECT_NEAR(done.simulation.rse, exact.rse, 5e-3);
+        EXPECT_EQ(done.privacy.noise->releases, 4);
+    }
+    const auto distributed = with(1e8, NoisePlace::distributed, true);
+    EXPECT_NEAR(distributed.simulation.rse, exact.rse, 5e-3);
+    // Three survivors, one of whom may collude.
+    EXPECT_NEAR(distributed.privacy.noise->own, distributed.privacy.noise->sigma / std::sqrt(2.0), 1e-9);
+    // And so much that nothing is left.
+    const auto drowned = with(0.01, NoisePlace::local, false);
+    EXPECT_GT(drowned.simulation.rse, 0.5);
+    EXPECT_EQ(*drowned.privacy.expected_loss, 1);
+}
+
+TEST(ShieldedFigures, NoiseIsNearlyFreeForFiftyThousandPeople) {
+    if (std::getenv("COUPLET_DATA") == nullptr) GTEST_SKIP() << "COUPLET_DATA is not set";
+    const auto all = load_diabetes(find_data_file(DataFile::diabetes), {.count = 50'000});
+    const auto source = MemorySource(split_rows(all.tensor.view(), 4));
+    const double clip = quantile(row_norms(all.tensor.view()), 0.5);
+    const auto exact = simulate(source, ranked(10, Network::star, Sketch::gram));
+    const auto noised =
+        simulate_shielded(source, ranked(10, Network::star, Sketch::gram),
+                          {.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = clip, .noise = NoisePlace::central});
+    EXPECT_NEAR(noised.privacy.noise->sigma, 3.73 * clip * clip, 0.01 * clip * clip);
+    EXPECT_LT(std::abs(noised.simulation.rse - exact.rse), 0.01) << exact.rse << " -> " << noised.simulation.rse;
+    RecordProperty("rse_exact", std::to_string(exact.rse));
+    RecordProperty("rse_noised", std::to_string(noised.simulation.rse));
+}
+
+}  // namespace
+}  // namespace couplet

@@ -1,0 +1,73 @@
+#include "combine.hpp"
+
+#include "table_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+using testing::TableTest;
+using CombineTest = TableTest;
+
+std::vector<std::string> codes(const ModeTerms& mode) {
+    std::vector<std::string> list;
+    for (const Term& term : mode.terms) list.push_back(term.code);
+    return list;
+}
+
+TEST_F(CombineTest, FrequentCodesComeFirstAndPatientsAreCountedOnce) {
+    put("t.csv", "p,c\n1,x\n1,x\n1,x\n1,y\n2,y\n2,9\n3,10\n");
+    const std::vector<TableInput> tables{file_input(path("t.csv"), {})};
+    Gathered all = gather_events(tables, {.patient = "p", .modes = {"c"}}, folder_, {});
+    const Placement placed = place_terms(all, {});
+    EXPECT_EQ(codes(placed.vocabulary.modes[0]), (std::vector<std::string>{"y", "9", "x", "10"}));
+    EXPECT_EQ(placed.vocabulary.modes[0].terms[0].patients, 2);
+    EXPECT_EQ(placed.vocabulary.modes[0].terms[2].patients, 1);
+    const Placement cut = place_terms(all, {.top = {2}});
+    EXPECT_EQ(codes(cut.vocabulary.modes[0]).size(), 2U);
+    EXPECT_EQ(cut.cut_terms, 2);
+    EXPECT_THROW(place_terms(all, {.top = {1, 2}}), InputError);
+}
+
+TEST_F(CombineTest, TablesAreMultipliedPatientByPatient) {
+    put("a.csv", "p,c\n1,x\n1,y\n2,x\n");
+    put("b.csv", "p,d\n1,u\n3,u\n1,v\n");
+    const std::vector<TableInput> tables{file_input(path("a.csv"), {}), file_input(path("b.csv"), {})};
+    Gathered all = gather_events(tables, {.patient = "p", .modes = {"a:c", "b:d"}}, folder_, {});
+    const Placement placed = place_terms(all, {});
+    std::vector<PatientEntries> rows;
+    for_each_patient(all, placed, Shape{2, 2},
+                     [&](std::uint32_t, const PatientEntries& entries) { rows.push_back(entries); });
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0], (PatientEntries{{0, 1}, {1, 1}, {2, 1}, {3, 1}}));
+    EXPECT_TRUE(rows[1].empty());
+    EXPECT_TRUE(rows[2].empty());
+}
+
+TEST_F(CombineTest, ASchemaDecidesAndTheRestIsNamed) {
+    put("t.csv", "p,c\n1,x\n1,z\n1,z\n2,y\n");
+    const std::vector<TableInput> tables{file_input(path("t.csv"), {})};
+    Gathered all = gather_events(tables, {.patient = "p", .modes = {"c"}}, folder_, {});
+    const Vocabulary schema{{{"c", TermKind::codes, {{"y", "Y", "", 7}, {"w", "W", "", 7}, {"x", "X", "", 7}}}}, 0};
+    const Placement placed = place_terms(all, {.schema = schema});
+    EXPECT_EQ(codes(placed.vocabulary.modes[0]), (std::vector<std::string>{"y", "w", "x"}));
+    EXPECT_EQ(placed.vocabulary.modes[0].terms[1].patients, 0);
+    EXPECT_EQ(placed.vocabulary.modes[0].terms[2].patients, 1);
+    ASSERT_EQ(placed.unknown.size(), 1U);
+    EXPECT_EQ(placed.unknown[0].code, "z");
+    EXPECT_EQ(placed.unknown_events, 2);
+    Vocabulary other = schema;
+    other.modes[0].name = "drug";
+    EXPECT_THROW(place_terms(all, {.schema = other}), InputError);
+}
+
+TEST_F(CombineTest, TimeHasNoGaps) {
+    put("t.csv", "p,d\n1,2024-01-31\n2,2024-04-01\n");
+    const std::vector<TableInput> tables{file_input(path("t.csv"), {})};
+    Gathered all = gather_events(tables, {.patient = "p", .modes = {"month=d@month"}}, folder_, {});
+    EXPECT_EQ(codes(place_terms(all, {}).vocabulary.modes[0]),
+              (std::vector<std::string>{"2024-01", "2024-02", "2024-03", "2024-04"}));
+    EXPECT_THROW(place_terms(all, {.most_codes = 3}), InputError);
+}
+
+}  // namespace
+}  // namespace couplet

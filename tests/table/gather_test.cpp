@@ -1,0 +1,47 @@
+#include "gather.hpp"
+
+#include "table_test_support.hpp"
+
+namespace couplet {
+namespace {
+
+using testing::TableTest;
+
+class GatherTest : public TableTest {
+  protected:
+    Gathered events(const std::string& name, const TableOptions& options) const {
+        const std::vector<TableInput> tables{file_input(path(name), {})};
+        return gather_events(tables, options, folder_, {});
+    }
+};
+
+TEST_F(GatherTest, NumbersPatientsAndCodesAsTheyCome) {
+    put("t.csv", "p,c,v\nb,x,1\na,y,2\nb,x,3\n");
+    const Gathered all = events("t.csv", {.patient = "p", .modes = {"c"}, .values = {"v"}});
+    EXPECT_EQ(all.patients.size(), 2U);
+    EXPECT_EQ(all.patients[0], "b");
+    EXPECT_EQ(all.modes[0].book.codes[1], "y");
+    EXPECT_EQ(all.modes[0].book.facts[0].events, 2);
+    EXPECT_EQ(all.records, (std::vector<Index>{3}));
+    std::vector<double> values;
+    all.blocks[0].cells.for_each([&](const CellKey&, double value) { values.push_back(value); });
+    EXPECT_EQ(values, (std::vector<double>{2, 2}));  // means
+}
+
+TEST_F(GatherTest, WideRowsKeepTheirKinds) {
+    put("w.csv", "id,age [years],sex,born,seen\n1,50,m,1970-05-01,2020-05-01\n2,,f,1980-01-01,\n");
+    const std::vector<TableInput> tables{file_input(path("w.csv"), {})};
+    const Gathered all = gather_wide(
+        tables, {.patient = "id", .modes = {"m=age,sex,born:year,seen:since=born"}, .wide = true}, folder_, {});
+    const CodeBook& book = all.modes[0].book;
+    std::vector<std::string> codes;
+    for (std::size_t i = 0; i < book.codes.size(); ++i) codes.push_back(book.codes[i]);
+    EXPECT_EQ(codes, (std::vector<std::string>{"age", "sex=m", "born=1970", "seen", "sex=f", "born=1980"}));
+    EXPECT_EQ(book.facts[0].unit, "years");
+    EXPECT_EQ(book.facts[0].events, 1);
+    EXPECT_EQ(book.facts[3].unit, "days");
+    EXPECT_TRUE(all.in_order);
+}
+
+}  // namespace
+}  // namespace couplet
