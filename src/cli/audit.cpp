@@ -163,29 +163,17 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-Json run_audit(EmbeddedAudit audit) {
-    CLI::App root("", "couplet");
-    root.set_help_flag();
-    CLI::App& app = *root.add_subcommand("audit");
-    app.set_help_flag();
+Json run_audit(EmbeddedCall call) {
     auto options = std::make_shared<Options>();
-    Globals globals;
-    add_globals(app, globals);
-    add_options(app, options);
-    app.allow_extras();
-    std::vector<std::string> arguments(audit.arguments.rbegin(), audit.arguments.rend());
-    arguments.emplace_back("audit");  // CLI11 takes them from the back
-    try {
-        root.parse(std::move(arguments));
-    } catch (const CLI::ParseError& error) {
-        refuse_leftovers(root);
-        throw explained(error, root);
-    }
-    refuse_leftovers(root);
-    options->input.tensors = std::move(audit.clients);
-    options->input.names = std::move(audit.names);
-    const Audited audited = run(*options, Session(globals, "couplet audit", std::move(audit.listener)));
-    return audit_json(audited.report, audited.subject);
+    options->input.tensors = std::move(call.clients);
+    options->input.names = std::move(call.names);
+    Json json;
+    const auto add = [&](CLI::App& app) { add_options(app, options); };
+    run_embedded("audit", call, add, [&](const CLI::App&, const Session& session) {
+        const Audited audited = run(*options, session);
+        json = audit_json(audited.report, audited.subject);
+    });
+    return json;
 }
 
 extern const Verb audit_verb{

@@ -560,37 +560,22 @@ std::vector<EmbeddedFlag> simulation_flags() {
     return flags;
 }
 
-EmbeddedResult run_simulation(EmbeddedSimulation simulation) {
-    CLI::App root("", "couplet");
-    root.set_help_flag();
-    CLI::App& app = *root.add_subcommand("simulate");
-    app.set_help_flag();
+EmbeddedResult run_simulation(EmbeddedCall call) {
     auto options = std::make_shared<Options>();
-    Globals globals;
-    add_globals(app, globals);
-    add_options(app, options);
-    app.allow_extras();
-    std::vector<std::string> arguments(simulation.arguments.rbegin(), simulation.arguments.rend());
-    arguments.emplace_back("simulate");  // CLI11 takes them from the back
-    try {
-        root.parse(std::move(arguments));
-    } catch (const CLI::ParseError& error) {
-        refuse_leftovers(root);
-        throw explained(error, root);
-    }
-    refuse_leftovers(root);
-    options->input.tensors = std::move(simulation.clients);
-    options->input.names = std::move(simulation.names);
+    options->input.tensors = std::move(call.clients);
+    options->input.names = std::move(call.names);
     EmbeddedResult result;
     options->on_personal = [&](Index, const Matrix<double>& personal) {
         result.personal.push_back(Matrix<double>::copy(personal.view()));
     };
-    const Session session(globals, "couplet simulate", std::move(simulation.listener));
-    SimulationReport report = run(app, *options, session);
-    result.json = simulation_json(report);
-    result.metadata = features_metadata(report);
-    result.features = std::move(report.result.features);
-    result.feature_labels = std::move(report.result.schema.modes);
+    const auto add = [&](CLI::App& app) { add_options(app, options); };
+    run_embedded("simulate", call, add, [&](const CLI::App& app, const Session& session) {
+        SimulationReport report = run(app, *options, session);
+        result.json = simulation_json(report);
+        result.metadata = features_metadata(report);
+        result.features = std::move(report.result.features);
+        result.feature_labels = std::move(report.result.schema.modes);
+    });
     return result;
 }
 

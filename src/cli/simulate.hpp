@@ -1,23 +1,13 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "couplet/ctt/blocks.hpp"
-#include "session.hpp"
+#include "embedded.hpp"
 
 namespace couplet::cli {
-
-/// A simulation in the process of another program, such as Python: everything that `couplet simulate` takes and does,
-/// on clients in memory.
-struct EmbeddedSimulation {
-    std::vector<std::string> arguments = {};                          ///< as written after `couplet simulate`
-    std::vector<std::shared_ptr<const Tensor<double>>> clients = {};  ///< with their labels; empty: the arguments say
-    std::vector<std::string> names = {};                              ///< of the clients; empty: client 1, ...
-    Listener listener = {};
-};
 
 struct EmbeddedResult {
     Json json;                                  ///< what --json would print
@@ -27,11 +17,10 @@ struct EmbeddedResult {
     Labels feature_labels = {};                 ///< empty, or one per feature mode
 };
 
-/// Throws InputError for arguments that the command line would refuse, in the same words. Sets no thread count: that is
-/// the program's to decide.
-EmbeddedResult run_simulation(EmbeddedSimulation simulation);
+/// `couplet simulate` in the process of another program. Throws as run_embedded() does.
+EmbeddedResult run_simulation(EmbeddedCall call);
 
-/// A flag that the arguments of an EmbeddedSimulation may hold.
+/// A flag that the call's arguments may hold.
 struct EmbeddedFlag {
     std::string name;          ///< without dashes in front
     bool takes_value = false;  ///< false: a switch

@@ -498,7 +498,7 @@ TEST_F(SimulateTest, FlagsOfOtherMethodsAreRefused) {
 
 TEST_F(SimulateTest, AnotherProgramGetsTheSameFromMemory) {
     const Json printed = fitted({"a.npy", "b.npy", "--rank", "4", "-o", "result"});
-    cli::EmbeddedSimulation simulation{.arguments = {"--rank", "4"}};
+    cli::EmbeddedCall simulation{.arguments = {"--rank", "4"}};
     for (const char* name : {"a.npy", "b.npy"}) {
         simulation.clients.push_back(std::make_shared<const Tensor<double>>(open_tensor(path(name)).take<double>()));
     }

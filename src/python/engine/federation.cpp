@@ -31,22 +31,27 @@ Client client_of(const ArrayIn<double>& x, const LabelTuples& labels) {
     return std::make_shared<const Tensor<double>>(std::move(tensor));
 }
 
+/// A verb's call, as Python makes it.
+cli::EmbeddedCall call_of(const std::vector<nb::bytes>& words, const std::vector<ArrayIn<double>>& tensors,
+                          const std::vector<LabelTuples>& labels, const std::vector<std::string>& names) {
+    if (labels.size() != tensors.size()) {
+        throw InputError(
+            {"labels", std::to_string(labels.size()), std::to_string(tensors.size()) + ", one per client", ""});
+    }
+    cli::EmbeddedCall call{.names = names};
+    for (const nb::bytes& word : words) call.arguments.push_back(from_bytes(word));
+    for (std::size_t k = 0; k < tensors.size(); ++k) call.clients.push_back(client_of(tensors[k], labels[k]));
+    return call;
+}
+
 /// What --json prints, as text; cores of the features or None; weight of each direction; personal cores; labels of the
 /// feature modes; as text what features.npz holds of the result.
 nb::tuple simulate(const std::vector<nb::bytes>& words, const std::vector<ArrayIn<double>>& tensors,
                    const std::vector<LabelTuples>& labels, const std::vector<std::string>& names,
                    const nb::object& watcher) {
-    std::vector<std::string> arguments;
-    for (const nb::bytes& word : words) arguments.push_back(from_bytes(word));
-    std::vector<Client> clients;
-    if (labels.size() != tensors.size()) {
-        throw InputError(
-            {"labels", std::to_string(labels.size()), std::to_string(tensors.size()) + ", one per client", ""});
-    }
-    for (std::size_t k = 0; k < tensors.size(); ++k) clients.push_back(client_of(tensors[k], labels[k]));
-    auto result = attended(watcher, {}, [arguments, clients, names](const Voice& voice) {
-        return cli::run_simulation(
-            {.arguments = arguments, .clients = clients, .names = names, .listener = {voice.progress, voice.note}});
+    auto result = attended(watcher, {}, [call = call_of(words, tensors, labels, names)](const Voice& voice) mutable {
+        call.listener = {voice.progress, voice.note};
+        return cli::run_simulation(std::move(call));
     });
     nb::list personal;
     for (auto& core : result.personal) personal.append(to_array(std::move(core)));
@@ -74,18 +79,11 @@ std::vector<std::pair<std::string, bool>> simulate_flags() {
 nb::object audit(const std::vector<nb::bytes>& words, const std::vector<ArrayIn<double>>& tensors,
                  const std::vector<LabelTuples>& labels, const std::vector<std::string>& names,
                  const nb::object& watcher) {
-    std::vector<std::string> arguments;
-    for (const nb::bytes& word : words) arguments.push_back(from_bytes(word));
-    std::vector<Client> clients;
-    if (labels.size() != tensors.size()) {
-        throw InputError(
-            {"labels", std::to_string(labels.size()), std::to_string(tensors.size()) + ", one per client", ""});
-    }
-    for (std::size_t k = 0; k < tensors.size(); ++k) clients.push_back(client_of(tensors[k], labels[k]));
-    const auto json = attended(watcher, {}, [arguments, clients, names](const Voice& voice) {
-        return cli::run_audit(
-            {.arguments = arguments, .clients = clients, .names = names, .listener = {voice.progress, voice.note}});
-    });
+    const auto json =
+        attended(watcher, {}, [call = call_of(words, tensors, labels, names)](const Voice& voice) mutable {
+            call.listener = {voice.progress, voice.note};
+            return cli::run_audit(std::move(call));
+        });
     return to_text(json.dump(-1, ' ', false, cli::Json::error_handler_t::replace));
 }
 
