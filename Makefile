@@ -79,8 +79,9 @@ format: deps ## rewrite the sources in the project's style
 format-check: deps ## fail when a source is not in the project's style
 	@clang-format --dry-run -Werror $(sources)
 
-docs: ## check that links, paths and make targets named in the documents exist
+docs: build ## build the site of the documents: build/docs/site/index.html, with tutorials that are run (about a minute)
 	@scripts/docs-check
+	@scripts/make-docs
 
 install: build ## install library, headers and command line under PREFIX (/usr/local)
 	@cmake --install build/release --prefix "$(PREFIX)"
