@@ -1,6 +1,6 @@
 # One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test wheel sanitize chaos large-table mutants bench fuzz tidy format format-check docs install clean
+.PHONY: help deps build demo test wheel sanitize chaos large-table engine-scale mutants bench fuzz tidy format format-check docs install clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -46,6 +46,10 @@ chaos: build ## hold floods for 30 s, run CHAOS_JOBS (200) jobs of both networks
 
 large-table: build ## read a table of a gigabyte of events; prints time and memory (about 3 minutes)
 	@/usr/bin/python3 tests/clinical/large_table.py
+
+engine-scale: build ## 1,000 sites in Flower's simulation engine and 32 in FLARE's simulator beside apps without content; figures in build/engines (half an hour)
+	@"$$(scripts/engine-environment flower)" tests/engines/flower/scale.py --output build/engines/flower-scale
+	@"$$(scripts/engine-environment nvflare)" tests/engines/nvflare/scale.py --output build/engines/nvflare-scale
 
 mutants: build ## plant MUTANTS (150) single-line faults in src; what no test notices is in build/mutants (hours)
 	@cmake --build --preset release -j $(JOBS)

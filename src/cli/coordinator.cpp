@@ -14,6 +14,7 @@
 #include "network_report.hpp"
 #include "result_folder.hpp"
 #include "signals.hpp"
+#include "star_options.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -29,41 +30,6 @@ struct Options {
     bool insecure = false;
     std::string output;
 };
-
-Job checked_job(const CLI::App& app, const Options& options) {
-    const Job job = resolve_job(options.flags.job);
-    refuse_idle_flags(app, job);
-    if (job.aggregate != Aggregate::stack) {
-        refuse_given(app, {"--save-state", "--resume"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
-                     "it with --aggregate stack only");
-        if (options.late == "merge") {
-            throw InputError({"--late", fmt::format("merge with --aggregate {}", to_string(job.aggregate)),
-                              "merge with --aggregate stack only", "Leave it out."});
-        }
-    }
-    if (options.flags.heldout > 0 && !job.refit) {
-        throw InputError({"--heldout", "held-out patients without a refit", "--refit",
-                          "Without it there is no personal core for new patients."});
-    }
-    return job;
-}
-
-/// Missing entries are filled for features of a fixed rank, by everybody who is there from the beginning.
-void check_missing(const CLI::App& app, const Options& options, Job& job) {
-    if (options.missing != "impute") return;
-    refuse_given(app,
-                 {"--heldout", "--save-state", "--resume", "--no-refit", "--precision", "--bytes", "--bytes-total"},
-                 "--missing impute", "one or the other");
-    if (!job.rank || job.eps) {
-        throw InputError({"--missing", "filled in without a rank alone", "--rank R, and no --eps",
-                          "A certified error would be that of invented values."});
-    }
-    if (options.late == "merge") {
-        throw InputError({"--late", "merge with --missing impute", "one or the other", "Leave it out."});
-    }
-    // A personal core from before the exchange knows the entries that were invented.
-    job.refit = true;
-}
 
 /// Which data the clients have is known when they are there: too late to refuse the job for it.
 void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& result, const Session& session) {
@@ -84,8 +50,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
         take_errors(app, *resume, options.flags.job);
         refuse_given(app, {"--schema"}, "--resume", "no schema: a saved merge has its own");
     }
-    Job job = checked_job(app, options);
-    check_missing(app, options, job);
+    const Job job =
+        star_job(app, options.flags, {.late = options.late == "merge", .missing = options.missing == "impute"});
     const net::Kit kit = net::load_kit(options.kit);
     if (kit.identity.role != net::Role::coordinator) {
         throw InputError({options.kit, fmt::format("the kit of a {}", net::to_string(kit.identity.role)),

@@ -21,7 +21,8 @@ void refuse_given(const CLI::App& app, std::initializer_list<const char*> option
 void refuse_given(const CLI::App& app, std::span<const char* const> options, const std::string& with,
                   const std::string& only) {
     for (const char* option : options) {
-        if (app.count(option) == 0) continue;
+        const CLI::Option* known = app.get_option_no_throw(option);
+        if (known == nullptr || known->count() == 0) continue;
         throw InputError({option, "given with " + with, only, "Leave it out."});
     }
 }

@@ -5,10 +5,11 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "couplet/core/error.hpp"
-#include "couplet/net/kit.hpp"
 
 namespace couplet::net {
 namespace {
@@ -114,7 +115,12 @@ SitePolicy parse_policy(const std::string& text, const std::string& where) {
     return policy;
 }
 
-SitePolicy load_policy(const std::filesystem::path& file) { return parse_policy(read_text(file), file.string()); }
+SitePolicy load_policy(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (!stream) throw InputError({file.string(), "no file that can be read", "a policy in TOML", ""});
+    return parse_policy(text, file.string());
+}
 
 std::string policy_text(const SitePolicy& policy) {
     std::vector<std::string> quoted;

@@ -58,6 +58,7 @@ NB_MODULE(_engine, module) {
     add_files(module);
     add_data(module);
     add_federation(module);
+    add_star(module);
 }
 
 }  // namespace couplet::python

@@ -9,5 +9,6 @@ void add_trains(nanobind::module_& module);
 void add_files(nanobind::module_& module);
 void add_data(nanobind::module_& module);
 void add_federation(nanobind::module_& module);
+void add_star(nanobind::module_& module);
 
 }  // namespace couplet::python

@@ -1,0 +1,1 @@
+"""Coupled tensor trains on Flower."""

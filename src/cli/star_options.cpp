@@ -1,0 +1,75 @@
+#include "star_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "couplet/core/error.hpp"
+#include "usage.hpp"
+
+namespace couplet::cli {
+namespace {
+
+/// Missing entries are filled for features of a fixed rank, by everybody who is there from the beginning.
+void check_missing(const CLI::App& app, const StarExtras& extras, Job& job) {
+    refuse_given(app,
+                 {"--heldout", "--save-state", "--resume", "--no-refit", "--precision", "--bytes", "--bytes-total"},
+                 "--missing impute", "one or the other");
+    if (!job.rank || job.eps) {
+        throw InputError({"--missing", "filled in without a rank alone", "--rank R, and no --eps",
+                          "A certified error would be that of invented values."});
+    }
+    if (extras.late) throw InputError({"--late", "merge with --missing impute", "one or the other", "Leave it out."});
+    // A personal core from before the exchange knows the entries that were invented.
+    job.refit = true;
+}
+
+}  // namespace
+
+Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras) {
+    Job job = resolve_job(flags.job);
+    refuse_idle_flags(app, job);
+    if (job.aggregate != Aggregate::stack) {
+        refuse_given(app, {"--save-state", "--resume"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
+                     "it with --aggregate stack only");
+        if (extras.late) {
+            throw InputError({"--late", fmt::format("merge with --aggregate {}", to_string(job.aggregate)),
+                              "merge with --aggregate stack only", "Leave it out."});
+        }
+    }
+    if (flags.heldout > 0 && !job.refit) {
+        throw InputError({"--heldout", "held-out patients without a refit", "--refit",
+                          "Without it there is no personal core for new patients."});
+    }
+    if (extras.missing) check_missing(app, extras, job);
+    return job;
+}
+
+CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
+    CLI::App root("", "couplet");
+    root.set_help_flag();
+    CLI::App& app = *root.add_subcommand("coordinator");
+    app.set_help_flag();
+    JobFlags flags;
+    std::string missing = "refuse";
+    add_job_flags(app, flags);
+    add_preparation_flags(app, flags);
+    add_schema_flags(app, flags);
+    add_choice(app, "--missing", {"refuse", "impute"}, missing, "NaN in the data of clients");
+    add_text(app, "--seed", "N", "0", "Of random numbers",
+             [&flags](const std::string& text) { flags.job.seed = parse_seed(text); });
+    app.allow_extras();
+    std::vector<std::string> words(arguments.rbegin(), arguments.rend());
+    words.emplace_back("coordinator");  // CLI11 takes them from the back
+    try {
+        root.parse(std::move(words));
+    } catch (const CLI::ParseError& error) {
+        refuse_leftovers(root);
+        throw explained(error, root);
+    }
+    refuse_leftovers(root);
+    const bool impute = missing == "impute";
+    return {star_job(app, flags, {.late = false, .missing = impute}), flags.preparation(), impute, given_schema(flags)};
+}
+
+}  // namespace couplet::cli

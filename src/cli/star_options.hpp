@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job_options.hpp"
+
+namespace couplet::cli {
+
+/// What else a job of the star is to do.
+struct StarExtras {
+    bool late = false;     ///< merge clients that come late
+    bool missing = false;  ///< fill in missing entries
+};
+
+/// The job that the flags of a star's coordinator ask for. Throws InputError for flags that do not go together.
+Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras);
+
+/// A job for whoever carries the messages itself.
+struct CarriedJob {
+    Job job;
+    Preparation preparation;
+    bool missing = false;
+    std::optional<Schema> schema = {};  ///< that --schema names
+};
+
+/// From arguments as written after `couplet coordinator`: what is computed (--rank, --aggregate, ...), --scale-clients,
+/// --heldout, --missing, --schema, --unnamed and --seed. Throws InputError for others, in the command line's words.
+CarriedJob parse_carried_job(const std::vector<std::string>& arguments);
+
+}  // namespace couplet::cli

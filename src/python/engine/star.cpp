@@ -1,0 +1,187 @@
+#include <nanobind/stl/pair.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "attend.hpp"
+#include "couplet/core/error.hpp"
+#include "couplet/net/consent.hpp"
+#include "couplet/wire/envelope.hpp"
+#include "couplet/wire/site.hpp"
+#include "couplet/wire/star_job.hpp"
+#include "labels.hpp"
+#include "missing_report.hpp"
+#include "module.hpp"
+#include "star_options.hpp"
+
+namespace couplet::python {
+namespace {
+
+using cli::Json;
+using wire::StarJob;
+
+std::string_view view(const nb::bytes& bytes) { return {static_cast<const char*>(bytes.data()), bytes.size()}; }
+nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+wire::StarJobOptions job_options(const std::vector<std::string>& arguments, const std::string& id) {
+    const cli::CarriedJob carried = cli::parse_carried_job(arguments);
+    wire::StarJobOptions options{
+        .id = wire::parse_job_id(id), .spec = {carried.job, carried.preparation, {}}, .schema = carried.schema};
+    if (carried.missing) options.spec.missing.emplace();
+    return options;
+}
+
+/// Counts are whole wherever they are no mean.
+Json number(double value) {
+    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+void add_spec(Json& json, const wire::JobSpec& spec, const std::string& job) {
+    json["method"] = "ctt";
+    json["network"] = to_string(spec.job.network);
+    json["aggregate"] = to_string(spec.job.aggregate);
+    json["seed"] = spec.job.seed;
+    json["version"] = version();
+    json["job"] = job;
+}
+
+/// The fields of `couplet coordinator --json` that the job knows.
+std::string job_json(const StarJob& job) {
+    const wire::StarJobResult r = job.result();
+    const FeaturesMessage& message = job.features();
+    const auto clients = static_cast<double>(r.members.size());
+    Json json;
+    if (r.rse) json["rse"] = *r.rse;
+    if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
+    if (r.rse) json["rse_per_client"] = r.rse_per_client;
+    if (message.rel_error_bound) json["rel_error_bound"] = *message.rel_error_bound;
+    json["ranks"] = message.features.train.ranks();
+    json["personal_ranks"] = r.personal_ranks;
+    json["rounds"] = r.rounds;
+    json["numbers_up_per_client"] = number(r.numbers_up / clients);
+    json["numbers_down_per_client"] = number(r.numbers_down / clients);
+    json["numbers_total"] = number(r.numbers_up + r.numbers_down);
+    json["bytes_up"] = number(r.bytes_up);
+    json["bytes_down"] = number(r.bytes_down);
+    json["bytes_total"] = number(r.bytes_up + r.bytes_down);
+    json["seconds"] = {
+        {"clients_max", r.seconds_clients_max}, {"clients_sum", r.seconds_clients_sum}, {"server", r.seconds_server}};
+    add_spec(json, job.spec(), job.id());
+    json["clients"] = r.members.size();
+    json["members"] = r.members;
+    json["unreported"] = r.unreported;
+    if (r.imputed) json["imputed"] = cli::missing_json(*r.imputed);
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Cores, weight of each direction, whether the cores are orthonormal, labels of the feature modes.
+nb::tuple features_tuple(const Features& features, const Labels& labels) {
+    Features copy = features.clone();
+    const auto weights = copy.sigma;
+    return nb::make_tuple(to_arrays(std::move(copy.train)), weights, features.orthonormal, to_tuples(labels));
+}
+
+std::string site_json(const wire::SiteResult& r) {
+    Json json{{"rse", r.rse}};
+    if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
+    if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
+    json["ranks"] = r.features.train.ranks();
+    add_spec(json, r.spec, r.job);
+    if (r.settled) json["imputed"] = {{"settled", *r.settled}};
+    if (!r.reordered.empty()) json["reordered"] = r.reordered;
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The policy of a site with such data: "" is none, "on" the defaults, anything else a file.
+wire::Vetting vetting_of(const std::string& policy, const Shape& shape) {
+    if (policy.empty()) return {};
+    const auto sizes = shape.sizes();
+    const auto consent =
+        std::make_shared<net::Consent>(policy == "on" ? net::SitePolicy{} : net::load_policy(policy), shape[0],
+                                       Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())));
+    return [consent](const wire::Message& message) { consent->vet(message); };
+}
+
+/// What a site answers to packed messages within its policy, and, with the final features, (personal core, features,
+/// fields as JSON).
+nb::tuple answer(const nb::bytes& messages, const ArrayIn<double>& x, const LabelTuples& labels,
+                 const std::string& policy, const nb::object& watcher) {
+    auto tensor = Tensor<double>::copy(view_of<double>(x));
+    tensor.set_labels(to_labels(labels));
+    const auto data = std::make_shared<const Tensor<double>>(std::move(tensor));
+    const std::string_view bytes = view(messages);
+    const wire::Vetting vet = vetting_of(policy, data->shape());
+    auto made =
+        attended(watcher, {messages}, [bytes, data, vet](const Voice&) { return wire::answer_all(bytes, data, vet); });
+    nb::object result = nb::none();
+    if (made.result) {
+        const std::string fields = site_json(*made.result);
+        nb::tuple features = features_tuple(made.result->features, made.result->schema.modes);
+        result = nb::make_tuple(to_array(std::move(made.result->personal)), features, fields);
+    }
+    return nb::make_tuple(to_bytes(made.reply), result);
+}
+
+/// Whether a site with data of this shape answers these messages; an answer may come last.
+void vet(const nb::bytes& messages, const std::vector<Index>& shape, const std::string& policy) {
+    if (shape.size() < 2) throw InputError({"data", "no features", "patients by features", ""});
+    const wire::Vetting vetting = vetting_of(policy, Shape(shape));
+    if (!vetting) return;
+    for (const wire::Message& message : wire::unpack(view(messages), "coordinator")) vetting(message);
+}
+
+std::vector<std::pair<std::string, std::string>> refuse_misfits(StarJob& job) {
+    std::vector<std::pair<std::string, std::string>> refused;
+    for (auto& one : job.refuse_misfits()) refused.emplace_back(std::move(one.site), std::move(one.reason));
+    return refused;
+}
+
+/// Merging may take its time; the caller keeps the bytes.
+void take(StarJob& job, Index member, const nb::bytes& bytes) {
+    const std::string_view message = view(bytes);
+    const nb::gil_scoped_release free;
+    job.take(member, message);
+}
+
+}  // namespace
+
+void add_star(nb::module_& module) {
+    nb::class_<StarJob>(module, "StarJob")
+        .def(
+            "__init__",
+            [](StarJob* self, const std::vector<std::string>& arguments, const std::string& id) {
+                new (self) StarJob(job_options(arguments, id));
+            },
+            nb::arg("arguments"), nb::arg("id"))
+        .def_prop_ro("needs_places", &StarJob::needs_places)
+        .def_prop_ro("delivering", &StarJob::delivering)
+        .def_prop_ro("questions", &StarJob::questions)
+        .def(
+            "welcome", [](const StarJob& job, Index place, Index sites) { return to_bytes(job.welcome(place, sites)); },
+            nb::arg("place"), nb::arg("sites"))
+        .def(
+            "greet",
+            [](StarJob& job, const std::string& site, const nb::bytes& bytes) { job.greet(site, view(bytes)); },
+            nb::arg("site"), nb::arg("greeting"))
+        .def("refuse_misfits", &refuse_misfits)
+        .def("begin", &StarJob::begin, nb::arg("members"))
+        .def("question", [](const StarJob& job) { return to_bytes(job.question()); })
+        .def("take", &take, nb::arg("member"), nb::arg("answer"))
+        .def(
+            "report", [](StarJob& job, Index member, const nb::bytes& bytes) { job.report(member, view(bytes)); },
+            nb::arg("member"), nb::arg("answer"))
+        .def("features", [](const StarJob& job) { return features_tuple(job.features().features, job.schema().modes); })
+        .def("json", &job_json);
+    module.def("vet", &vet, nb::arg("messages"), nb::arg("shape"), nb::arg("policy"));
+    module.def("answer", &answer, nb::arg("messages"), nb::arg("x").noconvert(), nb::arg("labels"), nb::arg("policy"),
+               nb::arg("watcher"));
+}
+
+}  // namespace couplet::python

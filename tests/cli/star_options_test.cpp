@@ -1,0 +1,47 @@
+#include "star_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet::cli {
+namespace {
+
+std::string refusal(const std::vector<std::string>& arguments) {
+    try {
+        parse_carried_job(arguments);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(CarriedJob, TakesTheFlagsOfACoordinatorsJob) {
+    const CarriedJob job = parse_carried_job({"--rank", "5", "--aggregate=subspace", "--seed", "7", "--heldout=0.25"});
+    EXPECT_EQ(job.job.rank, 5);
+    EXPECT_EQ(job.job.aggregate, Aggregate::subspace);
+    EXPECT_EQ(job.job.seed, 7U);
+    EXPECT_EQ(job.preparation.heldout, 0.25);
+    EXPECT_FALSE(job.missing);
+    EXPECT_FALSE(job.schema);
+    EXPECT_EQ(parse_carried_job({}).job.eps, 0.1);
+}
+
+TEST(CarriedJob, FillsMissingEntriesForAFixedRankOnly) {
+    const CarriedJob job = parse_carried_job({"--rank=3", "--missing=impute"});
+    EXPECT_TRUE(job.missing);
+    EXPECT_TRUE(job.job.refit);
+    EXPECT_NE(refusal({"--eps=0.1", "--missing=impute"}).find("--missing"), std::string::npos);
+    EXPECT_NE(refusal({"--rank=3", "--missing=impute", "--heldout=0.2"}).find("--heldout"), std::string::npos);
+}
+
+TEST(CarriedJob, RefusesInTheCommandLinesWords) {
+    EXPECT_NE(refusal({"--rnk=3"}).find("no such option"), std::string::npos);
+    EXPECT_NE(refusal({"--rank=0"}).find("--rank"), std::string::npos);
+    EXPECT_NE(refusal({"--network=decentralized"}), "");
+    EXPECT_NE(refusal({"stray"}), "");
+    EXPECT_NE(refusal({"--aggregate=average", "--rank=3", "--heldout=0.2"}).find("--heldout"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace couplet::cli

@@ -1,0 +1,112 @@
+"""Couplet on NVIDIA FLARE: its simulator, and a provisioned system with startup kits of its own on this machine."""
+import importlib.util
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+
+import numpy as np
+
+import couplet
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def loopback_module():
+    spec = importlib.util.spec_from_file_location("loopback", ROOT / "examples" / "nvflare" / "loopback.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+loopback = loopback_module()
+SERVER = {"rank": 4, "deadline": 300.0}
+
+
+def make_clients(folder, count, seed=3, patients=20):
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(6, 30))
+    files = []
+    for k in range(count):
+        x = (rng.normal(size=(patients + k, 6)) @ shared + 0.1 * rng.normal(size=(patients + k, 30))).reshape(-1, 6, 5)
+        files.append(folder / f"client_{k + 1}.npy")
+        np.save(files[-1], x)
+    return files
+
+
+def same(folder, expected):
+    """Whether the features of a folder are those of a simulation, bit for bit."""
+    features = couplet.load(folder / "features.npz")
+    return all(np.array_equal(a, b) for a, b in zip(features.cores, expected.features.cores, strict=True))
+
+
+def test_the_commands_of_the_readme_are_understood():
+    readme = ROOT / "examples" / "nvflare" / "README.md"
+    lines = "".join(re.findall(r"^```sh\n(.*?)^```", readme.read_text(), re.MULTILINE | re.DOTALL)).splitlines()
+    for words in map(shlex.split, lines):
+        match words[0]:
+            case "pip":
+                assert "couplet[nvflare]" in words
+            case "./run" | "./simulate":
+                options = loopback.arguments().parse_args([words[0][2:], *words[1:]])
+                assert len(options.files) == 3 and options.rank == 10 and str(options.output) == "result"
+            case "nvflare":
+                asked = subprocess.run([loopback.BIN / "nvflare", *words[1:3], "-h"], text=True, capture_output=True, check=True)
+                assert all(word in asked.stdout for word in words if word.startswith("-"))
+            case _:
+                raise AssertionError(f"nobody has tried: {words}")
+    assert len(lines) == 4
+
+
+def test_the_simulator_with_8_sites_gives_the_bits_of_couplet_simulate(tmp_path):
+    files = make_clients(tmp_path, 8)
+    out = tmp_path / "out"
+    (tmp_path / "a").mkdir()
+    log = loopback.simulate(files, SERVER, out, False, tmp_path / "a")
+    assert (out / "features.npz").exists(), log
+    expected = couplet.simulate(files, rank=4)
+    assert same(out, expected), log
+    result = json.loads((out / "result.json").read_text())
+    assert result["rse"] == expected.rse and result["bytes_up"] == expected.bytes_up
+    assert result["members"] == [f"site-{k}" for k in range(1, 9)]
+    for k, core in enumerate(expected.personal):
+        assert np.array_equal(np.load(out / f"personal_{k + 1}.npz")["core_1"][0], core)
+
+
+def test_a_provisioned_system_of_3_gives_the_same_bits_and_goes_on_without_a_site(tmp_path):
+    files = make_clients(tmp_path, 3)
+    sites = {f"site-{k}": {"data": str(file), "output": str(tmp_path / f"at-{k}"), "force": True}
+             for k, file in enumerate(files, 1)}
+    folder = tmp_path / "system"
+    folder.mkdir()
+    with loopback.Loopback(sites, folder) as system:
+        out = tmp_path / "out"
+        log = system.run({**SERVER, "sites": 3, "output": str(out)})
+        assert (out / "features.npz").exists(), log
+        expected = couplet.simulate(files, rank=4)
+        assert same(out, expected)
+        for k, core in enumerate(expected.personal, 1):
+            assert np.array_equal(np.load(tmp_path / f"at-{k}" / "personal.npz")["core_1"][0], core)
+            assert same(tmp_path / f"at-{k}", expected)
+
+        # A site whose schema is another is named, and nobody else suffers when enough remain.
+        own = np.load(files[1])
+        np.save(files[1], np.ones((9, 6, 4)))
+        log = system.run({**SERVER, "sites": 3, "min_sites": 2, "output": str(tmp_path / "two")})
+        result = json.loads((tmp_path / "two" / "result.json").read_text())
+        assert result["members"] == ["site-1", "site-3"] and "size 4" in result["refused"]["site-2"], log
+        assert same(tmp_path / "two", couplet.simulate([files[0], files[2]], rank=4))
+
+        # A site whose privacy policy is a filter of FLARE's refuses before anything of its data is touched.
+        np.save(files[1], own)
+        local = system.kits / "site-3" / "local"
+        (local / "policy.toml").write_text("min_patients = 1000\n")
+        (local / "privacy.json").write_text(json.dumps({"default_scope": "public", "scopes": [
+            {"name": "public", "properties": {}, **{kind: [{"path": "couplet.nvflare.PolicyFilter", "args": {}}]
+                                                    for kind in ("task_data_filters", "task_result_filters")}}]}))
+        log = system.run({**SERVER, "sites": 3, "output": str(tmp_path / "none")})
+        assert not (tmp_path / "none" / "features.npz").exists()
+        told = re.sub(r"\s+", " ", log)
+        assert "2 of 3 sites take part (site-1, site-2); expected at least 3" in told, log
+        assert "site-3 is refused: FLARE says: TASK_DATA_FILTER_ERROR; a filter of this site refused" in told, log

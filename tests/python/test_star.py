@@ -1,0 +1,238 @@
+"""The star over messages that somebody else carries: bit for bit what simulate gives, and honest about who is missing."""
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+import couplet
+from couplet import _engine, _star
+from couplet._star import Answer, JobOptions, Question, Site, natural_order, policy_of, respond, run_job
+
+
+class InThisProcess:
+    """Carries messages by calling respond(); the last that was asked answers first."""
+
+    def __init__(self, sites, spoil=lambda site, count, answer: answer):
+        self.sites = {f"node {k}": site for k, site in enumerate(sites)}
+        self.spoil = spoil
+        self.asked = 0
+        self.most = 0
+        self.waiting = {}
+
+    def nodes(self):
+        return list(self.sites)
+
+    def send(self, node, question, seconds):
+        self.asked += 1
+        self.waiting[self.asked] = (self.sites[node], question)
+        self.most = max(self.most, len(self.waiting))
+        return self.asked
+
+    def receive(self, tickets):
+        ticket = max(self.waiting)
+        site, question = self.waiting.pop(ticket)
+        answer = self.spoil(site.name, ticket, respond(site, question))
+        return [] if answer is None else [(ticket, answer)]
+
+
+@pytest.fixture
+def clients(rng):
+    shared = rng.normal(size=(5, 7 * 6))
+    return [(rng.normal(size=(n, 5)) @ shared + 0.1 * rng.normal(size=(n, 42))).reshape(n, 7, 6) for n in (14, 9, 12, 11)]
+
+
+@pytest.fixture
+def sites(clients, tmp_path):
+    made = []
+    for k, x in enumerate(clients):
+        np.save(tmp_path / f"x{k}.npy", x)
+        made.append(Site(f"client-{k + 1}", str(tmp_path / f"x{k}.npy"), str(tmp_path / "out"), k + 1))
+    return made
+
+
+def same(train, other):
+    return all(np.array_equal(a, b) for a, b in zip(train.cores, other.cores, strict=True))
+
+
+@pytest.mark.parametrize("flags", [
+    ["--rank=3"], ["--eps=0.2"], ["--rank=3", "--precision=f64"], ["--bytes=4kB"], ["--rank=3", "--aggregate=average"],
+    ["--rank=3", "--aggregate=subspace"], ["--rank=3", "--aggregate=subspace", "--sketch=gram"],
+    ["--rank=3", "--heldout=0.3", "--seed=5"], ["--rank=3", "--scale-clients=norm"],
+])
+def test_every_mode_gives_the_bits_of_simulate(clients, sites, tmp_path, flags):
+    result = run_job(InThisProcess(sites), JobOptions(tuple(flags), output=str(tmp_path / "out")))
+    words = [flag.removeprefix("--").replace("-", "_").split("=") for flag in flags]
+    expected = couplet.simulate(clients, **{key: int(value) if value.isdigit() else float(value) if value[0] == "0" else value
+                                            for key, value in words})
+    assert same(result.features, expected.features)
+    assert same(couplet.load(tmp_path / "out" / "features.npz"), expected.features)
+    for name in ("rse", "rse_heldout", "rse_per_client", "rel_error_bound", "ranks", "personal_ranks", "rounds",
+                 "numbers_up_per_client", "numbers_down_per_client", "numbers_total", "bytes_up", "bytes_down", "aggregate"):
+        assert (name in result) == (name in expected), name
+        assert name not in expected or result[name] == expected[name], name
+    for k, core in enumerate(expected.personal):
+        assert np.array_equal(np.load(tmp_path / "out" / f"personal_{k + 1}.npz")["core_1"][0], core)
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["members"] == [site.name for site in sites]
+
+
+def test_missing_entries_are_filled_as_simulate_does(clients, sites, tmp_path):
+    for k, x in enumerate(clients):
+        x.reshape(-1)[k::9] = np.nan
+        np.save(sites[k].data, x)
+    result = run_job(InThisProcess(sites), JobOptions(("--rank=2", "--missing=impute")))
+    expected = couplet.simulate(clients, rank=2, missing="impute")
+    assert same(result.features, expected.features)
+    assert result.imputed.to_dict() == expected.missing.to_dict() and result.rse == expected.rse
+    assert result.rounds == expected.rounds and result.bytes_up == expected.bytes_up
+
+
+def test_order_is_that_of_the_names_not_of_the_nodes(clients, sites):
+    sites = plain(sites)
+    expected = run_job(InThisProcess(sites), JobOptions(("--rank=3",)))
+    again = run_job(InThisProcess(sites[::-1]), JobOptions(("--rank=3",)))
+    assert same(again.features, expected.features)
+    assert again.members == expected.members == ["client-1", "client-2", "client-3", "client-4"]
+    assert sorted(["site-10", "site-9", "site-1"], key=natural_order) == ["site-1", "site-9", "site-10"]
+
+
+def plain(sites):
+    """Sites that keep no files."""
+    return [Site(site.name, site.data) for site in sites]
+
+
+def test_labels_are_agreed_on_and_a_stranger_is_named(clients, sites, rng):
+    sites = plain(sites)
+    np.save(sites[2].data, rng.normal(size=(8, 7, 5)))
+    with pytest.raises(couplet.RunError, match="3 of 4 sites take part .client-1, client-2, client-4.; expected at least 4. client-3 is "
+                                               "refused: mode 3 has size 5; expected 6"):
+        run_job(InThisProcess(sites), JobOptions(("--rank=3",)))
+    result = run_job(InThisProcess(sites), JobOptions(("--rank=3",), min_sites=3))
+    assert result.members == ["client-1", "client-2", "client-4"] and "mode 3 has size 5" in result.refused["client-3"]
+    assert same(result.features, couplet.simulate([clients[k] for k in (0, 1, 3)], rank=3).features)
+
+
+def test_a_site_whose_policy_refuses_is_named_with_the_reason(clients, sites, tmp_path):
+    strict = tmp_path / "policy.toml"
+    strict.write_text("min_patients = 10\n")
+    sites = [Site(site.name, site.data, policy=str(strict)) for site in sites]
+    with pytest.raises(couplet.RunError, match="client-2 is refused: this site's policy: a job in which 9 patients take part; "
+                                               "expected at least 10 .min_patients."):
+        run_job(InThisProcess(sites), JobOptions(("--rank=3",)))
+    result = run_job(InThisProcess(sites), JobOptions(("--rank=3",), min_sites=3))
+    assert result.members == ["client-1", "client-3", "client-4"]
+    assert same(result.features, couplet.simulate([clients[k] for k in (0, 2, 3)], rank=3).features)
+    # Too large a rank is known only when it is about to be sent.
+    strict.write_text("max_rank_share = 0.25\n")
+    result = run_job(InThisProcess(sites), JobOptions(("--rank=3",), min_sites=2))
+    assert result.members == ["client-1", "client-3"] and "rank 3 for 9 patients" in result.lost["client-2"]
+    for text, words in (("max_rnk = 1\n", "the key max_rnk"), ("min_patients = [\n", "policy in TOML")):
+        strict.write_text(text)
+        with pytest.raises(couplet.RunError, match=words):
+            run_job(InThisProcess(sites), JobOptions(("--rank=3",)))
+
+
+def test_messages_are_held_against_a_policy_without_the_data(clients, sites):
+    seen = []
+    asking = InThisProcess(plain(sites)[:2])
+    send = asking.send
+    asking.send = lambda node, question, seconds: seen.append(question) or send(node, question, seconds)
+    run_job(asking, JobOptions(("--rank=6",)))
+    question = next(question for question in seen if question.common)
+    messages = question.welcome + question.common
+    _engine.vet(messages, [14, 7, 6], "on")
+    answer = respond(plain(sites)[1], question)
+    _engine.vet(messages + answer.message, [14, 7, 6], "on")
+    with pytest.raises(couplet.InputError, match="rank 6 for 9 patients"):
+        _engine.vet(messages + answer.message, [9, 7, 6], "on")
+    with pytest.raises(couplet.InputError, match="min_patients"):
+        _engine.vet(messages, [5, 7, 6], "on")
+    _engine.vet(messages, [5, 7, 6], policy_of("off", "here"))
+    with pytest.raises(couplet.InputError, match="here: policy = 'strict.toml'; expected on, off, or the absolute path"):
+        policy_of("strict.toml", "here")
+
+
+def test_a_site_that_is_lost_in_mid_round_is_left_out_and_the_others_begin_again(clients, sites):
+    sites = plain(sites)
+
+    def spoil(site, count, answer):
+        return Answer(site, refusal="the process died") if site == "client-2" and count > 4 else answer
+
+    with pytest.raises(couplet.RunError, match="3 of 4 sites answered .client-1, client-3, client-4.; expected at least 4. "
+                                               "client-2 is lost: the process died"):
+        run_job(InThisProcess(sites, spoil), JobOptions(("--rank=3",)))
+    result = run_job(InThisProcess(sites, spoil), JobOptions(("--rank=3",), min_sites=3))
+    assert result.lost.to_dict() == {"client-2": "the process died"}
+    assert same(result.features, couplet.simulate([clients[k] for k in (0, 2, 3)], rank=3).features)
+
+
+def test_a_site_that_says_nothing_is_lost_at_the_deadline(clients, sites):
+    sites = plain(sites)
+    silent = InThisProcess(sites, lambda site, count, answer: None if site == "client-4" and count > 4 else answer)
+    receive = silent.receive
+    silent.receive = lambda tickets: receive(tickets) if silent.waiting else []
+    result = run_job(silent, JobOptions(("--rank=3",), min_sites=2, deadline=0.5))
+    assert result.lost.to_dict() == {"client-4": "no answer within 0.5 s"}
+    assert result.members == ["client-1", "client-2", "client-3"]
+
+
+def test_an_answer_that_cannot_be_used_is_blamed_on_its_site(clients, sites):
+    sites = plain(sites)
+
+    def spoil(site, count, answer):
+        return Answer(site, answer.message[:-1]) if site == "client-1" and count > 4 else answer
+
+    result = run_job(InThisProcess(sites, spoil), JobOptions(("--rank=3",), min_sites=3))
+    assert "site client-1: a message that ends early" in result.lost["client-1"]
+
+
+def test_features_that_a_member_did_not_take_are_still_the_result(clients, sites):
+    sites = plain(sites)
+    gone = InThisProcess(sites, lambda site, count, answer: Answer(site, refusal="gone") if count == 9 else answer)
+    result = run_job(gone, JobOptions(("--rank=3",)))
+    assert result.unreported.to_dict() == {"client-1": "gone"} and "rse" not in result
+    assert same(result.features, couplet.simulate(clients, rank=3).features)
+
+
+def test_two_sites_of_one_name_are_told(sites):
+    twins = [*plain(sites)[:2], Site("client-2", sites[2].data)]
+    with pytest.raises(couplet.RunError, match="client-2 is refused: 2 sites of this name"):
+        run_job(InThisProcess(twins), JobOptions(("--rank=3",)))
+
+
+def test_many_sites_are_asked_a_few_at_a_time(sites, monkeypatch):
+    monkeypatch.setattr(_star, "_WINDOW", 3)
+    many = [Site(f"s{k}", sites[k % 4].data) for k in range(20)]
+    carrier = InThisProcess(many)
+    result = run_job(carrier, JobOptions(("--rank=3",)))
+    assert result.clients == 20 and carrier.most == 3
+
+
+def test_what_is_refused_before_the_work_begins(sites, tmp_path):
+    with pytest.raises(couplet.InputError, match="no such option"):
+        run_job(InThisProcess(sites), JobOptions(("--rnk=3",)))
+    with pytest.raises(couplet.InputError, match="missing: filled in without a rank"):
+        run_job(InThisProcess(sites), JobOptions(("--eps=0.1", "--missing=impute")))
+    with pytest.raises(couplet.RunError, match="0 sites came within 0.2 s; expected at least 1"):
+        run_job(InThisProcess([]), JobOptions(("--rank=3",), deadline=0.2))
+    done = JobOptions(("--rank=3",), output=str(tmp_path / "out"))
+    run_job(InThisProcess(sites), done)
+    with pytest.raises(couplet.InputError, match="features.npz: it exists"):
+        run_job(InThisProcess(sites), done)
+    with pytest.raises(couplet.RunError, match="client-1 is refused: .*personal_1.npz: it exists"):
+        run_job(InThisProcess(sites), JobOptions(("--rank=3",)))
+    for config, words in (({"rank": -1}, "rank = -1"), ({"deadline": 0}, "deadline = 0"), ({"output": "x"}, "absolute")):
+        with pytest.raises(couplet.InputError, match=words):
+            JobOptions.from_config(config)
+
+
+def test_a_site_says_what_is_wrong_with_its_data(tmp_path):
+    answer = respond(Site("a", str(tmp_path / "none.npy")), Question(b"\0" * 40))
+    assert answer.refusal and "none.npy" in answer.refusal and not answer.message
+    np.save(tmp_path / "x.npy", np.ones((3, 2)))
+    assert "coordinator" in respond(Site("a", str(tmp_path / "x.npy")), Question(b"nonsense" * 9)).refusal
+    for name, engine in (("couplet.flower", "flwr"), ("couplet.nvflare", "nvflare")):
+        if importlib.util.find_spec(engine) is not None:
+            continue
+        with pytest.raises(ImportError, match="pip install 'couplet"):
+            __import__(name)
