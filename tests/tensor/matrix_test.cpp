@@ -18,33 +18,6 @@ Matrix<T> counting(Index rows, Index cols) {
     return result;
 }
 
-TEST(Buffer, IsAlignedForEverySize) {
-    for (const std::int64_t size : {0, 1, 7, 8, 9, 1000, 1 << 20}) {
-        Buffer<float> buffer(size);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0U) << size;
-        EXPECT_EQ(buffer.size(), size);
-    }
-}
-
-TEST(Buffer, MovingLeavesAnEmptyOne) {
-    Buffer<double> a(5);
-    double* const memory = a.data();
-    Buffer<double> b(std::move(a));
-    EXPECT_EQ(b.data(), memory);
-    Buffer<double> c(2);
-    c = std::move(b);
-    EXPECT_EQ(c.data(), memory);
-    EXPECT_EQ(c.size(), 5);
-    EXPECT_EQ(b.size(), 0);  // NOLINT(bugprone-use-after-move): the state after a move is what is tested
-    EXPECT_EQ(b.data(), nullptr);
-}
-
-TEST(Buffer, AbsurdSizesThrowInsteadOfWrapping) {
-    EXPECT_THROW(Buffer<double>(-1), std::bad_alloc);
-    EXPECT_THROW(Buffer<double>(std::numeric_limits<std::int64_t>::max()), std::bad_alloc);
-    EXPECT_THROW(Buffer<double>(std::int64_t{1} << 60), std::bad_alloc);
-}
-
 TEST(MatrixView, IndexesWithItsStride) {
     auto matrix = counting<double>(4, 5);
     const MatrixView<double> inner(matrix.data() + 6, 2, 3, 5);

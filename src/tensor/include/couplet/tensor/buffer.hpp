@@ -1,24 +1,31 @@
 #pragma once
 
-#include <stdlib.h>
-#include <sys/mman.h>
-
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <utility>
 
 namespace couplet {
 
+/// Memory of at least `bytes`, 64-byte aligned. Large blocks come in huge pages where the kernel has them: untouched
+/// parts cost nothing, touched ones one page fault for every 2 MiB. Throws std::bad_alloc.
+void* allocate_memory(std::size_t bytes);
+
+/// Gives back what allocate_memory returned for `bytes`. A large block is kept for the next call that wants one of
+/// about its size, so that repeated work has no page faults; the kernel may take its pages at any time, and a call that
+/// finds no block of its size lets go of all that are kept.
+void release_memory(void* memory, std::size_t bytes) noexcept;
+
+/// Bytes kept for reuse now.
+std::size_t kept_memory() noexcept;
+
 /// Uninitialised, 64-byte aligned memory for `size` elements; moves, never copies by accident.
-/// Large buffers come straight from the kernel, in huge pages where it has them: untouched parts cost nothing, touched
-/// ones one page fault for every 2 MiB.
 template <class T>
 class Buffer {
   public:
     Buffer() = default;
-    explicit Buffer(std::int64_t size) : data_(allocate(size)), size_(size) {}
+    explicit Buffer(std::int64_t size) : data_(allocate(size), {bytes_of(size)}), size_(size) {}
 
     T* data() noexcept { return data_.get(); }
     const T* data() const noexcept { return data_.get(); }
@@ -32,22 +39,16 @@ class Buffer {
     }
 
   private:
-    struct Free {
-        void operator()(T* p) const noexcept { std::free(p); }
+    struct Release {
+        std::size_t bytes = 0;
+        void operator()(T* p) const noexcept { release_memory(p, bytes); }
     };
+    static std::size_t bytes_of(std::int64_t size) { return static_cast<std::size_t>(size) * sizeof(T); }
     static T* allocate(std::int64_t size) {
-        constexpr std::size_t huge_page = std::size_t{2} << 20;
         if (size < 0 || static_cast<std::uint64_t>(size) > (SIZE_MAX / 2) / sizeof(T)) throw std::bad_alloc();
-        const std::size_t wanted = static_cast<std::size_t>(size) * sizeof(T);
-        const std::size_t alignment = wanted >= 2 * huge_page ? huge_page : 64;
-        const std::size_t bytes = (wanted + 64) / 64 * 64;
-        void* p = nullptr;
-        if (::posix_memalign(&p, alignment, bytes) != 0) throw std::bad_alloc();
-        // Whether the kernel follows the advice is its business.
-        if (alignment == huge_page) ::madvise(p, bytes / huge_page * huge_page, MADV_HUGEPAGE);
-        return static_cast<T*>(p);
+        return static_cast<T*>(allocate_memory(bytes_of(size)));
     }
-    std::unique_ptr<T, Free> data_;
+    std::unique_ptr<T, Release> data_;
     std::int64_t size_ = 0;
 };
 
