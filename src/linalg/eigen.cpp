@@ -4,8 +4,11 @@
 
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/threads.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
+#include "partition.hpp"
+#include "reduction.hpp"
 #include "tridiagonal.hpp"
 
 namespace couplet {
@@ -26,56 +29,83 @@ Matrix<double> reversed_columns(const double* columns, Index n, Index count) {
     return result;
 }
 
-/// Z <- Q Z with Q = H_0 H_1 ... H_{n-2} from the tridiagonal reduction: row i of `reflectors` holds the vector of H_i
-/// past index i, its first entry 1 left out. Blocks of reflectors are applied as I - V T V^T (Schreiber and Van Loan
-/// 1989), all in matrix products.
-void apply_reflectors(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
-    const Index n = reflectors.rows();
-    const Index block = std::clamp<Index>(n / 4, 32, 48);
-    for (Index end = n - 1; end > 0;) {
-        const Index first = std::max<Index>(0, end - block);
-        const Index count = end - first;
-        const Index length = n - 1 - first;  // entries of the longest vector of the block
-        auto v = Matrix<double>::zeros(count, length);
-        for (Index i = 0; i < count; ++i) {
-            v(i, i) = 1;
-            for (Index j = i + 1; j < length; ++j) v(i, j) = reflectors(first + i, first + 1 + j);
-        }
-        const auto overlap = product<double>(v.view(), v.view(), Op::none, Op::transpose);
-        auto t = Matrix<double>::zeros(count, count);
-        for (Index j = 0; j < count; ++j) {
-            const double scale = tau[static_cast<std::size_t>(first + j)];
-            t(j, j) = scale;
-            for (Index i = 0; i < j; ++i) {
-                double sum = 0;
-                for (Index l = i; l < j; ++l) sum += t(i, l) * overlap(l, j);
-                t(i, j) = -scale * sum;
-            }
-        }
-        const auto below = z.view().rows_from(first + 1, length);
-        const auto projected = product<double>(v.view(), below);
-        const auto weighted = product<double>(t.view(), projected.view());
-        multiply<double>(v.view(), Op::transpose, weighted.view(), Op::none, below, -1.0, 1.0);
-        end = first;
+/// H_first ... H_{first + count - 1} = I - V T V^T with the vectors as the rows of V^T (Schreiber and Van Loan 1989).
+struct ReflectorBlock {
+    Index first;
+    Matrix<double> v;  ///< count x (n - 1 - first)
+    Matrix<double> t;  ///< count x count, upper triangle
+};
+
+ReflectorBlock make_block(const Matrix<double>& reflectors, const std::vector<double>& tau, Index n, Index first,
+                          Index count) {
+    const Index length = n - 1 - first;
+    ReflectorBlock block{first, Matrix<double>(count, length), Matrix<double>::zeros(count, count)};
+    for (Index i = 0; i < count; ++i) {
+        double* row = block.v.view().row(i);
+        std::fill_n(row, i, 0.0);
+        row[i] = 1;
+        std::copy_n(reflectors.view().row(first + i) + first + 2 + i, length - i - 1, row + i + 1);
     }
+    const auto overlap = product<double>(block.v.view(), block.v.view(), Op::none, Op::transpose);
+    for (Index j = 0; j < count; ++j) {
+        const double scale = tau[static_cast<std::size_t>(first + j)];
+        block.t(j, j) = scale;
+        for (Index i = 0; i < j; ++i) {
+            double sum = 0;
+            for (Index l = i; l < j; ++l) sum += block.t(i, l) * overlap(l, j);
+            block.t(i, j) = -scale * sum;
+        }
+    }
+    return block;
+}
+
+/// Z <- Q Z with Q = H_0 H_1 ... H_{n-2} from the tridiagonal reduction, in blocks of reflectors and all in matrix
+/// products; each thread takes columns of Z through all of them.
+void apply_reflectors(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
+    const Index n = z.rows();
+    if (n < 2) return;
+    const Index size = std::clamp<Index>(n / 4, 32, 48);
+    std::vector<ReflectorBlock> blocks(static_cast<std::size_t>((n - 1 + size - 1) / size));
+    parallel_for(static_cast<Index>(blocks.size()), [&](Index b) {
+        const Index first = b * size;
+        blocks[static_cast<std::size_t>(b)] = make_block(reflectors, tau, n, first, std::min(size, n - 1 - first));
+    });
+    constexpr Index narrowest = 24;
+    const Partition columns(z.cols(), std::min<Index>(z.cols() / narrowest, 32), 1);
+    parallel_for(columns.count, [&](Index p) {
+        const Index width = columns.length(p);
+        double* own = z.data() + columns.begin(p);
+        Matrix<double> projected(size, width);
+        Matrix<double> weighted(size, width);
+        for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+            const Index count = block->v.rows();
+            const Index length = block->v.cols();
+            double* below = own + (block->first + 1) * z.cols();
+            blas::gemm(false, false, count, width, length, 1.0, block->v.data(), length, below, z.cols(), 0.0,
+                       projected.data(), width);
+            blas::gemm(false, false, count, width, count, 1.0, block->t.data(), count, projected.data(), width, 0.0,
+                       weighted.data(), width);
+            blas::gemm(true, false, length, width, count, -1.0, block->v.data(), length, weighted.data(), width, 1.0,
+                       below, z.cols());
+        }
+    });
 }
 
 }  // namespace
 
 TridiagonalForm::TridiagonalForm(MatrixView<const double> a) {
     require_square(a);
-    const auto n = static_cast<std::size_t>(a.rows);
-    reflectors_ = Matrix<double>::copy(a);
-    diagonal_.resize(n);
-    off_diagonal_.resize(n);
-    tau_.resize(n);
-    blas::sytrd(a.rows, reflectors_.data(), diagonal_.data(), off_diagonal_.data(), tau_.data());
+    auto reduction = tridiagonalise(a);
+    reflectors_ = std::move(reduction.reflectors);
+    diagonal_ = std::move(reduction.diagonal);
+    off_diagonal_ = std::move(reduction.off_diagonal);
+    tau_ = std::move(reduction.tau);
 }
 
 std::vector<double> TridiagonalForm::values() const {
     auto d = diagonal_;
     auto e = off_diagonal_;
-    blas::sterf(reflectors_.rows(), d.data(), e.data());
+    blas::sterf(static_cast<Index>(d.size()), d.data(), e.data());
     std::ranges::reverse(d);
     return d;
 }
@@ -83,7 +113,7 @@ std::vector<double> TridiagonalForm::values() const {
 std::vector<double> TridiagonalForm::top_values(Index count) const {
     // Bisection of 32 values costs what all values cost at this order (measured: 1.1 us n against 12 ns n^2).
     constexpr Index break_even = 92;
-    if (break_even * ((count + 31) / 32) >= reflectors_.rows()) {
+    if (break_even * ((count + 31) / 32) >= static_cast<Index>(diagonal_.size())) {
         auto all = values();
         all.resize(static_cast<std::size_t>(count));
         return all;
@@ -92,41 +122,45 @@ std::vector<double> TridiagonalForm::top_values(Index count) const {
 }
 
 Matrix<double> TridiagonalForm::top_vectors(std::span<const double> values) const {
-    const Index n = reflectors_.rows();
     const auto count = static_cast<Index>(values.size());
+    if (prefers_all(count)) return leading_columns(all().vectors.view(), count);
     auto z = tridiagonal_vectors(diagonal_, off_diagonal_, values);
-    if (z.size() == 0) {
-        auto d = diagonal_;
-        auto e = off_diagonal_;
-        Matrix<double> columns(n, n);  // column-major, ascending
-        blas::stedc(n, d.data(), e.data(), columns.data());
-        z = reversed_columns(columns.data() + (n - count) * n, n, count);
-    }
+    if (z.size() == 0) return leading_columns(all().vectors.view(), count);
     apply_reflectors(reflectors_, tau_, z);
     apply_sign_rule(z.view());
     return z;
 }
 
+SymmetricEigen TridiagonalForm::all() const {
+    const auto n = static_cast<Index>(diagonal_.size());
+    auto d = diagonal_;
+    auto e = off_diagonal_;
+    Matrix<double> columns(n, n);  // column-major, ascending
+    blas::stedc(n, d.data(), e.data(), columns.data());
+    SymmetricEigen result{{d.rbegin(), d.rend()}, reversed_columns(columns.data(), n, n)};
+    apply_reflectors(reflectors_, tau_, result.vectors);
+    apply_sign_rule(result.vectors.view());
+    return result;
+}
+
+// Divide and conquer computes all vectors in matrix products; past about two thirds of them it beats computing a part.
+bool TridiagonalForm::prefers_all(Index count) const { return 3 * count > 2 * static_cast<Index>(diagonal_.size()); }
+
 SymmetricEigen symmetric_eigen(MatrixView<const double> a, Index count) {
     require_square(a);
     const Index n = a.rows;
     if (count < 0 || count > n) count = n;
-    // Divide and conquer computes all vectors in GEMM form; past about two thirds of them it beats computing
-    // a part.
-    if (3 * count <= 2 * n) {
-        const TridiagonalForm form(a);
-        auto values = form.top_values(count);
-        auto vectors = form.top_vectors(values);
-        return {std::move(values), std::move(vectors)};
+    const TridiagonalForm form(a);
+    if (form.prefers_all(count)) {
+        auto result = form.all();
+        if (count == n) return result;
+        result.values.resize(static_cast<std::size_t>(count));
+        result.vectors = leading_columns(result.vectors.view(), count);
+        return result;
     }
-    auto work = Matrix<double>::copy(a);
-    std::vector<double> ascending(static_cast<std::size_t>(n));
-    blas::syevd(n, work.data(), ascending.data());
-    SymmetricEigen result;
-    result.values.assign(ascending.rbegin(), ascending.rbegin() + count);
-    result.vectors = reversed_columns(work.data() + (n - count) * n, n, count);
-    apply_sign_rule(result.vectors.view());
-    return result;
+    auto values = form.top_values(count);
+    auto vectors = form.top_vectors(values);
+    return {std::move(values), std::move(vectors)};
 }
 
 }  // namespace couplet

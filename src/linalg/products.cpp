@@ -11,6 +11,7 @@
 #include "couplet/core/operations.hpp"
 #include "couplet/core/threads.hpp"
 #include "narrow.hpp"
+#include "partition.hpp"
 
 namespace couplet {
 namespace {
@@ -21,18 +22,6 @@ constexpr double parallel_flops = 3e6;
 std::string size_text(Index rows, Index cols, Op op) {
     return std::to_string(rows) + "x" + std::to_string(cols) + (op == Op::transpose ? " transposed" : "");
 }
-
-/// Ranges of a fixed partition: part p of `count` covers [begin(p), begin(p + 1)), boundaries on multiples of
-/// `grain`.
-struct Partition {
-    Index size;
-    Index count;
-    Index grain;
-    Partition(Index n, Index parts, Index g)
-        : size(n), count(std::clamp<Index>(parts, 1, std::max<Index>(1, n / g))), grain(g) {}
-    Index begin(Index p) const { return p == count ? size : size * p / count / grain * grain; }
-    Index length(Index p) const { return begin(p + 1) - begin(p); }
-};
 
 /// How many parts work of this many flops is cut in: depends on the work alone, never on the machine.
 Index parts_for(double flops, Index most) {
@@ -76,8 +65,8 @@ void fill_lower(Matrix<double>& g) {
 /// Upper triangle of the Gram of `part`, added to g; float blocks pass through a double buffer that stays in
 /// cache.
 void accumulate_gram(MatrixView<const double> part, bool right, Matrix<double>& g, bool first) {
-    if (right && first && is_narrow(part.cols) && part.stride == part.cols) {
-        narrow_gram(part, g.data());
+    if (right && is_narrow(part.cols)) {
+        narrow_gram(part, g.view(), first);
         return;
     }
     const Index n = right ? part.cols : part.rows;

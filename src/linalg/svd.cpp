@@ -10,42 +10,16 @@
 #include "blas.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/eigen.hpp"
+#include "couplet/linalg/engine.hpp"
 #include "couplet/linalg/magnitude.hpp"
-#include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "krylov.hpp"
+#include "rank_cut.hpp"
 
 namespace couplet {
 namespace {
 
 constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
-
-struct Cut {
-    Index rank;
-    double tail2;
-    bool limited;
-};
-
-/// Smallest rank whose tail is within max_tail, capped; `squares` descending and complete. The tail may be larger than
-/// it looks by `margin2`, which counts in it where anything is cut.
-Cut choose_rank(const std::vector<double>& squares, const SvdOptions& options, double margin2) {
-    const Index n = static_cast<Index>(squares.size());
-    const double allowed = options.max_tail * options.max_tail - margin2;
-    Index rank = n;
-    double tail2 = 0;
-    while (rank > 1 && tail2 + squares[static_cast<std::size_t>(rank - 1)] <= allowed) {
-        tail2 += squares[static_cast<std::size_t>(--rank)];
-    }
-    const bool limited = rank > options.max_rank;
-    while (rank > options.max_rank) tail2 += squares[static_cast<std::size_t>(--rank)];
-    return {rank, rank < n ? tail2 + margin2 : 0, limited};
-}
-
-std::vector<double> roots(const std::vector<double>& squares, Index count) {
-    std::vector<double> result;
-    for (Index i = 0; i < count; ++i) result.push_back(std::sqrt(std::max(0.0, squares[static_cast<std::size_t>(i)])));
-    return result;
-}
 
 template <Real T>
 void require_usable(MatrixView<const T> a, const SvdOptions& options) {
@@ -70,112 +44,55 @@ double effective_rank(MatrixView<const double> g, double trace) {
 Basis keep_everything(Index n) {
     Basis basis;
     basis.vectors = Matrix<double>::identity(n);
+    basis.extent = Extent::whole;
     return basis;
 }
 
-/// Applies A^T A (right) or A A^T (left) without forming it.
-template <Real T>
-SymmetricOperator gram_operator(MatrixView<const T> a, Side side) {
-    return [a, side](MatrixView<const double> q) {
-        const auto converted = convert<T>(q);
-        const Op first = side == Side::right ? Op::none : Op::transpose;
-        const Op second = side == Side::right ? Op::transpose : Op::none;
-        auto image = product<T>(a, converted.view(), first);
-        if constexpr (std::same_as<T, float>) {
-            // The scale of a Krylov block is free, and A^T A of float data may leave the range of float.
-            const double largest = max_magnitude<float>(image.view());
-            const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
-            const float factor = std::ldexp(1.0F, std::clamp(-exponent, -120, 120));
-            for (Index i = 0; i < image.size(); ++i) image.data()[i] *= factor;
-        }
-        return convert<double>(product<T>(a, image.view(), second).view());
-    };
-}
+/// One cut of a matrix.
+class MatrixCutter {
+  public:
+    using Result = Basis;
 
-/// Block Krylov range finder; empty when the wanted tail is not reached or lies below what sums of squares
-/// can show.
-template <Real T>
-std::optional<Basis> random_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
-    constexpr Index oversampling = 10;
-    const Index n = side == Side::right ? a.cols : a.rows;
-    const double norm2 = squared_norm(a);
-    const double limit = std::same_as<T, float> ? 1e-3 : gram_limit;
-    if (options.max_tail > 0 && options.max_tail * options.max_tail < limit * limit * norm2) return std::nullopt;
-    // Without a rank the first guess is a sixteenth of the side; each retry doubles it.
-    Index guess = std::min(options.max_rank, options.max_tail > 0 ? std::max<Index>(8, n / 16) : n);
-    const auto apply = gram_operator(a, side);
-    while (guess + oversampling < n / 2) {
-        const auto space = krylov_space(apply, n, {.block = guess + oversampling, .passes = 3, .seed = options.seed});
-        const auto f = convert<T>(space.view());
-        const auto image = side == Side::right ? product<T>(a, f.view()) : product<T>(a, f.view(), Op::transpose);
-        const auto ritz = symmetric_eigen(gram<T>(image.view(), Side::right).view());
-        std::vector<double> squares = ritz.values;
-        double captured = 0;
-        for (double& value : squares) captured += value = std::max(value, 0.0);
-        squares.push_back(std::max(0.0, norm2 - captured));  // what no vector of the space explains
-        // Products of float data round at about 1e-7 of the norm, squared or not.
-        const double rounding =
-            std::same_as<T, float> ? 4e-7 : gram_rounding(space.cols(), a.size() / n) + gram_rounding(1, a.size());
-        const auto wanted = choose_rank(squares, options, rounding * norm2);
-        // max_rank is to blame only when the space was made for that rank and still misses by far.
-        const bool missed = wanted.limited && options.max_tail > 0 &&
-                            (guess < options.max_rank || wanted.tail2 < 1.2 * options.max_tail * options.max_tail);
-        if (wanted.rank < static_cast<Index>(squares.size()) && !missed) {
-            const auto kept = leading_columns(ritz.vectors.view(), wanted.rank);
-            Basis basis{product<double>(space.view(), kept.view()), roots(squares, wanted.rank), wanted.tail2,
-                        wanted.limited, SvdMethod::random};
-            apply_sign_rule(basis.vectors.view());
-            return basis;
-        }
-        if (guess >= options.max_rank) return std::nullopt;
-        guess = std::min(2 * guess, options.max_rank);
-    }
-    return std::nullopt;
-}
+    MatrixCutter(double norm2, const SvdOptions& options) : norm2_(norm2), options_(options) {}
 
-/// The basis a Gram matrix gave, polished on the data; nothing where that does not make it exact.
-std::optional<Basis> polished(MatrixView<const double> a, Side side, const Basis& basis, double norm2,
-                              const SvdOptions& options) {
-    if (basis.vectors.cols() == basis.vectors.rows()) return std::nullopt;
-    auto result = basis_from_factor(polished_factor(a, side, basis.vectors).view(), options);
-    const double residual2 = residual_norm2(a, side, result.vectors);
-    if (!(residual2 <= polished_residual * polished_residual * norm2)) return std::nullopt;
-    result.tail2 = std::max(result.tail2, residual2);
-    result.method = SvdMethod::gram;
-    return result;
-}
+    std::vector<CutLimit> limits() const {
+        const double eps = norm2_ > 0 ? options_.max_tail / std::sqrt(norm2_) : 1;
+        return {{options_.max_tail > 0 ? eps : 0, options_.max_rank}};
+    }
+    bool knows_norm() const { return true; }
+    bool accept_norm(double) { return true; }
+    double norm2() const { return norm2_; }
+    SvdOptions first_cut() const { return options_; }
 
-/// Basis of the short side.
+    Basis from_gram(const Summary& summary) {
+        auto basis = basis_from_gram(summary.matrix().view(), options_, summary.terms());
+        trusted_ = gram_suffices(basis, norm2_, options_.max_tail, gram_floor(summary.order(), summary.terms()));
+        return basis;
+    }
+    Basis from_factor(const Matrix<double>& factor) { return basis_from_factor(factor.view(), options_); }
+    Basis from_basis(Basis basis) { return basis; }
+    bool trusts(const Basis&) const { return trusted_; }
+    const Matrix<double>* map_of(const Basis& basis) const {
+        return basis.vectors.cols() < basis.vectors.rows() ? &basis.vectors : nullptr;
+    }
+    void add_residual(Basis& basis, double residual2) {
+        basis.tail2 = std::max(basis.tail2, residual2);
+        basis.method = SvdMethod::gram;
+    }
+
+  private:
+    double norm2_;
+    SvdOptions options_;
+    bool trusted_ = false;
+};
+
+/// Basis of the short side of a matrix with this squared norm.
 template <Real T>
-Basis short_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
-    const Index n = side == Side::right ? a.cols : a.rows;
-    if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
-    const Index terms = a.size() / n;
-    const double floor = gram_floor(n, terms);
-    SvdMethod method = options.method;
-    // Random pays when its passes (3 of 4 |A| l flops, plus the projection) undercut the Gram by a wide
-    // margin.
-    const bool very_low_rank = options.max_rank < n && n >= 2000 && 40 * (options.max_rank + 10) < n;
-    if (method == SvdMethod::automatic && very_low_rank) method = SvdMethod::random;
-    if (method == SvdMethod::random) {
-        auto basis = random_basis(a, side, options);
-        if (basis && gram_suffices(*basis, squared_norm(a), options.max_tail, floor)) return std::move(*basis);
-        method = SvdMethod::automatic;
-    }
-    if (method != SvdMethod::qr) {
-        const auto g = gram(a, side);
-        double norm2 = 0;
-        for (Index i = 0; i < n; ++i) norm2 += g(i, i);
-        const bool reachable = options.max_tail * options.max_tail >= floor * floor * norm2;
-        if (method == SvdMethod::gram || reachable || options.max_rank < n) {
-            auto basis = basis_from_gram(g.view(), options, terms);
-            if (method == SvdMethod::gram || gram_suffices(basis, norm2, options.max_tail, floor)) return basis;
-            if constexpr (std::same_as<T, double>) {
-                if (auto exact = polished(a, side, basis, norm2, options)) return std::move(*exact);
-            }
-        }
-    }
-    return basis_from_factor(triangular_factor(a, side).view(), options);
+Basis short_basis(MatrixView<const T> a, Side side, double norm2, const SvdOptions& options) {
+    const DenseEnd<T> end(a, side);
+    if (options.max_tail == 0 && options.max_rank >= end.order()) return keep_everything(end.order());
+    MatrixCutter cutter(norm2, options);
+    return *cut_end(end, options.method, cutter);
 }
 
 /// op(A) times the basis of the other side: U = A V / sigma or V = A^T U / sigma, orthonormal again
@@ -251,7 +168,8 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
         // A few eigenvectors of many: block Krylov, unless the spectrum is too flat for it to settle.
         constexpr double settled = 1e-9;
         std::optional<SymmetricEigen> eigen;
-        if (n >= 128 && 5 * options.max_rank <= n && effective_rank(g, trace) < static_cast<double>(options.max_rank)) {
+        const bool few_of_many = n >= 1500 && 32 * (options.max_rank + 8) <= n;
+        if (few_of_many && effective_rank(g, trace) < static_cast<double>(options.max_rank)) {
             eigen = krylov_eigen(g, options.max_rank, settled);
         }
         if (!eigen) eigen = symmetric_eigen(g, options.max_rank);
@@ -275,7 +193,7 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
     basis.tail2 = cut.tail2;
     basis.rank_limited = cut.limited;
     squares.resize(static_cast<std::size_t>(cut.rank));
-    basis.vectors = 3 * cut.rank > 2 * n ? symmetric_eigen(g, cut.rank).vectors : form.top_vectors(squares);
+    basis.vectors = form.top_vectors(squares);
     return basis;
 }
 
@@ -304,16 +222,17 @@ Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options) {
 template <Real T>
 Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     require_usable(a, options);
-    if (const int exponent = scaled_norm(a).exponent; exponent != 0) {
+    const auto norm = scaled_norm(a);
+    if (const int exponent = norm.exponent; exponent != 0) {
         auto basis = dominant_basis<double>(scaled_copy(a, -exponent).view(), side, scaled_options(options, -exponent));
         restore_magnitude(basis, exponent);
         return basis;
     }
     const Index own = side == Side::right ? a.cols : a.rows;
     const Index other = side == Side::right ? a.rows : a.cols;
-    if (own <= other) return short_basis(a, side, options);
+    if (own <= other) return short_basis(a, side, norm.squares, options);
     const Side short_side = side == Side::right ? Side::left : Side::right;
-    Basis basis = short_basis(a, short_side, options);
+    Basis basis = short_basis(a, short_side, norm.squares, options);
     basis.vectors = opposite_vectors(a, short_side, basis);
     apply_sign_rule(basis.vectors.view());
     return basis;
@@ -322,7 +241,8 @@ Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options
 template <Real T>
 TruncatedSvd<T> truncated_svd(MatrixView<const T> a, const SvdOptions& options) {
     require_usable(a, options);
-    if (const int exponent = scaled_norm(a).exponent; exponent != 0) {
+    const auto norm = scaled_norm(a);
+    if (const int exponent = norm.exponent; exponent != 0) {
         auto svd = truncated_svd<double>(scaled_copy(a, -exponent).view(), scaled_options(options, -exponent));
         restore_magnitude(svd, exponent);
         return {convert<T>(svd.u.view()), std::move(svd.sigma),
@@ -333,8 +253,8 @@ TruncatedSvd<T> truncated_svd(MatrixView<const T> a, const SvdOptions& options) 
     SvdOptions complete = options;
     const Index n = std::min(a.rows, a.cols);
     // An uncut basis is the identity, which has no singular values: ask for all vectors instead.
-    Basis basis = short_basis(a, side, options);
-    if (basis.sigma.empty()) {
+    Basis basis = short_basis(a, side, norm.squares, options);
+    if (basis.extent == Extent::whole) {
         complete.max_tail = 0;
         complete.max_rank = n;
         auto factor = triangular_factor(a, side);

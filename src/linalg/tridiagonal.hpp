@@ -14,8 +14,8 @@ std::vector<double> tridiagonal_values(std::span<const double> diagonal, std::sp
                                        Index count);
 
 /// Their eigenvectors as the columns of an n x count matrix, by twisted factorisations (Parlett and Dhillon
-/// 1997). Returns an empty matrix when eigenvalues cluster so closely that these vectors are not orthogonal
-/// to 1e-10; the caller then takes a slower solver.
+/// 1997), orthonormalised where values are close. Returns an empty matrix when they are so close that the vectors are
+/// nearly dependent; the caller then takes a slower solver.
 Matrix<double> tridiagonal_vectors(std::span<const double> diagonal, std::span<const double> off_diagonal,
                                    std::span<const double> values);
 

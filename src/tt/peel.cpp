@@ -17,7 +17,7 @@ Tensor<double> core_of(const Matrix<double>& basis, Side side, Index size, Index
     return Tensor<double>({rank, size, bond}, transpose(basis.view()).release());
 }
 
-bool is_identity(const Basis& basis) { return basis.sigma.empty(); }
+bool is_identity(const Basis& basis) { return basis.extent == Extent::whole; }
 
 /// (own index, other index) offsets in an order that puts the peeled index `inner` of size s where `side` has
 /// it: first for a left end, last for a right one.
@@ -74,14 +74,14 @@ class EndBuilder {
         end_.rank_limited = end_.rank_limited || basis.rank_limited;
         end_.rank = basis.vectors.cols();
         if (is_identity(basis)) return;
-        if (end_.map.size() == 0 && at.o == 1) {
+        if (!end_.map && at.o == 1) {
             end_.map = Matrix<double>::copy(basis.vectors.view());
             return;
         }
         // The map so far takes own indices to (bond index, outer); the new basis acts on the peeled part of
         // that.
-        if (end_.map.size() == 0) end_.map = Matrix<double>::identity(own_);
-        end_.map = transpose(map_rows(transpose(end_.map.view()), basis.vectors, at).view());
+        if (!end_.map) end_.map = Matrix<double>::identity(own_);
+        end_.map = transpose(map_rows(transpose(end_.map->view()), basis.vectors, at).view());
     }
     PeeledEnd finish() && {
         if (side_ == Side::right) std::ranges::reverse(end_.cores);
@@ -115,7 +115,7 @@ PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes
         const Index summed = terms * at.o;  // a partial trace adds up more of them
         const auto basis = at.o == 1 ? basis_from_gram(g.view(), options, summed)
                            : options.max_tail == 0 && options.max_rank >= at.s
-                               ? Basis{Matrix<double>::identity(at.s), {}, 0, false, SvdMethod::gram}
+                               ? Basis{Matrix<double>::identity(at.s), {}, 0, false, SvdMethod::gram, Extent::whole}
                                : basis_from_gram(partial_trace(g, at).view(), options, summed);
         const double floor = gram_floor(at.s, summed);
         builder.end().trusted = builder.end().trusted && gram_suffices(basis, norm2, options.max_tail, floor);
@@ -129,6 +129,7 @@ PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes
 PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,
                       const std::vector<SvdOptions>& cuts) {
     EndBuilder builder(side, s.cols());
+    builder.end().method = SvdMethod::qr;
     // Columns as rows: the own index leads, so that left and right ends share map_rows.
     auto columns = transpose(s.view());
     std::size_t cut = 0;
@@ -148,6 +149,26 @@ PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& mod
         bond = basis.vectors.cols();
     }
     return std::move(builder).finish();
+}
+
+PeeledEnd peel_basis(const Basis& basis, Side side, Index size, Index bond) {
+    EndBuilder builder(side, bond * size);
+    builder.end().method = basis.method;
+    builder.add(basis, size, bond, {bond * size, 1, side});
+    return std::move(builder).finish();
+}
+
+PeeledEnd peel_nothing(Side side, const std::vector<Index>& modes, Index bond) {
+    PeeledEnd result;
+    for (const Index size : outside_in(modes, side)) {
+        auto identity = Matrix<double>::identity(bond * size);
+        const Shape shape = side == Side::left ? Shape{bond, size, bond * size} : Shape{bond * size, size, bond};
+        result.cores.emplace_back(shape, std::move(identity).release());
+        bond *= size;
+    }
+    if (side == Side::right) std::ranges::reverse(result.cores);
+    result.rank = bond;
+    return result;
 }
 
 }  // namespace couplet

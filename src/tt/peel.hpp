@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "couplet/linalg/svd.hpp"
@@ -11,13 +12,14 @@ namespace couplet {
 struct PeeledEnd {
     /// In mode order. A right end's cores are right-orthonormal, a left end's left-orthonormal.
     std::vector<Tensor<double>> cores;
-    /// (own size) x rank, orthonormal columns; empty when the group was kept whole (identity).
-    Matrix<double> map;
+    /// (own size) x rank, orthonormal columns; nothing when the group was kept whole.
+    std::optional<Matrix<double>> map;
     Index rank = 1;
     /// Discarded squares of each cut, from the outside in.
     std::vector<double> tails2;
     bool rank_limited = false;
-    bool trusted = true;  ///< every cut was within the accuracy of the Gram matrix
+    bool trusted = true;                 ///< every cut was within the accuracy of the Gram matrix
+    SvdMethod method = SvdMethod::gram;  ///< the engine that did it
 };
 
 /// Splits the end of a tensor into cores, given the Gram matrix of that end alone.
@@ -33,5 +35,11 @@ PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes
 /// Same from a factor s (k x order) with s^T s = g: accurate to rounding.
 PeeledEnd peel_factor(Matrix<double> s, Side side, const std::vector<Index>& modes, Index bond,
                       const std::vector<SvdOptions>& cuts);
+
+/// Same from the basis of a group of one mode, which somebody has found already.
+PeeledEnd peel_basis(const Basis& basis, Side side, Index size, Index bond);
+
+/// The group as it is: cores that are identities, no map.
+PeeledEnd peel_nothing(Side side, const std::vector<Index>& modes, Index bond);
 
 }  // namespace couplet

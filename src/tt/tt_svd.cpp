@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -10,10 +11,8 @@
 
 #include "centre.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/engine.hpp"
 #include "couplet/linalg/magnitude.hpp"
-#include "couplet/linalg/polish.hpp"
-#include "couplet/linalg/products.hpp"
-#include "couplet/linalg/qr.hpp"
 #include "limits.hpp"
 #include "peel.hpp"
 #include "storage.hpp"
@@ -46,8 +45,8 @@ void add_rounding(TtSvdResult<T>& result, double rounding) {
 template <Real T>
 class Decomposition {
   public:
-    Decomposition(Centre<T> centre, const Shape& shape, const TtSvdOptions& options)
-        : centre_(std::move(centre)), shape_(shape), options_(options) {
+    Decomposition(std::unique_ptr<TensorSource<T>> source, const Shape& shape, const TtSvdOptions& options)
+        : source_(std::move(source)), centre_(start_centre(shape)), shape_(shape), options_(options) {
         limits_ = squeezed_limits(shape, bond_limits(options, shape));
         errors2_.assign(limits_.size(), 0.0);
     }
@@ -56,10 +55,10 @@ class Decomposition {
         const auto bonds = static_cast<Index>(centre_.modes.size()) - 1;
         while (centre_.last - centre_.first > 1) {
             report(options_.progress, "decompose", bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
-            const End end = choose_end(centre_, limits_);
-            if (!peel(end)) return zero_train();
+            const End end = choose_end(centre_, limits_, source_->offers_left() ? Offered::both : Offered::right);
+            if (peel(end) == Magnitude::zero) return zero_train();
         }
-        if (!norm2_ && !measure_norm()) return zero_train();
+        if (!norm2_ && measure_norm() == Magnitude::zero) return zero_train();
         report(options_.progress, "decompose", bonds, bonds);
         return assemble();
     }
@@ -68,31 +67,27 @@ class Decomposition {
     /// Takes the squared norm from whoever computed it first, once. A tensor whose squares overflow or vanish is
     /// rescaled: what was computed from it before is to be computed again.
     Magnitude establish_norm(double norm2) {
-        if (norm2_) return Magnitude::safe;
         if (is_safe<T>(norm2)) {
             norm2_ = norm2;
             return Magnitude::safe;
         }
-        if (!std::isfinite(norm2)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
-        const double largest = max_magnitude(all());
+        if (!std::isfinite(norm2)) source_->require_finite(shape_, "tensor");
+        const double largest = source_->max_magnitude();
         if (largest == 0) return Magnitude::zero;
         exponent_ = magnitude_exponent(largest);
-        rescale(centre_, -exponent_);
-        norm2_ = squared_norm(all());
+        source_ = std::move(*source_).scale(-exponent_);
+        norm2_ = source_->norm().squares;
         return Magnitude::rescaled;
     }
 
-    MatrixView<const T> all() const { return {centre_.data, 1, centre_.size()}; }
-
-    /// The norm of a tensor that nothing was cut from: its entries stay exactly as they are. Returns false when
-    /// it is zero.
-    bool measure_norm() {
-        const auto size = scaled_norm(all());
-        if (size.squares == 0) return false;
-        if (!std::isfinite(size.squares)) require_finite(TensorView<const T>(centre_.data, shape_), "tensor");
+    /// The norm of a tensor that nothing was cut from: its entries stay exactly as they are.
+    Magnitude measure_norm() {
+        const auto size = source_->norm();
+        if (size.squares == 0) return Magnitude::zero;
+        if (!std::isfinite(size.squares)) source_->require_finite(shape_, "tensor");
         norm2_ = size.squares;
         norm_exponent_ = size.exponent;
-        return true;
+        return Magnitude::safe;
     }
 
     /// What computing and storing one cut of this end rounds, relative to the norm: a projection, a core, and of float
@@ -129,20 +124,6 @@ class Decomposition {
         return true;
     }
 
-    /// Whether a Gram matrix can be accurate enough, as far as the limits tell before it is computed.
-    bool gram_can(const End& end) const {
-        for (std::size_t j = 0; j < end.count; ++j) {
-            const BondLimit& bond = limit(end, j);
-            const double floor = gram_floor(end.own, centre_.size() / end.own);
-            if (bond.eps > 0 && bond.eps < floor && bond.max_rank >= end.own) return false;
-        }
-        return true;
-    }
-
-    MatrixView<const T> matrix(const End& end) const {
-        return end.side == Side::left ? centre_.split_left(end.own) : centre_.split_right(end.own);
-    }
-
     std::vector<Index> group_modes(const End& end) const {
         const auto begin =
             centre_.modes.begin() +
@@ -152,100 +133,71 @@ class Decomposition {
 
     Index outer_bond(const End& end) const { return end.side == Side::left ? centre_.left : centre_.right; }
 
-    /// Returns false when the tensor turned out to be zero.
-    bool peel(const End& end) {
+    /// How the engines see a group of modes: its limits, and what becomes of a summary.
+    class GroupCutter {
+      public:
+        using Result = PeeledEnd;
+
+        GroupCutter(Decomposition& whole, const End& end)
+            : whole_(whole), end_(end), modes_(whole.group_modes(end)), bond_(whole.outer_bond(end)) {}
+
+        std::vector<CutLimit> limits() const {
+            std::vector<CutLimit> result;
+            for (std::size_t j = 0; j < end_.count; ++j) {
+                const BondLimit& bond = whole_.limit(end_, j);
+                result.push_back({bond.eps, bond.max_rank});
+            }
+            return result;
+        }
+        bool knows_norm() const { return whole_.norm2_.has_value(); }
+        bool accept_norm(double norm2) {
+            magnitude_ = whole_.establish_norm(norm2);
+            return magnitude_ == Magnitude::safe;
+        }
+        double norm2() const { return *whole_.norm2_; }
+        SvdOptions first_cut() const { return whole_.cuts(end_).front(); }
+        PeeledEnd from_gram(Summary summary) {
+            const Index terms = summary.terms();
+            return peel_gram(std::move(summary).release(), end_.side, modes_, bond_, whole_.cuts(end_), terms);
+        }
+        PeeledEnd from_factor(Matrix<double> factor) {
+            return peel_factor(std::move(factor), end_.side, modes_, bond_, whole_.cuts(end_));
+        }
+        PeeledEnd from_basis(const Basis& basis) { return peel_basis(basis, end_.side, modes_.front(), bond_); }
+        bool trusts(const PeeledEnd& peeled) const { return peeled.trusted; }
+        const Matrix<double>* map_of(const PeeledEnd& peeled) const { return peeled.map ? &*peeled.map : nullptr; }
+        void add_residual(PeeledEnd& peeled, double residual2) {
+            double known = 0;
+            for (const double tail2 : peeled.tails2) known += tail2;
+            peeled.tails2.back() += std::max(0.0, residual2 - known);
+            peeled.method = SvdMethod::gram;
+        }
+        /// What the norm turned out to be when it was not accepted.
+        Magnitude magnitude() const { return magnitude_; }
+
+      private:
+        Decomposition& whole_;
+        const End& end_;
+        std::vector<Index> modes_;
+        Index bond_;
+        Magnitude magnitude_ = Magnitude::safe;
+    };
+
+    /// zero when that is what the tensor turned out to be.
+    Magnitude peel(const End& end) {
         if (keeps_all(end)) {
-            take(end, whole(end));
-            return true;
+            take(end, peel_nothing(end.side, group_modes(end), outer_bond(end)));
+            return Magnitude::safe;
         }
-        // A group of tiny modes has nothing for a random projection to gain and several bonds to cut.
-        if (options_.method == SvdMethod::random && end.count == 1) {
-            if (!norm2_ && establish_norm(squared_norm(matrix(end))) == Magnitude::zero) return false;
-            take(end, peel_random(end));
-            return true;
+        GroupCutter cutter(*this, end);
+        auto peeled = cut_end(*source_->end(end.side, end.own), options_.method, cutter);
+        if (!peeled && cutter.magnitude() == Magnitude::rescaled) {
+            peeled = cut_end(*source_->end(end.side, end.own), options_.method, cutter);
         }
-        if (options_.method != SvdMethod::qr && gram_can(end)) {
-            auto g = gram(matrix(end), end.side);
-            double trace = 0;
-            for (Index i = 0; i < g.rows(); ++i) trace += g(i, i);
-            const Magnitude magnitude = establish_norm(trace);
-            if (magnitude == Magnitude::zero) return false;
-            if (magnitude == Magnitude::rescaled) g = gram(matrix(end), end.side);
-            auto peeled = peel_gram(std::move(g), end.side, group_modes(end), outer_bond(end), cuts(end),
-                                    centre_.size() / end.own);
-            // Nothing better than the float projection's rounding is to be had for float data.
-            bool good = peeled.trusted || options_.method == SvdMethod::gram || std::same_as<T, float>;
-            if constexpr (std::same_as<T, double>) {
-                if (!good) {
-                    auto polished = polish(end, peeled.map);
-                    good = polished.has_value();
-                    if (good) peeled = std::move(*polished);
-                }
-            }
-            if (good) {
-                note_method(SvdMethod::gram);
-                take(end, std::move(peeled));
-                return true;
-            }
-        }
-        if (!norm2_ && establish_norm(squared_norm(matrix(end))) == Magnitude::zero) return false;
-        auto factor = triangular_factor(matrix(end), end.side);
-        note_method(SvdMethod::qr);
-        take(end, peel_factor(std::move(factor), end.side, group_modes(end), outer_bond(end), cuts(end)));
-        return true;
-    }
-
-    /// The group as cores that cut nothing: identities.
-    PeeledEnd whole(const End& end) const {
-        PeeledEnd result;
-        Index bond = outer_bond(end);
-        auto modes = group_modes(end);
-        if (end.side == Side::right) std::ranges::reverse(modes);
-        for (const Index size : modes) {
-            auto identity = Matrix<double>::identity(bond * size);
-            const Shape shape =
-                end.side == Side::left ? Shape{bond, size, bond * size} : Shape{bond * size, size, bond};
-            result.cores.emplace_back(shape, std::move(identity).release());
-            bond *= size;
-        }
-        if (end.side == Side::right) std::ranges::reverse(result.cores);
-        result.rank = bond;
-        return result;
-    }
-
-    /// The Gram matrix's map after one step of subspace iteration on the data itself. Nothing when the explicit
-    /// residual is still not negligible.
-    std::optional<PeeledEnd> polish(const End& end, const Matrix<double>& map) requires std::same_as<T, double> {
-        if (map.size() == 0) return std::nullopt;
-        const MatrixView<const double> data = matrix(end);
-        auto peeled =
-            peel_factor(polished_factor(data, end.side, map), end.side, group_modes(end), outer_bond(end), cuts(end));
-        if (peeled.map.size() == 0) return std::nullopt;
-        const double residual2 = residual_norm2(data, end.side, peeled.map);
-        if (!(residual2 <= polished_residual * polished_residual * *norm2_)) return std::nullopt;
-        double known = 0;
-        for (const double tail2 : peeled.tails2) known += tail2;
-        peeled.tails2.back() += std::max(0.0, residual2 - known);
-        return peeled;
-    }
-
-    PeeledEnd peel_random(const End& end) {
-        const auto basis = dominant_basis(matrix(end), end.side, cuts(end).front());
-        note_method(basis.method);
-        PeeledEnd result;
-        result.rank = basis.vectors.cols();
-        result.tails2 = {basis.tail2};
-        result.rank_limited = basis.rank_limited;
-        result.map = Matrix<double>::copy(basis.vectors.view());
-        const Index bond = outer_bond(end);
-        const Index size = end.own / bond;
-        if (end.side == Side::left) {
-            result.cores.emplace_back(Shape{bond, size, result.rank},
-                                      Matrix<double>::copy(basis.vectors.view()).release());
-        } else {
-            result.cores.emplace_back(Shape{result.rank, size, bond}, transpose(basis.vectors.view()).release());
-        }
-        return result;
+        if (!peeled) return Magnitude::zero;
+        note_method(peeled->method);
+        take(end, std::move(*peeled));
+        return Magnitude::safe;
     }
 
     void note_method(SvdMethod method) {
@@ -257,8 +209,8 @@ class Decomposition {
             errors2_[end.side == Side::left ? centre_.first + j : centre_.last - 2 - j] += peeled.tails2[j];
         }
         rank_limited_ = rank_limited_ || peeled.rank_limited;
-        if (peeled.map.size() > 0) {
-            project(centre_, end, peeled.map, options_.consumed);
+        if (peeled.map) {
+            source_ = std::move(*source_).project(end.side, *peeled.map, options_.consumed);
             rounding_ += projection_rounding<T>(end.own);
         }
         if (end.side == Side::left) {
@@ -273,12 +225,6 @@ class Decomposition {
         }
     }
 
-    Tensor<T> centre_tensor() {
-        const Shape shape{centre_.left, centre_.modes[centre_.first], centre_.right};
-        if (centre_.owned.size() > 0) return Tensor<T>(shape, std::move(centre_.owned));
-        return Tensor<T>::copy({centre_.data, shape});
-    }
-
     /// Puts the cores in order, with identities for the modes of size 1 that were left out.
     TtSvdResult<T> assemble() {
         CoreStore<T> store;
@@ -286,7 +232,9 @@ class Decomposition {
         std::vector<Orthogonality> kinds;
         for (auto& core : left_cores_) dense.push_back(store.orthonormal(std::move(core), Orthogonality::left));
         kinds.assign(left_cores_.size(), Orthogonality::left);
-        dense.push_back(store.carrier(centre_tensor(), exponent_, std::sqrt(*norm2_)));
+        dense.push_back(
+            store.carrier(std::move(*source_).take({centre_.left, centre_.modes[centre_.first], centre_.right}),
+                          exponent_, std::sqrt(*norm2_)));
         kinds.push_back(Orthogonality::none);
         for (auto it = right_cores_.rbegin(); it != right_cores_.rend(); ++it) {
             dense.push_back(store.orthonormal(std::move(*it), Orthogonality::right));
@@ -350,7 +298,8 @@ class Decomposition {
         return result;
     }
 
-    Centre<T> centre_;
+    std::unique_ptr<TensorSource<T>> source_;
+    Centre centre_;
     Shape shape_;
     TtSvdOptions options_;
     std::vector<BondLimit> limits_;  ///< of the bonds between modes larger than 1
@@ -398,13 +347,24 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
 }  // namespace
 
 template <Real T>
+TtSvdResult<T> tt_svd(std::unique_ptr<TensorSource<T>> x, const Shape& shape, const TtSvdOptions& options) {
+    check_tensor(shape);
+    check_method(options, shape);
+    if (x->size() != shape.size()) {
+        throw InputError({"tensor", std::to_string(x->size()) + " elements",
+                          std::to_string(shape.size()) + ", as its shape " + shape.to_string() + " has", ""});
+    }
+    return Decomposition<T>(std::move(x), shape, options).run();
+}
+
+template <Real T>
 TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options) {
     check_tensor(x.shape());
     check_method(options, x.shape());
     if constexpr (std::same_as<T, float>) {
         if (needs_double(options, x.shape())) return in_double(x, options);
     }
-    return Decomposition<T>(start_centre(x.data(), x.shape()), x.shape(), options).run();
+    return tt_svd(dense_source(x), x.shape(), options);
 }
 
 template <Real T>
@@ -415,11 +375,11 @@ TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options) {
         if (needs_double(options, x.shape())) return in_double(x.view(), options);
     }
     const Shape shape = x.shape();
-    auto centre = start_centre<T>(x.data(), shape);
-    centre.owned = std::move(x).release();
-    return Decomposition<T>(std::move(centre), shape, options).run();
+    return tt_svd(dense_source(std::move(x)), shape, options);
 }
 
+template TtSvdResult<float> tt_svd(std::unique_ptr<TensorSource<float>>, const Shape&, const TtSvdOptions&);
+template TtSvdResult<double> tt_svd(std::unique_ptr<TensorSource<double>>, const Shape&, const TtSvdOptions&);
 template TtSvdResult<float> tt_svd(TensorView<const float>, const TtSvdOptions&);
 template TtSvdResult<double> tt_svd(TensorView<const double>, const TtSvdOptions&);
 template TtSvdResult<float> tt_svd(Tensor<float>&&, const TtSvdOptions&);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "couplet/linalg/products.hpp"
 #include "matrices.hpp"
 
 namespace couplet {
@@ -98,6 +99,38 @@ TEST(SymmetricEigen, RefusesWhatIsNotSquare) {
               "symmetric eigenproblem: 2x3; expected a square matrix with at least one row");
     EXPECT_EQ(message_of([] { TridiagonalForm(Matrix<double>(0, 0).view()); }),
               "symmetric eigenproblem: 0x0; expected a square matrix with at least one row");
+}
+
+/// A part of the eigenvectors spans what the first of all of them span, on spectra flat, slow, fast, and with a floor
+/// of values that differ by next to nothing.
+TEST(SymmetricEigen, APartIsTheBeginningOfTheWhole) {
+    const Index n = 260;
+    const Index count = 40;
+    std::vector<double> flat;
+    std::vector<double> slow;
+    std::vector<double> with_floor;
+    for (Index i = 0; i < n; ++i) {
+        const auto x = static_cast<double>(i);
+        flat.push_back(2 - x / static_cast<double>(n));
+        slow.push_back(1 / ((x + 1) * (x + 1)));
+        with_floor.push_back(std::pow(0.6, x) + 1e-8 * (1 - 1e-6 * x));
+    }
+    for (const auto& spectrum : {flat, slow, geometric(n, 0.9), with_floor}) {
+        const auto a = with_eigenvalues(spectrum);
+        const auto part = symmetric_eigen(a.view(), count);
+        const auto all = symmetric_eigen(a.view());
+        const auto rest = product<double>(all.vectors.view(), part.vectors.view(), Op::transpose);
+        double kept = 0;
+        double best = 0;
+        for (Index j = 0; j < count; ++j) {
+            best += all.values[static_cast<std::size_t>(j)];
+            EXPECT_NEAR(part.values[static_cast<std::size_t>(j)], all.values[static_cast<std::size_t>(j)],
+                        1e-13 * spectrum[0]);
+            for (Index i = 0; i < n; ++i) kept += all.values[static_cast<std::size_t>(i)] * rest(i, j) * rest(i, j);
+        }
+        EXPECT_NEAR(kept, best, 1e-12 * spectrum[0]) << "as much of the trace";
+        EXPECT_LE(orthonormality_residual(part.vectors.view()) * static_cast<double>(n) * 1.2e-16, 1e-12);
+    }
 }
 
 TEST(TridiagonalForm, ValuesAgreeWithTopValues) {

@@ -31,7 +31,7 @@ TEST(Residual, EqualsItsDefinitionPastOneBlock) {
         for (const Side side : {Side::left, Side::right}) {
             const auto v = orthonormal_columns(side == Side::right ? cols : rows, 3, 4);
             const double expected = naive_residual(a, side, v);
-            EXPECT_NEAR(residual_norm2(a.view(), side, v), expected, 1e-12 * expected);
+            EXPECT_NEAR(DenseEnd<double>(a.view(), side).residual_norm2(v), expected, 1e-12 * expected);
         }
     }
 }
@@ -47,12 +47,12 @@ TEST(PolishedFactor, RepairsASpaceOfExactlyLowRank) {
         const auto noise = random_matrix<double>(40, 12, 9);
         for (Index i = 0; i < rough.size(); ++i) rough.data()[i] += 1e-7 * noise.data()[i];
         orthonormalise_columns(rough.view());
-        ASSERT_GT(residual_norm2(a.view(), side, rough), 1e-20);
-        const auto factor = polished_factor(a.view(), side, rough);
+        ASSERT_GT(DenseEnd<double>(a.view(), side).residual_norm2(rough), 1e-20);
+        const auto factor = polished_factor(DenseEnd<double>(a.view(), side), rough);
         ASSERT_EQ(factor.rows(), 12);
         ASSERT_EQ(factor.cols(), 40);
         const auto basis = basis_from_factor(factor.view(), {.max_rank = 12});
-        EXPECT_LE(std::sqrt(residual_norm2(a.view(), side, basis.vectors)), 1e-13);
+        EXPECT_LE(std::sqrt(DenseEnd<double>(a.view(), side).residual_norm2(basis.vectors)), 1e-13);
         for (std::size_t i = 0; i < sigma.size(); ++i) EXPECT_NEAR(basis.sigma[i], sigma[i], 1e-14);
     }
 }

@@ -127,6 +127,15 @@ TEST(Tridiagonal, VectorsOfClustersAreRefusedRatherThanDependent) {
     check_values(w, 21);
 }
 
+/// Values a few 1e-9 apart: each vector has a little of its neighbours, which is taken out.
+TEST(Tridiagonal, VectorsOfCloseValuesAreMadeOrthogonal) {
+    Tridiagonal t;
+    for (int i = 0; i < 60; ++i) t.d.push_back(i < 4 ? 1.0 - 0.1 * i : 1e-6 + 1e-9 * i);
+    t.e.assign(59, 3e-9);
+    t.e[0] = t.e[1] = t.e[2] = 0.05;
+    check_vectors(t, 30);
+}
+
 TEST(Tridiagonal, VectorsOfNonFiniteMatricesAreRefused) {
     auto t = random_tridiagonal(6);
     t.d[2] = std::numeric_limits<double>::quiet_NaN();

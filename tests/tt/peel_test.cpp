@@ -70,8 +70,8 @@ void check(bool from_gram, Side side, const std::vector<Index>& modes, Index bon
     }
     const auto map = map_of(end, side, own);
     EXPECT_EQ(map.cols(), end.rank);
-    if (end.map.size() > 0) {
-        EXPECT_LE(naive_distance(map.view(), end.map.view()), 1e-13);
+    if (end.map) {
+        EXPECT_LE(naive_distance(map.view(), end.map->view()), 1e-13);
     }
     const double norm = naive_norm(a.view());
     const double error = support::projection_error(a.view(), map);
@@ -101,10 +101,32 @@ TEST(Peel, CoresMultiplyToAnOrthonormalMapWithTheStatedTail) {
 TEST(Peel, KeepingEverythingNeedsNoMap) {
     const auto a = random_matrix<double>(30, 12);
     const auto end = peel_gram(gram<double>(a.view(), Side::right), Side::right, {3, 4}, 1, {{}, {}}, a.rows());
-    EXPECT_EQ(end.map.size(), 0);
+    EXPECT_FALSE(end.map);
     EXPECT_EQ(end.rank, 12);
     EXPECT_EQ(end.tails2, (std::vector<double>{0, 0}));
     EXPECT_TRUE(end.trusted);
+}
+
+TEST(Peel, NothingToCutGivesIdentities) {
+    for (const Side side : {Side::left, Side::right}) {
+        const auto end = peel_nothing(side, {3, 4}, 2);
+        EXPECT_FALSE(end.map);
+        EXPECT_EQ(end.rank, 24);
+        const auto map = map_of(end, side, 24);
+        EXPECT_EQ(naive_distance(map.view(), Matrix<double>::identity(24).view()), 0);
+    }
+}
+
+TEST(Peel, ABasisIsTheMapOfOneMode) {
+    const auto a = decaying(101, 15);
+    const auto basis = dominant_basis<double>(a.view(), Side::right, {.max_rank = 4});
+    for (const Side side : {Side::left, Side::right}) {
+        const auto end = peel_basis(basis, side, 5, 3);
+        ASSERT_TRUE(end.map);
+        EXPECT_EQ(naive_distance(end.map->view(), basis.vectors.view()), 0);
+        EXPECT_LE(naive_distance(map_of(end, side, 15).view(), basis.vectors.view()), 0);
+        EXPECT_EQ(end.tails2, std::vector<double>{basis.tail2});
+    }
 }
 
 TEST(Peel, EachBondHasItsOwnLimit) {

@@ -667,6 +667,38 @@ TEST(TtSvd, NoTailIsCutThatIsLargerThanEpsByLessThanRounding) {
     }
 }
 
+/// Tails that add up to eps on the nose at every bond, whichever engine looks: the bound holds, by the reported error
+/// and by the true one, and what lies clearly within eps is cut.
+TEST(TtSvd, EveryEngineKeepsABoundThatTheTailFills) {
+    for (const Index count : {Index{8}, Index{40}}) {
+        for (const double eps : {0.3, 1e-2, 1e-4}) {
+            // Half of the values are kept; the others share a tail of exactly eps.
+            std::vector<double> sigma(static_cast<std::size_t>(count), 1.0);
+            const double kept2 = static_cast<double>(count / 2);
+            const double tail2 = eps * eps / (1 - eps * eps) * kept2;
+            for (Index j = count / 2; j < count; ++j) {
+                sigma[static_cast<std::size_t>(j)] = std::sqrt(tail2 / static_cast<double>(count - count / 2));
+            }
+            const auto x = walsh(256, sigma);
+            for (const SvdMethod method : engines) {
+                for (const double factor : {1 - 1e-12, 1.0, 1 + 1e-12, 1 + 1e-6, 1.1}) {
+                    SCOPED_TRACE(testing::Message()
+                                 << count << " eps " << eps << " " << to_string(method) << " factor " << factor - 1);
+                    const auto result = tt_svd<double>(x.view(), {.eps = eps * factor, .method = method});
+                    const double error = matrix_error(x, result.train);
+                    EXPECT_LE(error, eps * factor);
+                    EXPECT_LE(error, result.rel_error);
+                    EXPECT_LE(result.rel_error, eps * factor);
+                    // A random space of a flat spectrum needs some more.
+                    if (factor == 1.1 && result.method != SvdMethod::random) {
+                        EXPECT_LE(result.train.ranks()[1], count / 2);
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(TtSvd, FloatErrorsAreUpperEstimates) {
     // Constant data rounds in one direction, random data in all, graded data at its smallest; long sums and short ones.
     const auto narrow = [](const Tensor<double>& x) {

@@ -29,6 +29,10 @@ class TridiagonalForm {
     /// Orthonormal eigenvectors of the largest eigenvalues, which the caller has from above, as columns; sign
     /// rule applied.
     Matrix<double> top_vectors(std::span<const double> largest) const;
+    /// Everything, by divide and conquer.
+    SymmetricEigen all() const;
+    /// Whether `count` values and vectors are had sooner from all().
+    bool prefers_all(Index count) const;
 
   private:
     Matrix<double> reflectors_;

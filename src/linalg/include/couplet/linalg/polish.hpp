@@ -1,6 +1,6 @@
 #pragma once
 
-#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/source.hpp"
 
 namespace couplet {
 
@@ -11,11 +11,8 @@ namespace couplet {
 /// Residual, relative to the norm, below which a polished space counts as exact.
 constexpr double polished_residual = 1e-12;
 
-/// F (r x n) with A ~ Q F (right, n = columns of A) or A ~ F^T Q (left, n = rows), Q orthonormal, from r orthonormal
-/// columns `basis` (n x r) near the wanted space. Cost: 6 |A| r flops.
-Matrix<double> polished_factor(MatrixView<const double> a, Side side, const Matrix<double>& basis);
-
-/// ||A - A V V^T||^2 (right) or ||A - V V^T A||^2 (left), entry by entry.
-double residual_norm2(MatrixView<const double> a, Side side, const Matrix<double>& v);
+/// F (r x n) with A ~ Q F, Q orthonormal, n the source's order, from r orthonormal columns `basis` (n x r) near the
+/// wanted space. Cost: two reads, 6 |A| r flops.
+Matrix<double> polished_factor(const Source& source, const Matrix<double>& basis);
 
 }  // namespace couplet

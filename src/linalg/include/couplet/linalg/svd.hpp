@@ -30,14 +30,19 @@ struct SvdOptions {
     std::uint64_t seed = 0;
 };
 
+/// How much of a space a basis spans. whole: nothing was cut, so that nothing was decomposed either; the vectors are
+/// the identity, and there are no singular values.
+enum class Extent { part, whole };
+
 /// Orthonormal basis of the dominant column space (Side::left, vectors of length rows) or row space
 /// (Side::right, vectors of length cols) of a matrix.
 struct Basis {
     Matrix<double> vectors;              ///< length x rank, orthonormal columns, sign rule applied
-    std::vector<double> sigma;           ///< singular values kept, descending
+    std::vector<double> sigma;           ///< singular values kept, descending; none of a whole space
     double tail2 = 0;                    ///< sum of the discarded sigma^2, and what rounding may hide of it
     bool rank_limited = false;           ///< max_rank cut below what max_tail asked for
     SvdMethod method = SvdMethod::gram;  ///< the engine that did it
+    Extent extent = Extent::part;
 };
 
 /// Basis of the best rank-r approximation of A. The rank is at least 1, also for a zero matrix. Any magnitude will do:

@@ -7,6 +7,7 @@
 
 #include "couplet/core/progress.hpp"
 #include "couplet/linalg/svd.hpp"
+#include "couplet/tt/source.hpp"
 #include "couplet/tt/tensor_train.hpp"
 
 namespace couplet {
@@ -18,9 +19,6 @@ struct BondLimit {
     double eps = 0;
     Index max_rank = unlimited_rank;
 };
-
-/// Told that elements [first, first + count) of the tensor will not be read again.
-using ConsumedSink = std::function<void(Index first, Index count)>;
 
 struct TtSvdOptions {
     /// Relative error to stay within, 0 <= eps < 1: ||X - train|| <= eps ||X||, unless max_rank cuts first.
@@ -68,5 +66,10 @@ TtSvdResult<T> tt_svd(TensorView<const T> x, const TtSvdOptions& options);
 /// Same, for a tensor whose memory may be overwritten: needs next to no memory beyond it.
 template <Real T>
 TtSvdResult<T> tt_svd(Tensor<T>&& x, const TtSvdOptions& options);
+
+/// Same, for a tensor of this shape wherever it is. Nothing is computed in double that the source holds as float: an
+/// eps below what float cores can hold gets as near as they allow, and rel_error says how near.
+template <Real T>
+TtSvdResult<T> tt_svd(std::unique_ptr<TensorSource<T>> x, const Shape& shape, const TtSvdOptions& options);
 
 }  // namespace couplet
