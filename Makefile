@@ -42,7 +42,7 @@ sanitize: build ## run the test programs under the address, undefined behaviour 
 chaos: build ## hold floods for 30 s, run CHAOS_JOBS (200) jobs of both networks under faults; table in build/chaos (about 15 minutes)
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@COUPLET_FLOOD_SECONDS=30 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/hostile/test_floods.py
-	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos
+	@build/venv/bin/python tests/chaos/storm.py --jobs $(CHAOS_JOBS) --seed $(CHAOS_SEED) --parallel 2 --output build/chaos $(CHAOS_FLAGS)
 
 large-table: build ## read a table of a gigabyte of events; prints time and memory (about 3 minutes)
 	@/usr/bin/python3 tests/clinical/large_table.py

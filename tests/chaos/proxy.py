@@ -13,6 +13,7 @@ it is told otherwise:
 TLS turns duplicated and corrupted bytes into broken connections; that is the point.
 """
 import asyncio
+import contextlib
 import random
 import socket
 import threading
@@ -54,6 +55,11 @@ class Route:
         self.writers = set()
 
     async def serve(self, reader, writer):
+        """Ends like any other when it is cancelled: Python 3.11 would write a traceback for each that does not."""
+        with contextlib.suppress(asyncio.CancelledError):
+            await self.connect(reader, writer)
+
+    async def connect(self, reader, writer):
         try:
             back_reader, back_writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:

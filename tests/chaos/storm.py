@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs under faults, both networks, real processes: `storm.py [--jobs N] [--seed S] [--parallel P] [--output FILE]`.
+"""Jobs under faults, both networks, real processes: `storm.py [--jobs N] [--seed S] [--parallel P] [--patience F] [--output FOLDER]`.
 
 Every job draws its network, graph, aggregate and faults from its seed, so that one that went wrong can be run again alone
 (`--only SEED`). A job must end by its deadline with the right answer, bit for bit that of a simulation of the members it
@@ -22,6 +22,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hostile"))
+import federation  # noqa: E402
 from federation import Peers, Star, exaggerate  # noqa: E402
 from hostile import flood, forge_bulletins, pose_as_another  # noqa: E402
 
@@ -43,18 +44,19 @@ AGGREGATES = [["--rank", 3], ["--rank", 3, "--aggregate", "subspace"], ["--rank"
 class Storm:
     """One job and its faults, drawn from a seed."""
 
-    def __init__(self, seed: int, folder: pathlib.Path, fault: str = "", kind: str = ""):
+    def __init__(self, seed: int, folder: pathlib.Path, fault: str = "", kind: str = "", patience: float = 1.0):
         self.random = random.Random(seed)
         self.seed, self.fault = seed, fault or FAULTS[seed % len(FAULTS)]
         self.kind = kind or ("peers" if seed // len(FAULTS) % 2 == 0 else "star")
         flags = [*self.random.choice(AGGREGATES), "--seed", seed]
         if self.kind == "peers":
             graph, clients = self.random.choice([("paper8", 8), ("ring", 5), ("complete", 5), ("random:0.6", 6), ("grid", 6)])
-            self.network = Peers(folder, seed, graph, clients, flags)
+            self.network = Peers(folder, seed, graph, clients, flags, deadline=12 * patience, link_deadline=patience)
             self.about = f"{graph} {clients}"
         else:
             clients = 4
-            self.network = Star(folder, seed, clients, flags, min_clients=self.random.choice([None, 3]))
+            self.network = Star(folder, seed, clients, flags, deadline=8 * patience,
+                                min_clients=self.random.choice([None, 3]))
             self.about = f"star {clients}"
         self.liar = ""
         if self.fault == "liar":
@@ -233,11 +235,11 @@ def outcome(verdict: dict, parties: int) -> str:
     return "some" if verdict["success"] else "stated failure"
 
 
-def run_job(seed: int, folder: pathlib.Path, keep: bool, fault: str = "", kind: str = "") -> dict:
+def run_job(seed: int, folder: pathlib.Path, keep: bool, fault: str = "", kind: str = "", patience: float = 1.0) -> dict:
     here = folder / f"job-{seed}"
     shutil.rmtree(here, ignore_errors=True)
     try:
-        verdict = Storm(seed, here, fault, kind).run()
+        verdict = Storm(seed, here, fault, kind, patience).run()
     except Exception as error:
         raise RuntimeError(f"job {seed} in {here}") from error
     if not verdict["wrong"] and not keep:
@@ -273,15 +275,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first job; the others count on")
     parser.add_argument("--only", type=int, help="run this job alone and keep its files")
     parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--patience", type=float, default=1.0, help="all deadlines times so much, for a machine with other work")
     parser.add_argument("--fault", default="", choices=["", *FAULTS])
     parser.add_argument("--kind", default="", choices=["", "peers", "star"])
     parser.add_argument("--output", type=pathlib.Path, help="folder for table.md and jobs.json")
     options = parser.parse_args()
+    federation.GRACE *= options.patience
     folder = pathlib.Path(tempfile.mkdtemp(prefix="couplet-chaos-"))
     seeds = [options.only] if options.only is not None else range(options.seed, options.seed + options.jobs)
     verdicts = []
     with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-        jobs = [pool.submit(run_job, seed, folder, options.only is not None, options.fault, options.kind) for seed in seeds]
+        jobs = [pool.submit(run_job, seed, folder, options.only is not None, options.fault, options.kind, options.patience)
+                for seed in seeds]
         for job in concurrent.futures.as_completed(jobs):
             verdict = job.result()
             verdicts.append(verdict)

@@ -1,5 +1,7 @@
 """The short, seeded part of the storms: real processes, both networks. `make chaos` runs the long one."""
+import contextlib
 import pathlib
+import socket
 import sys
 
 import pytest
@@ -21,6 +23,20 @@ def network(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+def test_the_proxy_ends_without_a_word(caplog):
+    """Connections that stand when it is closed are no errors."""
+    with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
+        proxy = Proxy(1)
+        port = proxy.add("one", "other", server.getsockname()[1])
+        for _ in range(5):
+            caller = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            called = stack.enter_context(server.accept()[0])
+            caller.sendall(b"x")
+            assert called.recv(1) == b"x"
+        proxy.close()
+    assert [record.getMessage() for record in caplog.records] == []
 
 
 def expect_right(verdict, names):

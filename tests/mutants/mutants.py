@@ -93,6 +93,10 @@ def planned(options, equivalent) -> list[tuple[str, int]]:
     return [(module, shares[module]) for module in chosen]
 
 
+def key(entry: dict) -> tuple:
+    return entry["file"], entry["line"], entry["was"], entry["becomes"]
+
+
 def replayed(root: pathlib.Path, records: list[dict]) -> list[faults.Fault]:
     """The survivors of the last table, found again where they still exist."""
     found = []
@@ -109,6 +113,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--module", action="append", help="only this module, with its share of the count; may be repeated")
     parser.add_argument("--limit", type=float, default=0, help="stop after this many minutes (default: no limit)")
+    parser.add_argument("--resume", action="store_true", help="go on where a run was stopped: what the last table says stands")
     parser.add_argument("--again", action="store_true", help="only the faults that survived in the last table")
     parser.add_argument("--near", action="store_true", help="ask only the module's own tests: quicker, and harsher")
     parser.add_argument("--list", action="store_true", help="print the faults that would be planted and stop")
@@ -136,7 +141,11 @@ def main() -> int:
     ground = Ground(ROOT, options.build.resolve(), options.output.resolve() / "work")
     ground.near = options.near
 
+    judged = {key(entry): entry for entry in last} if options.resume else {}
+
     def judge(fault: faults.Fault) -> dict:
+        if entry := judged.get((fault.file, fault.line, fault.was, fault.becomes)):
+            return entry
         why = known.get((fault.file, fault.was, fault.becomes))
         entry = record(fault, Outcome("equivalent"), why) if why else record(fault, ground.judge(fault))
         show(entry)

@@ -17,8 +17,10 @@ import time
 
 from faults import Fault, Lines
 
-COMPILE_SECONDS = 600
-STILL_SECONDS = 240  # one test that runs so long has noticed a fault, if it comes to its end without one
+COMPILE_SECONDS = 3600
+STILL_SECONDS = 240  # one test that says nothing for so long may have noticed a fault
+STILL_RUNNING = "still running after"
+SLOWER = 10  # it has, if that is so many times what it takes without the fault: a busy machine is not a fault
 
 
 class Unusable(Exception):
@@ -102,7 +104,7 @@ class Ground:
         self.above = layers(root)
         linker = next((name for name in ("mold", "lld", "gold") if shutil.which(f"ld.{name}")), None)
         self.linker = [f"-fuse-ld={linker}"] if linker else []
-        self.unharmed: dict[str, bool] = {}  # whether a test passes without a fault
+        self.unharmed: dict[str, float | None] = {}  # the seconds a test takes without a fault; None where it does not pass
         self.unsteady: set[str] = set()
         self.near = False
 
@@ -164,15 +166,30 @@ class Ground:
         if failed:
             return failed[1], "failed"
         started = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
-        how = f"ended with status {status}" if status is not None else f"still running after {still:.0f} s"
+        how = f"ended with status {status}" if status is not None else f"{STILL_RUNNING} {still:.0f} s"
         return started[-1] if started else program.name, how
 
-    def passes_unharmed(self, program: str, test: str) -> bool:
+    def seconds_unharmed(self, program: str, test: str) -> float | None:
+        """What the test takes without a fault, now; nothing when it does not pass."""
         if test == program:  # it did not come to its first test
-            return True
+            return 0
         if test not in self.unharmed:
-            self.unharmed[test] = not self.run(self.base / "bin" / program, test)[0]
+            start = time.monotonic()
+            failed = self.run(self.base / "bin" / program, test)[0]
+            self.unharmed[test] = None if failed else time.monotonic() - start
         return self.unharmed[test]
+
+    def confirmed(self, program: str, test: str, how: str, still: float = STILL_SECONDS) -> bool:
+        """Whether the fault is why the test did not pass: it does without it. One that failed does so twice, and one that goes
+        on does so for many times as long as without the fault."""
+        if how == "failed" and not self.run(self.bin / program, test)[0]:
+            return False
+        unharmed = self.seconds_unharmed(program, test)
+        if unharmed is None:
+            return False
+        if not how.startswith(STILL_RUNNING) or SLOWER * unharmed <= still:
+            return True
+        return bool(self.run(self.bin / program, test, SLOWER * unharmed)[0])
 
     def stages(self, file: str) -> list[tuple[str, str]]:
         """(module, filter): the mirrored file's own tests, the other tests of the module, those of the next layer unless
@@ -195,15 +212,14 @@ class Ground:
         return [f"{module}_tests", *(["couplet"] if starts else [])]
 
     def noticed(self, module: str, select: str) -> str:
-        """The first test that fails because of the fault. On a busy machine one may fail on its own: it counts when it
-        fails twice, and passes without the fault; otherwise it is left out from here on."""
+        """The first test that fails because of the fault. On a busy machine one may fail on its own: it is left out from here
+        on."""
         program = f"{module}_tests"
         while True:
             test, how = self.run(self.bin / program, self.without_unsteady(module, select))
             if not test:
                 return ""
-            repeated = how != "failed" or self.run(self.bin / program, test)[0]
-            if repeated and self.passes_unharmed(program, test):
+            if self.confirmed(program, test, how):
                 return f"{module}: {test}" + (f" ({how})" if how != "failed" else "")
             self.unsteady.add(f"{program} {test}")
 
