@@ -32,7 +32,7 @@ addEventListener('load', () => setTimeout(() => {
   };
   const shown = element => {
     const box = element.getBoundingClientRect();
-    return element.getClientRects().length > 0 && box.width > 1 && box.height > 1 && getComputedStyle(element).visibility == 'visible' &&
+    return element.checkVisibility({visibilityProperty: true}) && element.getClientRects().length > 0 && box.width > 1 && box.height > 1 && getComputedStyle(element).visibility == 'visible' &&
       getComputedStyle(element).opacity != 0 && !element.closest('.skip, .md-skip, [hidden], .md-search__output, .md-top, .headerlink, .md-clipboard');
   };
   const name = element => element.tagName.toLowerCase() + ' ' + element.textContent.trim().slice(0, 40);
