@@ -23,9 +23,12 @@ std::string size_text(Index rows, Index cols, Op op) {
     return std::to_string(rows) + "x" + std::to_string(cols) + (op == Op::transpose ? " transposed" : "");
 }
 
-/// How many parts work of this many flops is cut in: depends on the work alone, never on the machine.
-Index parts_for(double flops, Index most) {
-    return std::clamp<Index>(static_cast<Index>(flops / parallel_flops), 1, most);
+/// How many parts work of this many flops is cut in: depends on the work alone, never on the machine. Up to `small`
+/// parts that are just worth a thread, beyond that parts large enough not to notice what cutting costs, up to `most`.
+Index parts_for(double flops, Index small, Index most) {
+    constexpr double large_part = 1e8;
+    const auto worth = std::min(static_cast<Index>(flops / parallel_flops), small);
+    return std::clamp<Index>(std::max(worth, static_cast<Index>(flops / large_part)), 1, most);
 }
 
 template <Real T>
@@ -148,7 +151,7 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
         return;
     }
     const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    const Index parts = parts_for(flops, 32);
+    const Index parts = parts_for(flops, 32, 256);
     if (parts == 1) {
         blas::gemm(ta, tb, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride);
     } else if (k >= 8 * std::max(m, n)) {
@@ -201,7 +204,9 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
         return g;
     }
     // A part shorter than the result is wide would spend its time adding results up.
-    const Partition inner(k, std::min(parts_for(flops, 16), std::max<Index>(1, k / n)), 8);
+    // Each has a result of its own, which together stay below 8 MiB.
+    const Index most = std::max<Index>(16, (Index{1} << 20) / (n * n));
+    const Partition inner(k, std::min(parts_for(flops, 16, std::min<Index>(most, 128)), std::max<Index>(1, k / n)), 8);
     std::vector<Matrix<double>> partial;
     for (Index p = 1; p < inner.count; ++p) partial.emplace_back(n, n);
     parallel_for(inner.count, [&](Index p) {
@@ -220,7 +225,7 @@ template <Real T>
 double squared_norm(MatrixView<const T> a) {
     constexpr Index lanes = 8;
     count_operations(2 * static_cast<double>(a.size()));
-    const Partition rows(a.rows, parts_for(2.0 * static_cast<double>(a.size()), 32), 1);
+    const Partition rows(a.rows, parts_for(2.0 * static_cast<double>(a.size()), 32, 128), 1);
     std::vector<double> partial(static_cast<std::size_t>(rows.count), 0.0);
     parallel_for(rows.count, [&](Index p) {
         double sums[lanes] = {};

@@ -53,7 +53,7 @@ template <Real T>
 Matrix<double> fold_all_rows(MatrixView<const T> a) {
     // Parts depend on the shape alone and merge pairwise in order, so the result does not depend on threads.
     const Index rows_per_part = std::max<Index>(8 * a.cols, 4096);
-    Index parts = std::clamp<Index>(a.rows / rows_per_part, 1, 16);
+    Index parts = std::clamp<Index>(a.rows / rows_per_part, 1, 64);
     std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
     parallel_for(parts, [&](Index p) {
         const Index first = a.rows * p / parts;
