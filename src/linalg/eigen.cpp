@@ -111,7 +111,8 @@ std::vector<double> TridiagonalForm::values() const {
 }
 
 std::vector<double> TridiagonalForm::top_values(Index count) const {
-    // Bisection of 32 values costs what all values cost at this order (measured on decaying spectra: 0.6 us n against 9 ns n^2).
+    // Bisection of 32 values costs what all values cost at this order (measured on decaying spectra: 0.6 us n against 9
+    // ns n^2).
     constexpr Index break_even = 64;
     if (break_even * ((count + 31) / 32) >= static_cast<Index>(diagonal_.size())) {
         auto all = values();
