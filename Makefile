@@ -1,6 +1,6 @@
 # One entry point per task; each target does what its line in `make help` says. The work is in CMake and scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test wheel sanitize chaos large-table engine-scale mutants bench bench-instructions fuzz tidy format format-check docs install clean
+.PHONY: help deps build demo test wheel sanitize chaos large-table engine-scale mutants bench bench-instructions bench-secure fuzz tidy format format-check docs install clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -57,7 +57,7 @@ mutants: build ## plant MUTANTS (150) single-line faults in src; what no test no
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
 	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_engine bench_federation bench_coding network
+	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_engine bench_federation bench_coding bench_secure_sum network
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
@@ -66,10 +66,16 @@ bench: build ## TT-SVD, the federation and the baselines beside NumPy and Tensor
 	@build/venv/bin/python bench/federation.py
 	@build/venv/bin/python bench/baselines.py
 	@build/bench/bin/network
+	@build/bench/bin/secure_sum
 	@build/venv/bin/python bench/report.py
 
 bench-instructions: build ## instructions of a TT-SVD by callgrind, beside those kept (KEEP=--keep keeps them; about 2 minutes)
 	@/usr/bin/python3 bench/instructions.py $(KEEP)
+
+bench-secure: build ## one secure sum of 64 clients with a million numbers each, end to end
+	@cmake --preset bench --log-level=WARNING
+	@cmake --build --preset bench -j $(JOBS) --target bench_secure_sum
+	@build/bench/bin/secure_sum
 
 fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@cmake --preset fuzz --log-level=WARNING

@@ -40,10 +40,11 @@ for one in found.findings:
     print(f"{one['mode']}, {one['seen_by']}: {one['sentence']}")
 
 # %%
-names = [f"{one['mode']}: {one['seen_by']}" for one in found.findings]
-attacks = [max((one["ica"], one["rank_one"]), key=lambda attack: attack["recovered"]) for one in found.findings]
+shown = [one for one in found.findings if "ica" in one]  # counts of norms hold no directions to unmix
+names = [f"{one['mode']}: {one['seen_by']}" for one in shown]
+attacks = [max((one["ica"], one["rank_one"]), key=lambda attack: attack["recovered"]) for one in shown]
 fig, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(8.6, 4.2))
-for k, (one, attack) in enumerate(zip(found.findings, attacks)):
+for k, (one, attack) in enumerate(zip(shown, attacks)):
     share = 100 * attack["recovered"] / attack["patients"]
     left.barh(k, share, color="tab:red")
     left.annotate(f"{attack['recovered']} of {attack['patients']}", (share, k), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8)

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "couplet/audit/ica.hpp"
 #include "couplet/audit/rank_one.hpp"
 #include "couplet/core/error.hpp"
-#include "couplet/ctt/subspace.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/ctt/prepare.hpp"
 #include "couplet/privacy/clip.hpp"
+#include "couplet/privacy/records.hpp"
+#include "couplet/privacy/secure_sum.hpp"
+#include "couplet/secure/shield_plan.hpp"
 
 namespace couplet {
 namespace {
@@ -39,29 +44,74 @@ Matrix<double> stacked(const Clients& clients, const std::vector<Index>& which) 
     return all;
 }
 
-Verdict judge(const Finding& finding, const LeakageLimits& limits) {
-    if (finding.ica.exceeds_control() || finding.rank_one.exceeds_control()) return Verdict::patients;
+Verdict judge(const Finding& finding, const LeakageLimits& limits, bool controlled) {
+    if (finding.ica.above_control() || finding.rank_one.above_control()) return Verdict::patients;
     if (finding.membership.low > limits.warn_auc) return Verdict::membership;
     if (finding.moment.disclosed > 0 || finding.moment.relative_error < known_moment) return Verdict::second_moments;
-    return Verdict::features_only;
+    return controlled ? Verdict::features_only : Verdict::untested;
 }
 
 std::string number(double value) {
-    std::string text = std::to_string(value);
-    return text.substr(0, text.find('.') + 3);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", value);
+    return text;
+}
+
+std::string_view bytes_of(const double* row, Index size) {
+    return {reinterpret_cast<const char*>(row), static_cast<std::size_t>(size) * sizeof(double)};
+}
+
+Matrix<double> distinct_rows(const Matrix<double>& all) {
+    const auto which = distinct_records(all.view());
+    Matrix<double> rows(static_cast<Index>(which.size()), all.cols());
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        std::copy_n(all.view().row(which[i]), all.cols(), rows.view().row(static_cast<Index>(i)));
+    }
+    return rows;
+}
+
+/// "6 of 320 recovered, control 0 of 80".
+std::string counts_text(const Recovery& recovery) {
+    return std::to_string(recovery.recovered) + " of " + std::to_string(recovery.patients) + " recovered, control " +
+           std::to_string(recovery.controls_recovered) + " of " + std::to_string(recovery.controls);
+}
+
+/// How much a record's class of norms holds less than the classes around it, a doubling to either side: whoever took
+/// part is counted there.
+std::vector<double> norm_scores(const std::vector<std::uint64_t>& counts, const TensorView<const double>& people) {
+    constexpr std::size_t reach = 8;
+    std::vector<double> scores;
+    for (const double norm : row_norms(people)) {
+        if (norm == 0) continue;
+        const auto at = norm_class(norm);
+        double around = 0.5;  // of nothing nothing can be said
+        for (std::size_t i = at > reach ? at - reach : 0; i <= at + reach && i < counts.size(); ++i) {
+            if (i != at) around += static_cast<double>(counts[i]) / (2 * reach);
+        }
+        scores.push_back(-static_cast<double>(counts[at]) / around);
+    }
+    return scores;
 }
 
 /// Tries one mode after another and says which could not be tried.
 class Auditor {
   public:
     Auditor(const Clients& clients, const TensorView<const double>& controls, const AuditOptions& options)
-        : clients_(clients), controls_(controls), options_(options), features_(feature_shape(clients.front())) {
+        : clients_(clients),
+          controls_(usable_controls(clients, controls)),
+          options_(options),
+          features_(feature_shape(clients.front())) {
         all_.resize(clients.size());
         std::iota(all_.begin(), all_.end(), Index{0});
         report_.clients = static_cast<Index>(clients.size());
-        report_.controls = controls.shape()[0];
-        for (const auto& x : clients) report_.patients_total += x.shape()[0];
-        report_.patients = own().shape()[0];
+        report_.controls = controls_.shape()[0];
+        report_.controls_left_out = controls.shape()[0] - report_.controls;
+        for (const auto& x : clients) {
+            const Index patients = count_patients(x);
+            report_.patients_total += patients;
+            report_.left_out += x.shape()[0] - patients;
+        }
+        report_.patients = count_patients(own());
         report_.leverage = largest_leverage(own(), *options.job.rank);
     }
 
@@ -82,11 +132,14 @@ class Auditor {
 
   private:
     /// Views, about: what is skipped is not known before.
-    std::int64_t expected() const { return 4 + (clients_.size() > 1 ? 7 : 0) + (options_.guarantee ? 2 : 0); }
+    std::int64_t expected() const { return 4 + (clients_.size() > 1 ? 9 : 0) + (options_.guarantee ? 2 : 0); }
     const TensorView<const double>& own() const { return clients_[static_cast<std::size_t>(options_.client)]; }
 
     Finding& book(View view) {
-        report_.findings.push_back(attack(std::move(view), clients_, controls_, options_.limits, options_.job.seed));
+        return book(attack(std::move(view), clients_, controls_.view(), options_.limits, options_.job.seed));
+    }
+    Finding& book(Finding finding) {
+        report_.findings.push_back(std::move(finding));
         couplet::report(options_.progress, "attacks",
                         std::min<std::int64_t>(static_cast<std::int64_t>(report_.findings.size()), expected() - 1),
                         expected());
@@ -139,66 +192,66 @@ class Auditor {
         }
         return rest;
     }
+    /// What the parties of a job of masked sums would agree on.
+    ShieldPlan plan_of(const ShieldTerms& terms) const {
+        const auto clients = static_cast<Index>(clients_.size());
+        if (!terms.guarantee && clients < SumDemands{}.min_cohort) {
+            throw InputError({"--secure", std::to_string(clients) + " clients",
+                              "at least " + std::to_string(SumDemands{}.min_cohort), ""});
+        }
+        std::optional<Census> census;
+        if (!terms.guarantee) {
+            std::vector<std::uint64_t> counts(census_length, 0);
+            for (std::size_t k = 0; k < clients_.size(); ++k) {
+                const auto own_counts = take_census(clients_[k], "client " + std::to_string(k + 1));
+                for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += own_counts[i];
+            }
+            census = read_census(counts, options_.limits.clip_quantile);
+        }
+        const Index survivors = SumDemands{.colluders = terms.colluders}.least_threshold(static_cast<int>(clients));
+        return plan_shield(job_with(Aggregate::subspace), features_, terms, census, clients,
+                           std::min(survivors, clients), options_.limits);
+    }
     /// The sums of all, as secure aggregation shows them.
     void sums(bool policy) {
         const std::string mode = policy ? "secure" : policy_off;
-        Job job = job_with(Aggregate::subspace);
-        const Index colluder = options_.client == 0 ? 1 : 0;
-        Index honest = report_.patients_total - clients_[static_cast<std::size_t>(colluder)].shape()[0];
-        std::vector<std::string> changes;
-        std::vector<Tensor<double>> clipped;
-        Clients seen = clients_;
-        if (policy) {
-            const SketchPlan asked{*job.rank, job.oversampling, job.passes, job.sketch == Sketch::gram};
-            try {
-                const FittedPlan fitted =
-                    fit_plan(asked, honest, features_.size(), job.sketch != Sketch::gram, options_.limits);
-                job.rank = fitted.plan.rank;
-                job.oversampling = fitted.plan.oversampling;
-                job.passes = fitted.plan.passes;
-                if (!fitted.plan.gram) job.sketch = Sketch::random;
-                changes = fitted.changes;
-            } catch (const InputError& error) {
-                report_.skipped.push_back(mode + ": refused, " + error.what());
-                return;
-            }
-            seen = clip_all(quantile(all_norms(), options_.limits.clip_quantile), clipped, changes);
+        ShieldPlan plan;
+        try {
+            plan = plan_of({.policy = policy});
+        } catch (const InputError& error) {
+            report_.skipped.push_back(mode + ": refused, " + error.what());
+            return;
         }
-        const SumTranscript sums(seen, job);
-        const auto rest = all_but(colluder);
+        std::vector<std::string> changes = plan.changes;
+        std::vector<Tensor<double>> clipped;
+        const Clients seen = clip_all(plan.clip, clipped, changes);
+        const SumTranscript sums(seen, plan.job);
+        const auto rest = all_but(options_.client == 0 ? 1 : 0);
         book({mode, "coordinator", "every sum over all clients", sums.shown(all_), all_}).policy = changes;
         book({mode, "coordinator with a client", "every sum, less what that client knows", sums.shown(rest), rest})
             .policy = changes;
         book({mode, "every client", "published features", Matrix<double>::copy(sums.features().view()), all_}).policy =
             changes;
+        book(attack_counts(mode, clients_, controls_.view(), options_.limits));
     }
-    std::vector<double> all_norms() const {
-        std::vector<double> norms;
-        for (const auto& x : clients_) {
-            const auto own_norms = row_norms(x);
-            norms.insert(norms.end(), own_norms.begin(), own_norms.end());
-        }
-        return norms;
-    }
-    Clients clip_all(double norm, std::vector<Tensor<double>>& kept, std::vector<std::string>& changes) const {
+    Clients clip_all(std::optional<double> norm, std::vector<Tensor<double>>& kept,
+                     std::vector<std::string>& changes) const {
+        if (!norm) return clients_;
         Clients seen;
-        if (!(norm > 0)) return clients_;
-        for (const auto& x : clients_) kept.push_back(clip_rows(x, norm).tensor);
+        for (const auto& x : clients_) kept.push_back(clip_rows(x, *norm).tensor);
         for (const auto& x : kept) seen.push_back(x.view());
-        changes.push_back("records clipped at norm " + number(norm));
+        changes.push_back("records clipped at norm " + number(*norm));
         return seen;
     }
     void differentially_private() {
+        // Whoever adds the noise, no view has less of it than this.
+        const ShieldPlan plan = plan_of(
+            {.colluders = 0, .guarantee = options_.guarantee, .clip = options_.clip, .noise = NoisePlace::central});
         std::vector<Tensor<double>> clipped;
         std::vector<std::string> changes;
-        const double clip = options_.clip.value_or(quantile(all_norms(), 0.5));
-        const Clients seen = clip_all(clip, clipped, changes);
-        Job job = job_with(Aggregate::subspace);
-        const bool gram = SubspaceIteration(job, features_).want() == SubspaceIteration::Want::gram;
-        const int releases = gram ? 1 : job.passes + 1;
-        const SumNoise noise{gaussian_sigma(*options_.guarantee, clip * clip, releases), job.seed};
-        const SumTranscript sums(seen, job, noise);
-        changes.push_back("noise of standard deviation " + number(noise.sigma) + " in every number");
+        const Clients seen = clip_all(plan.clip, clipped, changes);
+        const SumTranscript sums(seen, plan.job, SumNoise{plan.noise->sigma, plan.job.seed});
+        changes.push_back("noise of standard deviation " + number(plan.noise->sigma) + " in every number");
         guaranteed(
             book({"private", "whoever sees the noised sums", "every sum over all clients", sums.shown(all_), all_}),
             changes);
@@ -206,15 +259,19 @@ class Auditor {
             book({"private", "every client", "published features", Matrix<double>::copy(sums.features().view()), all_}),
             changes);
     }
+    /// A guarantee says more than attacks that fail, unless it is none; an attack that succeeds beyond chance says more
+    /// than a guarantee.
     void guaranteed(Finding& finding, const std::vector<std::string>& changes) const {
         finding.policy = changes;
         finding.guarantee = options_.guarantee;
-        if (finding.verdict == Verdict::patients || finding.verdict == Verdict::membership) return;
-        finding.verdict = Verdict::differentially_private;
+        finding.weakness = weakness(*options_.guarantee, report_.patients_total);
+        const bool by_chance = !finding.ica.exceeds_control() && !finding.rank_one.exceeds_control();
+        if (!finding.weakness.empty() || finding.verdict == Verdict::membership) return;
+        if (finding.verdict != Verdict::patients || by_chance) finding.verdict = Verdict::differentially_private;
     }
 
     const Clients& clients_;
-    const TensorView<const double>& controls_;
+    Tensor<double> controls_;
     const AuditOptions& options_;
     Shape features_;
     std::vector<Index> all_;
@@ -240,33 +297,63 @@ void require_fit(const Clients& clients, const TensorView<const double>& control
     if (!fits(controls)) {
         throw InputError({"controls", controls.shape().to_string(), "patients x " + features.to_string(), ""});
     }
+    require_possible({.guarantee = options.guarantee, .clip = options.clip});
+    for (std::size_t k = 0; k < clients.size(); ++k) job_norm2(clients[k], "client " + std::to_string(k + 1));
+    if (controls.size() > 0) job_norm2(controls, "controls");
+    if (count_patients(clients[static_cast<std::size_t>(options.client)]) > 0) return;
+    throw InputError({"client " + std::to_string(options.client + 1), "empty records only", "patients with records",
+                      "There is nothing to attack."});
 }
 
 }  // namespace
 
 std::string_view to_string(Verdict verdict) noexcept {
-    constexpr std::string_view names[] = {"patients", "membership", "second-moments", "features-only",
-                                          "differentially-private"};
+    constexpr std::string_view names[] = {"patients", "membership",    "second-moments",
+                                          "untested", "features-only", "differentially-private"};
     return names[static_cast<int>(verdict)];
 }
 
-std::string verdict_sentence(const Finding& finding) {
+const Recovery& Finding::best() const noexcept {
+    if (rank_one.above_control() != ica.above_control()) return rank_one.above_control() ? rank_one : ica;
+    return rank_one.recovered > ica.recovered ? rank_one : ica;
+}
+
+namespace {
+
+std::string moment_sentence(const Finding& finding) {
+    const std::string cells = std::to_string(finding.moment.disclosed);
+    if (finding.counts) return "reveals counts of record norms: " + cells + " that rest on 1 to 10 people";
+    return finding.moment.disclosed > 0
+               ? "reveals second moments: " + cells + " cells that rest on 1 to 10 people"
+               : "reveals second moments: sums of squares and products to within " + number(100 * known_moment) + "%";
+}
+
+std::string bare_sentence(const Finding& finding) {
+    const Recovery& best = finding.best();
+    const std::string found = best.recovered > 0 ? "; " + counts_text(best) : "";
     switch (finding.verdict) {
         case Verdict::patients:
-            return "reveals individual patients: " + std::to_string(finding.recovered()) + " of " +
-                   std::to_string(finding.ica.patients) + " recovered";
+            return "reveals individual patients: " + counts_text(best) +
+                   (best.exceeds_control() ? "" : "; more controls would tell whether that is chance");
         case Verdict::membership:
-            return "reveals who took part";
+            return "reveals who took part" + found;
         case Verdict::second_moments:
-            return "reveals second moments: " + std::to_string(finding.moment.disclosed) +
-                   " cells that rest on 1 to 10 people";
+            return moment_sentence(finding) + found;
+        case Verdict::untested:
+            return "untested: without controls nobody can say whether it shows who took part";
         case Verdict::features_only:
-            return "shared features only; no attack here succeeded (not a guarantee)";
+            return "shared features only; no attack here succeeded (not a guarantee)" + found;
         case Verdict::differentially_private:
-            return "differentially private, epsilon " + number(finding.guarantee->epsilon) +
-                   ", against everybody who sees the noised sums";
+            return "differentially private, epsilon " + number(finding.guarantee->epsilon) + " and delta " +
+                   number(finding.guarantee->delta) + ", against everybody who sees the noised sums" + found;
     }
     return "";
+}
+
+}  // namespace
+
+std::string verdict_sentence(const Finding& finding) {
+    return bare_sentence(finding) + (finding.weakness.empty() ? "" : "; no guarantee: " + finding.weakness);
 }
 
 Verdict AuditReport::worst(std::string_view mode) const {
@@ -277,9 +364,30 @@ Verdict AuditReport::worst(std::string_view mode) const {
     return worst;
 }
 
+Tensor<double> usable_controls(const Clients& clients, const TensorView<const double>& controls) {
+    std::unordered_set<std::string_view> members;
+    for (const auto& x : clients) {
+        const auto rows = x.unfold(1);
+        for (Index i = 0; i < rows.rows; ++i) members.insert(bytes_of(rows.row(i), rows.cols));
+    }
+    const auto rows = controls.unfold(1);
+    std::vector<Index> kept;
+    for (const Index i : distinct_records(rows)) {
+        if (!members.contains(bytes_of(rows.row(i), rows.cols))) kept.push_back(i);
+    }
+    std::vector<Index> sizes(controls.shape().sizes().begin(), controls.shape().sizes().end());
+    sizes[0] = static_cast<Index>(kept.size());
+    Tensor<double> usable{Shape(sizes)};
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        std::copy_n(rows.row(kept[i]), rows.cols, usable.data() + static_cast<Index>(i) * rows.cols);
+    }
+    return usable;
+}
+
 Finding attack(View view, const Clients& clients, const TensorView<const double>& controls, const LeakageLimits& limits,
                std::uint64_t seed) {
-    const auto patients = stacked(clients, view.clients);
+    const auto records = stacked(clients, view.clients);
+    const auto patients = distinct_rows(records);
     const auto others = controls.unfold(1);
     const Shape features = feature_shape(clients.front());
     Finding finding{.mode = view.mode, .seen_by = view.seen_by, .what = view.what, .directions = view.rows.rows()};
@@ -293,8 +401,32 @@ Finding attack(View view, const Clients& clients, const TensorView<const double>
             attack_recovery(rank_one_rows(view.rows.view(), features, search).view(), patients.view(), others);
     }
     finding.membership = infer_membership(view.rows.view(), patients.view(), others);
-    finding.moment = second_moment_disclosure(view.rows.view(), patients.view());
-    finding.verdict = judge(finding, limits);
+    finding.moment = second_moment_disclosure(view.rows.view(), records.view());
+    finding.verdict = judge(finding, limits, others.rows > 0);
+    return finding;
+}
+
+Finding attack_counts(std::string mode, const Clients& clients, const TensorView<const double>& controls,
+                      const LeakageLimits& limits) {
+    std::vector<std::uint64_t> counts(norm_classes, 0);
+    std::vector<double> members;
+    for (const auto& x : clients) {
+        const auto own = norm_histogram(x);
+        for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += own[i];
+    }
+    for (const auto& x : clients) {
+        for (const double score : norm_scores(counts, x)) members.push_back(score);
+    }
+    Finding finding{.mode = std::move(mode),
+                    .seen_by = "coordinator and clients",
+                    .what = "how many records have which norm",
+                    .counts = true};
+    finding.membership = auc_below(members, norm_scores(counts, controls));
+    for (const std::uint64_t count : counts) {
+        finding.moment.small_cells += count > 0 && count <= static_cast<std::uint64_t>(small_cell);
+    }
+    finding.moment.disclosed = finding.moment.small_cells;
+    finding.verdict = judge(finding, limits, controls.shape()[0] > 0);
     return finding;
 }
 

@@ -10,8 +10,6 @@
 namespace couplet {
 namespace {
 
-constexpr double two_sided_95 = 1.959963984540054;
-
 /// For each of `of`, the share of `others` above it (or below it), ties counted half.
 std::vector<double> placements(std::span<const double> of, std::span<const double> others, bool above) {
     std::vector<double> sorted(others.begin(), others.end());
@@ -35,30 +33,73 @@ double variance_of_mean(const std::vector<double>& values, double mean) {
     return sum / (n - 1) / n;
 }
 
-/// ||x - x V V^T||^2 / ||x||^2 of each row that is not zero.
-std::vector<double> residuals(const Matrix<double>& space, MatrixView<const double> people) {
-    std::vector<double> result;
-    if (people.rows == 0) return result;
-    const auto coordinates = product<double>(people, space.view());
+/// What a record shows against a row space, of each row that is not zero.
+struct Scores {
+    std::vector<double> residuals;  ///< ||x - x V V^T||^2 / ||x||^2
+    std::vector<double> leverages;  ///< ||x V diag(1/sigma)||^2
+};
+
+Scores scores_of(const Basis& space, MatrixView<const double> people) {
+    Scores scores;
+    if (people.rows == 0) return scores;
+    const auto coordinates = product<double>(people, space.vectors.view());
+    // Rounding is no evidence: a residual of 1e-17 and another of 0 are the same.
+    const auto rounded = [](double score) { return std::round(score * 1e9) * 1e-9; };
     for (Index i = 0; i < people.rows; ++i) {
         const double norm2 = squared_norm<double>(people.rows_from(i, 1));
         if (norm2 == 0) continue;
-        const double inside = squared_norm<double>(coordinates.view().rows_from(i, 1));
-        result.push_back(std::max(0.0, 1 - inside / norm2));
+        double inside = 0;
+        double leverage = 0;
+        for (Index r = 0; r < coordinates.cols(); ++r) {
+            const double square = coordinates(i, r) * coordinates(i, r);
+            const double sigma = space.sigma[static_cast<std::size_t>(r)];
+            inside += square;
+            leverage += square / (sigma * sigma);
+        }
+        scores.residuals.push_back(rounded(std::max(0.0, 1 - inside / norm2)));
+        scores.leverages.push_back(rounded(leverage));
     }
-    return result;
+    return scores;
+}
+
+/// Variance of an AUC for scores whose logarithms are exponential, with both samples as large as their mean: Newcombe's
+/// choice, which needs to know nothing about the scores.
+double newcombe_variance(double auc, double members, double controls) {
+    const double mean = (members + controls) / 2 - 1;
+    return auc * (1 - auc) / (members * controls) * (1 + mean * ((1 - auc) / (2 - auc) + auc / (1 + auc)));
 }
 
 }  // namespace
 
-Auc auc_below(std::span<const double> members, std::span<const double> controls) {
+Auc newcombe_interval(double value, Index members, Index controls, double z) {
+    const auto m = static_cast<double>(members);
+    const auto n = static_cast<double>(controls);
+    const auto far = [&](double auc) { return std::abs(auc - value) > z * std::sqrt(newcombe_variance(auc, m, n)); };
+    const auto end = [&](double outside) {
+        double inside = value;
+        for (int i = 0; i < 60; ++i) {
+            const double middle = (inside + outside) / 2;
+            (far(middle) ? outside : inside) = middle;
+        }
+        return outside;
+    };
+    return {value, end(0), end(1)};
+}
+
+Auc better_of(const Auc& a, const Auc& b) { return b.low > a.low ? b : a; }
+
+Auc auc_below(std::span<const double> members, std::span<const double> controls, double z) {
     if (members.empty() || controls.empty()) return {};
     const auto of_members = placements(members, controls, true);
     const auto of_controls = placements(controls, members, false);
     double value = 0;
     for (const double place : of_members) value += place / static_cast<double>(of_members.size());
     const double sd = std::sqrt(variance_of_mean(of_members, value) + variance_of_mean(of_controls, value));
-    return {value, std::max(0.0, value - two_sided_95 * sd), std::min(1.0, value + two_sided_95 * sd)};
+    value = std::clamp(value, 0.0, 1.0);  // rounding of the mean
+    const Auc wide =
+        newcombe_interval(value, static_cast<Index>(members.size()), static_cast<Index>(controls.size()), z);
+    return {value, std::max(0.0, std::min(wide.low, value - z * sd)),
+            std::min(1.0, std::max(wide.high, value + z * sd))};
 }
 
 Auc infer_membership(MatrixView<const double> rows, MatrixView<const double> patients,
@@ -66,14 +107,11 @@ Auc infer_membership(MatrixView<const double> rows, MatrixView<const double> pat
     if (rows.rows == 0 || squared_norm<double>(rows) == 0) return {};
     SvdOptions whole;
     whole.max_tail = 1e-5 * std::sqrt(squared_norm<double>(rows));
-    const auto space = dominant_basis<double>(rows, Side::right, whole).vectors;
-    // Rounding is no evidence: a member's residual of 1e-17 and another's of 0 are the same.
-    auto inside = residuals(space, patients);
-    auto outside = residuals(space, controls);
-    for (auto* scores : {&inside, &outside}) {
-        for (double& score : *scores) score = std::round(score * 1e9) * 1e-9;
-    }
-    return auc_below(inside, outside);
+    const auto space = dominant_basis<double>(rows, Side::right, whole);
+    const Scores inside = scores_of(space, patients);
+    const Scores outside = scores_of(space, controls);
+    return better_of(auc_below(inside.residuals, outside.residuals, two_sided_97_5),
+                     auc_below(inside.leverages, outside.leverages, two_sided_97_5));
 }
 
 }  // namespace couplet

@@ -106,13 +106,22 @@ Audited run(const Options& options, const Session& session) {
     }();
     Clients clients;
     for (const auto& x : people.training) clients.push_back(x.view());
+    if (!options.controls.empty() && usable_controls(clients, people.controls.view()).shape()[0] == 0) {
+        throw InputError({options.controls, "no record that could be a control",
+                          "people who took part nowhere, with records that are not empty",
+                          "Those of patients who take part cannot say what chance finds."});
+    }
     Audited audited;
     const AuditOptions how{.job = resolve_job(job),
                            .client = options.client - 1,
                            .guarantee = options.privacy.guarantee(),
                            .clip = options.privacy.clip,
                            .progress = phase_lines(session)};
-    audited.report = audit(clients, people.controls.view(), how);
+    try {
+        audited.report = audit(clients, people.controls.view(), how);
+    } catch (const InputError& error) {
+        throw federation.named(error);
+    }
     audited.subject = {federation.name(options.client - 1), federation.description, *options.job.rank, session.seed(),
                        options.output};
     if (!options.output.empty()) {
@@ -187,24 +196,30 @@ extern const Verb audit_verb{
         "is "
         "tried on held-out patients too, so that what chance finds is not blamed on the method.\n\n"
         "Give the files of all clients, or --split K to see what a federation of K such clients would show. With one "
-        "client alone only its own messages are attacked. With --dp-epsilon differentially private sums are tried as "
-        "well.\n\nModes: stack, average and subspace as simulate has them; secure: only the sums over all clients are "
+        "client alone only its own messages are attacked. With --dp-epsilon and --clip differentially private sums are "
+        "tried as well.\n\nModes: stack, average and subspace as simulate has them; secure: only the sums over all "
+        "clients are "
         "seen, within the leakage policy (at most one direction for ten honest patients, records clipped at the 90th "
-        "percentile of their norms) or without it; private: sums with noise.",
+        "percentile of their norms) or without it: the sums that simulate --secure would ask for with the same flags, "
+        "and the counts of record norms before them; private: sums with noise.",
     .output =
         "A line for every mode and whoever sees it, then the verdicts, worst first: reveals individual patients; "
-        "reveals who took part; reveals second moments; shared features only; differentially private.\n"
-        "--json: verdict (the worst: patients, membership, second-moments, features-only, differentially-private), "
+        "reveals who took part; reveals second moments; untested, for want of controls; shared features only; "
+        "differentially private. A guarantee with epsilon above 10, or with a delta of one patient or more, counts for "
+        "nothing.\n"
+        "--json: verdict (the worst: patients, membership, second-moments, untested, features-only, "
+        "differentially-private), "
         "findings [{mode, seen_by, what, verdict, sentence, directions, ica and rank_one {recovered, patients, "
         "controls_recovered, controls}, membership {auc, low, high}, second_moment {relative_error, small_cells, "
-        "disclosed}, guarantee {epsilon, delta}, policy}], skipped, client, clients, patients, patients_total, "
-        "controls, rank, leverage, seed, version, output.\n"
+        "disclosed}, guarantee {epsilon, delta, weakness}, policy}], skipped, client, clients, patients, "
+        "patients_total, left_out (empty records and copies), controls, controls_left_out, rank, leverage, seed, "
+        "version, output.\n"
         "-o: a page that stands alone, for a data-protection officer.",
     .examples =
         "couplet audit a.npy b.npy c.npy --rank 20\n"
         "couplet audit --split 8 X.npy --rank 30 --passes 2 -o leaks.html\n"
         "couplet audit X.npy --rank 20 --controls others.npy\n"
-        "couplet audit --split 4 X.npy --rank 10 --dp-epsilon 1",
+        "couplet audit --split 4 X.npy --rank 10 --dp-epsilon 1 --clip 4",
     .setup = setup};
 
 }  // namespace couplet::cli

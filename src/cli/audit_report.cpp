@@ -27,6 +27,7 @@ Json finding_json(const Finding& finding) {
               {"sentence", verdict_sentence(finding)},
               {"directions", finding.directions},
               {"ica", recovery_json(finding.ica)}};
+    if (finding.counts) json.erase("ica");
     if (finding.rank_one.patients > 0) json["rank_one"] = recovery_json(finding.rank_one);
     json["membership"] = {
         {"auc", finding.membership.value}, {"low", finding.membership.low}, {"high", finding.membership.high}};
@@ -35,27 +36,25 @@ Json finding_json(const Finding& finding) {
                              {"disclosed", finding.moment.disclosed}};
     if (finding.guarantee) {
         json["guarantee"] = {{"epsilon", finding.guarantee->epsilon}, {"delta", finding.guarantee->delta}};
+        if (!finding.weakness.empty()) json["guarantee"]["weakness"] = finding.weakness;
     }
     if (!finding.policy.empty()) json["policy"] = finding.policy;
     return json;
 }
 
-const Recovery& better(const Finding& finding) {
-    return finding.rank_one.recovered > finding.ica.recovered ? finding.rank_one : finding.ica;
-}
-
 std::string recovered_text(const Finding& finding) {
-    const Recovery& best = better(finding);
-    return fmt::format("{} of {}", best.recovered, best.patients);
+    const Recovery& best = finding.best();
+    return best.patients == 0 ? "-" : fmt::format("{} of {}", best.recovered, best.patients);
 }
 
 std::string control_text(const Finding& finding) {
-    const Recovery& best = better(finding);
+    const Recovery& best = finding.best();
     return best.controls == 0 ? "-" : fmt::format("{} of {}", best.controls_recovered, best.controls);
 }
 
 std::string membership_text(const Finding& finding) {
     const Auc& auc = finding.membership;
+    if (auc.low == 0 && auc.high == 1) return "-";
     return fmt::format("{:.2f} [{:.2f}, {:.2f}]", auc.value, auc.low, auc.high);
 }
 
@@ -66,14 +65,28 @@ std::string cells_text(const Finding& finding) {
 constexpr const char* explanation =
     "recovered: patients whose record an attack rebuilt (correlation above 0.9), by independent components or by the "
     "search for outer products, whichever finds more; control: the same attack on patients who did not take part. "
-    "membership: how well one can tell who took part; 0.50 is guessing, in brackets the 95% interval. small cells: "
-    "sums "
-    "that rest on 1 to 10 people and can be read. That no attack here succeeded is not a guarantee.";
+    "membership: how well one can tell who took part, by what of a record is not in what is seen or by how much it "
+    "stands "
+    "out there, whichever tells more; 0.50 is guessing, in brackets the 95% interval. small cells: sums and counts "
+    "that "
+    "rest on 1 to 10 people and can be read. Empty records and copies are no patients. That no attack here succeeded "
+    "is not a guarantee.";
 
 std::string heading(const AuditReport& report, const AuditSubject& subject) {
     return fmt::format("{}: {} patients of {} at {} clients, rank {}, {} controls", subject.client,
                        count_text(report.patients), count_text(report.patients_total), count_text(report.clients),
                        count_text(subject.rank), count_text(report.controls));
+}
+
+/// What was not counted; empty: everything was.
+std::string left_out_text(const AuditReport& report) {
+    std::vector<std::string> parts;
+    if (report.left_out > 0) parts.push_back(count_text(report.left_out) + " records that are empty or copies");
+    if (report.controls_left_out > 0) {
+        parts.push_back(count_text(report.controls_left_out) +
+                        " controls that are empty, copies or records of patients who took part");
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string leverage_text(const AuditReport& report) {
@@ -90,7 +103,8 @@ constexpr const char* page_style =
     "th,td{padding:.35rem .7rem;text-align:left;border-bottom:1px solid #e3e5e9;vertical-align:top}"
     "th{color:#5c6068}td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
     ".patients{background:#fbe3e0}.membership{background:#fdefd9}.second-moments{background:#fdf8d8}"
-    ".features-only{background:#eef6ee}.differentially-private{background:#dcefe0}small{color:#5c6068}";
+    ".untested{background:#eee}.features-only{background:#eef6ee}.differentially-private{background:#dcefe0}small{"
+    "color:#5c6068}";
 
 std::string page_row(const Finding& finding) {
     std::string policy;
@@ -116,6 +130,8 @@ Json audit_json(const AuditReport& report, const AuditSubject& subject) {
               {"patients", report.patients},
               {"patients_total", report.patients_total},
               {"controls", report.controls},
+              {"left_out", report.left_out},
+              {"controls_left_out", report.controls_left_out},
               {"rank", subject.rank},
               {"leverage", report.leverage},
               {"seed", subject.seed},
@@ -140,6 +156,7 @@ std::string audit_text(const AuditReport& report, const AuditSubject& subject) {
                                   : fmt::format("{} ({})", verdict_sentence(finding), fmt::join(finding.policy, ", ")));
     }
     for (const auto& skipped : report.skipped) verdicts.emplace_back("not tried", skipped);
+    if (const auto left_out = left_out_text(report); !left_out.empty()) verdicts.emplace_back("left out", left_out);
     verdicts.emplace_back("leverage", leverage_text(report));
     if (!subject.output.empty()) verdicts.emplace_back("written", subject.output);
     return text + fields(verdicts) + "\n" + wrapped(explanation, 0) + "\n";
@@ -150,6 +167,7 @@ std::string audit_page(const AuditReport& report, const AuditSubject& subject) {
     for (const auto& finding : report.findings) rows += page_row(finding);
     std::string skipped;
     for (const auto& reason : report.skipped) skipped += "<li>" + escape_markup(reason) + "</li>\n";
+    const auto left_out = left_out_text(report);
     return fmt::format(
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
         "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
@@ -161,7 +179,9 @@ std::string audit_page(const AuditReport& report, const AuditSubject& subject) {
         "<p><small>Couplet {8}, seed {9}.</small></p></body></html>\n",
         escape_markup(subject.client), page_style, escape_markup(heading(report, subject)),
         escape_markup(subject.description), rows, explanation, leverage_text(report),
-        skipped.empty() ? "" : "<h2>Not tried</h2><ul>\n" + skipped + "</ul>\n", version(), subject.seed);
+        (left_out.empty() ? "" : "<p>Left out: " + left_out + ".</p>\n") +
+            (skipped.empty() ? "" : "<h2>Not tried</h2><ul>\n" + skipped + "</ul>\n"),
+        version(), subject.seed);
 }
 
 }  // namespace couplet::cli

@@ -89,7 +89,8 @@ void add_tuning_options(CLI::App& app, Tuning& tuning) {
              tuning.prox);
     add_real(app, "clip", "dpfact: what one patient adds to a gradient at most, relative to the mean patient; 0: off",
              "0", tuning.clip);
-    add_real(app, "noise", "dpfact: noise in a clipped gradient, relative to the clip; gives differential privacy", "0",
+    add_real(app, "noise",
+             "dpfact: noise in a clipped gradient, relative to the clip, as its paper has it; no guarantee here", "0",
              tuning.noise);
     add_real(app, "threshold", "cidertf: relative squared change of a factor that is worth a message", "1e-06",
              tuning.threshold);

@@ -29,6 +29,10 @@ nlohmann::json centring_json(const Centring& centring) {
 
 Centring read_centring(const nlohmann::json& metadata, const std::string& where) {
     if (!metadata.contains("centring")) return {};
+    if (!metadata["centring"].is_object()) {
+        throw InputError({where, "a centring that is no object", "means and deviations of the features",
+                          "Run the federation again."});
+    }
     Centring centring{numbers(metadata["centring"], "mean", where), numbers(metadata["centring"], "scale", where)};
     const auto bad = [](double scale) { return !(scale > 0) || !std::isfinite(scale); };
     if (std::any_of(centring.scale.begin(), centring.scale.end(), bad)) {

@@ -97,7 +97,7 @@ std::string percent(double part) { return fmt::format("{:.1f}%", 100 * part); }
 
 std::string method_text(const ClassificationScore& score) {
     if (score.method == "centralized") return "centralized";
-    return fmt::format("{}, K = {}", score.method == "ctt" ? "federated" : "printed method", score.clients);
+    return fmt::format("{}, K = {}", score.method == "ctt" ? "federated" : "Zhang et al. 2024", score.clients);
 }
 
 std::string classifier_text(const ClassificationScore& score, Index neighbours) {
@@ -189,7 +189,8 @@ extern const Verb classify_verb{
     .summary = "predict classes from the features of a federation",
     .description =
         "People are split at random, seven to three. On the training people alone the feature cores are learned: "
-        "centralized, and by stars of several numbers of clients, with our merge and with the printed method. Every "
+        "centralized, and by stars of several numbers of clients, with our merge and with that of Zhang et al. 2024. "
+        "Every "
         "index of every feature mode has a slice of its core; the indices whose slices have the largest variance are "
         "kept, a person is its data in those indices, and its nearest neighbours among the training people vote.\n\n"
         "Beside it is what one would do instead: every person's personal core, its coordinates in the learned "

@@ -4,44 +4,45 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "audit_warning.hpp"
+#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/net/consent.hpp"
+#include "couplet/net/privacy_book.hpp"
+#include "couplet/sim/gain.hpp"
 #include "duration.hpp"
 #include "federation.hpp"
+#include "format.hpp"
+#include "layout.hpp"
 #include "network_report.hpp"
 #include "result_folder.hpp"
 #include "signals.hpp"
+#include "site_policy.hpp"
 #include "terminal.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
 namespace {
 
+constexpr const char* account_file = "privacy-account.txt";
+
 struct Options {
     std::string kit;
     std::string data;
     Duration deadline = std::chrono::minutes(10);
+    bool account = false;
     bool insecure = false;
     std::string output;
     std::string policy;
     bool ask = false;
 };
-
-/// "on" and "off", or a file; without the flag the kit's own, or the defaults where it has none.
-std::optional<net::SitePolicy> site_policy(const Options& options, const net::Kit& kit) {
-    if (options.policy == "off") return std::nullopt;
-    if (options.policy == "on") return net::SitePolicy{};
-    if (!options.policy.empty()) return net::load_policy(options.policy);
-    const auto own = kit.file("policy.toml");
-    return std::filesystem::exists(own) ? net::load_policy(own) : net::SitePolicy{};
-}
 
 /// Waits for a yes; anything else is a no.
 void ask_user(const std::string& job, const Session& session) {
@@ -54,27 +55,67 @@ void ask_user(const std::string& job, const Session& session) {
     throw InputError({"--ask", answer.empty() ? "no answer" : "'" + answer + "'", "yes, to take part", ""});
 }
 
-/// Shows the job, holds it against the policy, asks where that was wished for.
-std::function<void(const wire::Message&)> make_vet(const Options& options, const net::Kit& kit, const Tensor<double>& x,
-                                                   net::Log& log, const Session& session) {
-    const auto policy = site_policy(options, kit);
-    if (!policy) log.warn("policy", "no policy: whatever the coordinator asks is answered");
-    std::shared_ptr<net::Consent> consent;
-    const auto sizes = x.shape().sizes();
-    if (policy) {
-        consent = std::make_shared<net::Consent>(*policy, sizes[0],
-                                                 Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())));
+/// The site's side of a job: shows it, holds it against the policy, asks where that was wished for, and books what it
+/// spends of the data's privacy.
+class Site {
+  public:
+    Site(const Options& options, const net::Kit& kit, const Tensor<double>& x, net::Log& log, const Session& session)
+        : policy_(site_policy(options.policy, kit)),
+          book_(kit.file(account_file)),
+          x_(x),
+          log_(log),
+          session_(session),
+          ask_(options.ask) {
+        if (!policy_) log.warn("policy", "no policy: whatever the coordinator asks is answered");
+        if (policy_) consent_.emplace(make_consent(*policy_, x));
     }
-    return [consent, &log, &session, ask = options.ask](const wire::Message& message) {
+
+    void vet(const wire::Message& message) {
         const auto* welcome = std::get_if<wire::Welcome>(&message.body);
         const std::string job = welcome == nullptr ? "" : "the job: " + net::job_text(*welcome);
-        if (welcome != nullptr) log.info("job", job);
-        if (consent) consent->vet(message);
+        if (welcome != nullptr) log_.info("job", job);
+        if (consent_) consent_->vet(message);
         if (welcome == nullptr) return;
-        if (ask) ask_user(job, session);
-        log.info("agreed", fmt::format("agreed to {}", net::job_text(*welcome)));
-    };
-}
+        if (policy_) warn(welcome->spec);
+        if (ask_) ask_user(job, session_);
+        log_.info("agreed", fmt::format("agreed to {}", net::job_text(*welcome)));
+    }
+    void vet_plan(const ShieldPlan& plan, const std::string& job) {
+        if (consent_) consent_->vet_plan(plan);
+        for (const auto& change : plan.changes) log_.info("policy", "policy: " + change);
+        if (plan.noise) {
+            const std::string data = net::data_fingerprint(x_);
+            book_.spend(data, job, *plan.noise, budget());
+            const double delta = plan.noise->guarantee.delta;
+            log_.info("spent", fmt::format("all jobs on this data together are epsilon {:.3g} at delta {:.3g}",
+                                           book_.account().spent_epsilon(data, delta), delta));
+        }
+        log_.info("plan", fmt::format("{} sums that show {} directions of {}", plan.sums, plan.directions,
+                                      plan.noise ? "the data, with noise"
+                                                 : fmt::format("{} patients of all clients", plan.patients)));
+    }
+    SumDemands demands() const { return consent_ ? consent_->demands() : SumDemands{}; }
+    /// How long to wait, where the command line does not say.
+    Duration patience(Duration otherwise) const {
+        return policy_ && policy_->patience > 0 ? std::chrono::seconds(policy_->patience) : otherwise;
+    }
+
+  private:
+    void warn(const wire::JobSpec& spec) {
+        const std::string text = audit_warning(spec, x_, policy_->worst_verdict);
+        if (!text.empty()) log_.warn("audit", text);
+    }
+    PrivacyGuarantee budget() const {
+        return policy_ ? PrivacyGuarantee{policy_->dp_epsilon, policy_->dp_delta} : PrivacyGuarantee{};
+    }
+    std::optional<net::SitePolicy> policy_;
+    std::optional<net::Consent> consent_;
+    net::PrivacyBook book_;
+    const Tensor<double>& x_;
+    net::Log& log_;
+    const Session& session_;
+    bool ask_;
+};
 
 void keep(const net::ClientResult& result, const JobOutput& output, const Federation& federation) {
     const nlohmann::json metadata{{"job", result.job}, {"version", version()}};
@@ -83,26 +124,84 @@ void keep(const net::ClientResult& result, const JobOutput& output, const Federa
     shared["seed"] = result.spec.job.seed;
     if (result.settled) shared["settled"] = *result.settled;
     if (result.rel_error_bound) shared["rel_error_bound"] = *result.rel_error_bound;
+    if (!result.centring.empty()) shared["centring"] = centring_json(result.centring);
     save_features(output.file("features.npz"), result.features, result.schema.modes, std::move(shared), true);
 }
 
-void execute(const Options& options, const Session& session) {
+/// What jobs have spent of each data set, and of this one where it is given.
+void print_account(const Options& options, const net::Kit& kit, const Session& session) {
+    const net::PrivacyBook book(kit.file(account_file));
+    const double delta = site_policy(options.policy, kit).value_or(net::SitePolicy{}).dp_delta;
+    std::map<std::string, Index> jobs;
+    for (const auto& entry : book.account().entries()) ++jobs[entry.data];
+    std::string own;
+    if (!options.data.empty()) {
+        const Federation federation = open_federation({.files = {options.data}, .missing = true}, session);
+        own = net::data_fingerprint(*federation.source->client(0));
+        jobs.emplace(own, 0);
+    }
+    Json sets = Json::array();
+    std::vector<std::vector<std::string>> lines{{"data", "jobs", "epsilon"}};
+    for (const auto& [data, count] : jobs) {
+        const double epsilon = count == 0 ? 0 : book.account().spent_epsilon(data, delta);
+        sets.push_back({{"data", data}, {"jobs", count}, {"epsilon", epsilon}, {"given", data == own}});
+        lines.push_back(
+            {data.substr(0, 12) + (data == own ? " (this file)" : ""), count_text(count), number_text(epsilon)});
+    }
+    const std::string text = jobs.empty() ? "nothing was spent\n" : table(lines);
+    session.print({{"delta", delta}, {"data", sets}}, fmt::format("{}at delta {}\n", text, number_text(delta)));
+}
+
+/// What this site gains by joining, on the patients that the job held out. Nobody is asked and nothing is sent.
+std::optional<ClientGain> joining(const net::ClientResult& result) {
+    if (!result.data.heldout || result.data.heldout->size() == 0) return std::nullopt;
+    const Job& job = result.spec.job;
+    JobOptions own{.rank = job.rank, .eps = job.eps, .seed = job.seed};
+    if (!own.rank && !own.eps) own.rank = result.features.train.ranks().front();
+    // The printed method's errors are no defaults of a site by itself.
+    if (!job.eps && job.aggregate == Aggregate::stack) {
+        own.eps1 = job.eps1;
+        own.eps2 = job.eps2;
+    }
+    return gain_of(result.data, own, result.features, result.centring);
+}
+
+void print(const net::ClientResult& result, const std::string& folder, const Session& session) {
+    Json json = client_json(result, folder);
+    std::string text = client_text(result, folder);
+    if (const auto gain = joining(result)) {
+        json["gain"] = {{"alone", gain->alone}, {"together", gain->together}};
+        text = fields({{"joining", fmt::format("error on new patients {}, alone {}", number_text(gain->together),
+                                               number_text(gain->alone))}}) +
+               text;
+    }
+    session.print(json, text);
+}
+
+void execute(const CLI::App& app, const Options& options, const Session& session) {
     const net::Kit kit = net::load_kit(options.kit);
+    if (options.account) return print_account(options, kit, session);
+    if (options.data.empty()) throw InputError({"--data", "missing", "this client's tensor", ""});
     // The job says whether NaN is a missing entry.
     const Federation federation = open_federation({.files = {options.data}, .missing = true}, session);
     const std::string folder = options.output.empty() ? options.kit : options.output;
     const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
     net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
-    net::ClientOptions how{.deadline = options.deadline,
-                           .insecure = options.insecure,
-                           .on_join = [&](const std::string& job) { output.require_free(job); },
-                           .vet = make_vet(options, kit, *federation.source->client(0), log, session),
-                           .deliver = [&](const net::ClientResult& result) { keep(result, output, federation); }};
-    net::Client client(kit, federation.source->client(0), std::move(how), log);
+    const auto x = federation.source->client(0);
+    Site site(options, kit, *x, log, session);
+    net::ClientOptions how{
+        .deadline = app.count("--deadline") > 0 ? options.deadline : site.patience(options.deadline),
+        .insecure = options.insecure,
+        .on_join = [&](const std::string& job) { output.require_free(job); },
+        .vet = [&](const wire::Message& message) { site.vet(message); },
+        .demands = site.demands(),
+        .vet_plan = [&](const ShieldPlan& plan, const std::string& job) { site.vet_plan(plan, job); },
+        .deliver = [&](const net::ClientResult& result) { keep(result, output, federation); }};
+    net::Client client(kit, x, std::move(how), log);
     const StopOnSignal guard([&client] { client.stop(); });
     try {
         const net::ClientResult result = client.run();
-        session.print(client_json(result, folder), client_text(result, folder));
+        print(result, folder, session);
         if (!result.settled.value_or(true)) {
             throw RunError({"job", "what was filled in for missing entries had not come to rest", "a job that settles",
                             "The result is there; its figures may still move. Ask for a smaller rank."});
@@ -121,21 +220,20 @@ Action setup(CLI::App& app) {
                    "This client's tensor: .npy, .csv, .csv.gz or .tns; it stays here. NaN or an empty cell is a "
                    "missing entry, if the "
                    "coordinator says --missing impute")
-        ->type_name("FILE")
-        ->required();
-    add_deadline(app, "10m", options->deadline,
+        ->type_name("FILE");
+    add_deadline(app, "10m, or the policy's patience", options->deadline,
                  "How long to wait for anything that brings the job forward, whether the coordinator is out of reach, "
                  "fails or waits for others: 60s, 10m, 2h, none. Until then it is tried again");
     app.add_flag("--insecure", options->insecure, "No TLS; only with a coordinator on this machine");
-    app.add_option(
-           "--policy", options->policy,
-           "What this site answers: a file, on (the defaults) or off. Without it policy.toml in the kit, or the "
-           "defaults: at least 6 patients, a rank of at most half of them")
-        ->type_name("FILE|on|off");
+    add_policy_flag(app, options->policy);
+    app.add_flag(
+        "--account", options->account,
+        "Print what jobs have spent of the privacy of this client's data sets (of the one that --data names, and "
+        "all others), and end");
     app.add_flag("--ask", options->ask, "Show the job and wait for a yes before anything is computed");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         ->type_name("DIR");
-    return [options](Session& session) { execute(*options, session); };
+    return [options, &app](Session& session) { execute(app, *options, session); };
 }
 
 }  // namespace
@@ -150,9 +248,19 @@ extern const Verb client_verb{
         "as the job says) and fits its patients to the shared features it gets back. Data and personal core stay here. "
         "When the connection breaks or the coordinator restarts, it connects again and goes on.\n\n"
         "Every request is held against the site's policy before anything is computed for it: policy.toml with "
-        "min_patients, max_rank_share, aggregates, max_heldout, max_sums, max_sum_width, min_others and missing. What "
+        "min_patients, max_rank_share, aggregates, max_heldout, max_sums, max_sum_width, min_others, missing, "
+        "patience, worst_verdict, "
+        "and of masked sums secure_only, min_cohort, colluders, patients_per_direction, dp_epsilon and dp_delta. What "
         "is "
-        "not allowed is refused, in words at both ends; the job that was agreed to is in the log.",
+        "not allowed is refused, in words at both ends; the job that was agreed to is in the log.\n\n"
+        "In a job of a coordinator with --secure the client masks what it sends, so that only the sum over all clients "
+        "can be read, and holds every step against what the job said at its start: who takes part, with keys that "
+        "their "
+        "certificates signed, how many sums there are and how wide. No sum is answered twice, whatever happens to "
+        "either "
+        "process: sums.json in the kit says what was answered. privacy-account.txt says what jobs with --dp-epsilon "
+        "have "
+        "spent of each data set; a budget (dp_epsilon) refuses what would exceed it.",
     .output =
         "Who is in the result, RSE of this client's patients, what was sent and received.\n"
         "--json: rse, rse_heldout, rel_error_bound (of all together), ranks, personal_ranks, numbers_up_per_client, "
@@ -161,13 +269,18 @@ extern const Verb client_verb{
         "aggregate, seed, version, job, clients, members, missing, output.\n"
         "imputed {settled}: of a job with --missing impute, whose rse counts the known entries; without settling the "
         "result is written and the exit status is 1.\n"
+        "privacy: of a job with --secure, the object of couplet simulate --json.\n"
+        "--account: a line per data set; --json: delta, data [{data, jobs, epsilon, given}].\n"
+        "gain {alone, together}: of a job with --heldout, this client's error on new patients with features that it "
+        "learns by itself and with those of the federation; measured here, told to nobody.\n"
         "doubts: instead of rel_error_bound when this client's own error contradicts it.\n"
         "-o: features.npz holds core_2 ... core_N, personal.npz (for its owner alone) core_1; their product is this "
         "client's tensor. Also in the kit: log.jsonl, and audit.jsonl with what was sent and received.",
     .examples =
         "couplet client --kit hospital-a --data a.npy\n"
         "couplet client --kit hospital-a --data a.npy -o result --deadline 2h\n"
-        "couplet client --kit hospital-a --data a.npy --policy strict.toml --ask",
+        "couplet client --kit hospital-a --data a.npy --policy strict.toml --ask\n"
+        "couplet client --kit hospital-a --account",
     .setup = setup};
 
 }  // namespace couplet::cli

@@ -6,12 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "duration.hpp"
 #include "job_options.hpp"
 #include "missing_report.hpp"
 #include "network_report.hpp"
+#include "privacy_options.hpp"
 #include "result_folder.hpp"
 #include "signals.hpp"
 #include "star_options.hpp"
@@ -27,9 +29,47 @@ struct Options {
     Duration deadline = std::chrono::seconds(60);
     std::string late = "refuse";
     std::string missing = "refuse";
+    PrivacyFlags privacy;
+    CentringOptions centring;
     bool insecure = false;
     std::string output;
 };
+
+/// How the sums shall be seen; nothing without --secure. Sums that are not masked are the clients' own, and the
+/// coordinator sees them: there is nothing to limit or to noise then.
+std::optional<ShieldTerms> shield_of(const CLI::App& app, const Options& options) {
+    const PrivacyFlags& privacy = options.privacy;
+    if (!privacy.secure) {
+        refuse_given(app, {"--policy", "--dp-epsilon", "--dp-delta", "--clip", "--dp-noise"}, "no --secure",
+                     "it with --secure");
+        return std::nullopt;
+    }
+    refuse_given(app, {"--scale-clients", "--missing"}, "--secure", "one or the other");
+    if (privacy.noise == NoisePlace::central) {
+        throw InputError({"--dp-noise", "central with --secure", "distributed or local", ""});
+    }
+    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise"}, "no --dp-epsilon", "it with --dp-epsilon");
+    const ShieldTerms terms{.policy = privacy.policy_on(),
+                            .guarantee = privacy.guarantee(),
+                            .clip = privacy.clip,
+                            .noise = privacy.noise.value_or(NoisePlace::distributed)};
+    require_possible(terms);
+    return terms;
+}
+
+/// Sums over the members' features: everybody must be there when they are made.
+void check_centring(const CLI::App& app, const Options& options) {
+    if (!options.centring.any()) return;
+    const char* given = options.centring.centre ? "--centre" : "--scale";
+    refuse_given(app, {"--save-state", "--resume"}, given, "one or the other");
+    if (options.missing == "impute") {
+        throw InputError({given, "given with --missing impute", "one or the other", "Leave one of them out."});
+    }
+    if (options.late == "merge") {
+        throw InputError({"--late", fmt::format("merge with {}", given), "one or the other",
+                          "The means are those of clients who are there from the beginning."});
+    }
+}
 
 /// Which data the clients have is known when they are there: too late to refuse the job for it.
 void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& result, const Session& session) {
@@ -43,6 +83,18 @@ void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& resu
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
+    const auto shield = shield_of(app, options);
+    if (shield && options.flags.job.aggregate.value_or(Aggregate::subspace) != Aggregate::subspace) {
+        throw InputError({"--aggregate", std::string(to_string(*options.flags.job.aggregate)), "subspace with --secure",
+                          "Only sums can be masked; leave --aggregate out."});
+    }
+    if (shield) options.flags.job.aggregate = Aggregate::subspace;
+    if (shield && !options.flags.job.rank) {
+        throw InputError({"--rank", "missing", "a rank: sums have no certified error", ""});
+    }
+    if (shield && !shield->policy) {
+        session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
+    }
     std::optional<SavedMerge> resume;
     if (!options.flags.resume.empty()) {
         resume = load_state(options.flags.resume);
@@ -52,6 +104,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     }
     const Job job =
         star_job(app, options.flags, {.late = options.late == "merge", .missing = options.missing == "impute"});
+    check_centring(app, options);
     const net::Kit kit = net::load_kit(options.kit);
     if (kit.identity.role != net::Role::coordinator) {
         throw InputError({options.kit, fmt::format("the kit of a {}", net::to_string(kit.identity.role)),
@@ -70,13 +123,17 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
                                 .schema = given_schema(options.flags),
                                 .resume = std::move(resume)};
     if (options.missing == "impute") how.spec.missing.emplace();
+    how.spec.shield = shield;
+    how.spec.centring = options.centring;
     if (how.schema) refuse_idle_errors(app, job, how.schema->features);
     how.on_job = [&](const std::string& id) { output.require_free(id); };
-    how.on_features = [&](const FeaturesMessage& message, const Schema& schema, const std::string& id) {
-        nlohmann::json metadata{{"job", id}, {"seed", job.seed}, {"version", version()}};
+    how.on_features = [&](const net::CoordinatorOptions::Delivery& done) {
+        const FeaturesMessage& message = done.features;
+        nlohmann::json metadata{{"job", done.job}, {"seed", job.seed}, {"version", version()}};
         if (message.rel_error_bound) metadata["rel_error_bound"] = *message.rel_error_bound;
         if (message.filling) metadata["settled"] = message.filling->settled;
-        save_features(output.file("features.npz"), message.features, schema.modes, std::move(metadata), true);
+        if (!done.centring.empty()) metadata["centring"] = centring_json(done.centring);
+        save_features(output.file("features.npz"), message.features, done.schema.modes, std::move(metadata), true);
     };
     if (!options.flags.save_state.empty()) {
         how.on_state = [&](const SavedMerge& merge) { save_state(options.flags.save_state, merge, true); };
@@ -114,6 +171,8 @@ Action setup(CLI::App& app) {
         "NaN in the data of clients: an error, or an entry that nobody knows. impute: every client fills its own "
         "with its model, and the job is run again until they settle, as simulate --missing impute does it; needs "
         "--rank");
+    add_privacy_flags(app, options->privacy);
+    add_centring_flags(app, options->centring);
     app.add_flag("--insecure", options->insecure, "No TLS; only on this machine, for trying things out");
     app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)")->type_name("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
@@ -133,7 +192,14 @@ extern const Verb coordinator_verb{
         "is that of couplet simulate with the same flags, seed and order of clients, bit for bit.\n\n"
         "What clients send is kept in the folder job of the kit until it is merged: killed at any moment and started "
         "again with the same flags, the job continues. A client that is lost on the way is left out when enough others "
-        "remain (--min-clients). While it runs, couplet status and a page on this machine show how it stands.",
+        "remain (--min-clients). While it runs, couplet status and a page on this machine show how it stands.\n\n"
+        "With --secure the coordinator sees sums over all clients and nothing of any one: not its numbers, nor how "
+        "many "
+        "patients it has, nor how well the features fit them. Clients that are lost in the first sum over the data are "
+        "left out, as long as more than half of them (and of one that may collude) stay; after that sum everybody in "
+        "it "
+        "is needed, because a sum without one would show what that one contributed: when it does not come back, the "
+        "features are those of the sums so far.",
     .output =
         "A line per client with its rank and RSE, who is in the result, and what was sent.\n"
         "--json: the fields of couplet simulate --json that a coordinator knows, and job, members, late, missing "
@@ -142,6 +208,8 @@ extern const Verb coordinator_verb{
         "features that its client got: there is no rse of all, and rse_late_merges says how many late merges are in "
         "the "
         "features of each of rse_per_client. Bytes and numbers are those of the attempt that gave the result.\n"
+        "privacy: with --secure, the object of couplet simulate --json; rse, rse_per_client and expected_loss are then "
+        "known to nobody but the clients.\n"
         "imputed: with --missing impute, the object missing of couplet simulate --json; without settling the result is "
         "delivered and the exit status is 1.\n"
         "doubts [{client, reason}]: instead of rel_error_bound, when a client's norm is far from the others' or errors "
@@ -154,7 +222,9 @@ extern const Verb coordinator_verb{
         "couplet coordinator --kit coordinator --rank 20\n"
         "couplet coordinator --kit coordinator --eps 0.1 --min-clients 3 --deadline 10m\n"
         "couplet coordinator --kit coordinator --rank 20 --late merge\n"
-        "couplet coordinator --kit coordinator --rank 20 --missing impute",
+        "couplet coordinator --kit coordinator --rank 20 --missing impute\n"
+        "couplet coordinator --kit coordinator --rank 10 --secure\n"
+        "couplet coordinator --kit coordinator --rank 20 --centre --scale",
     .setup = setup};
 
 }  // namespace couplet::cli

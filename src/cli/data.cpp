@@ -215,11 +215,14 @@ Written write_public(const Options& options, const Session& session, Manifest& m
     return written;
 }
 
-std::string rows_text(const Written& written) {
+/// What a row of the tensor is.
+std::string noun(const Options& options) { return options.kind == "ecg" ? "beats" : "patients"; }
+
+std::string rows_text(const Written& written, const std::string& what) {
     const Index least = (*std::min_element(written.shapes.begin(), written.shapes.end()))[0];
     const Index most = (*std::max_element(written.shapes.begin(), written.shapes.end()))[0];
-    return least == most ? fmt::format("{} rows each", count_text(most))
-                         : fmt::format("{} to {} rows each", count_text(least), count_text(most));
+    return least == most ? fmt::format("{} {} each", count_text(most), what)
+                         : fmt::format("{} to {} {} each", count_text(least), count_text(most), what);
 }
 
 void execute(const CLI::App& app, const Options& options, const Session& session) {
@@ -234,12 +237,13 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     std::vector<std::pair<std::string, std::string>> rows{
         {"tensor", fmt::format("{} ({})", shape_text(Shape(shape)), options.kind)},
         {"made as", manifest.spec},
-        {"clients", fmt::format("{}, {}{}", count_text(options.clients), rows_text(written),
+        {"clients", fmt::format("{}, {}{}", count_text(options.clients), rows_text(written, noun(options)),
                                 written.labels ? ", with labels" : "")}};
     if (!written.source.empty()) {
         json["source"] = written.source;
         json["available"] = written.available;
-        rows.emplace_back("source", fmt::format("{}, {} rows there", written.source, count_text(written.available)));
+        rows.emplace_back("source",
+                          fmt::format("{}, {} {} there", written.source, count_text(written.available), noun(options)));
     }
     json["seed"] = session.seed();
     json["version"] = version();
@@ -311,7 +315,7 @@ extern const Verb data_verb{
     .output =
         "tensor: the shape of all clients together.\n"
         "--json: kind, spec, clients, shape, shapes (one per client), files, labels (whether there are any), source "
-        "and available (rows in it; public data only), seed, version, output.",
+        "and available (patients or beats in it; public data only), seed, version, output.",
     .examples =
         "couplet data synthetic 200x30x30 --clients 4 -o clients\n"
         "couplet data synthetic 20x30x30:patients=each --clients 8 -o many\n"

@@ -144,6 +144,7 @@ void execute(const Options& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
     const TensorFile file = read_tensor(options.input);
+    tell_conversion(file, session);
     prepare_backend();  // no part of the computation
     const double read_seconds = watch.lap();
     file.visit([&](auto x) { decompose(x, file, read_seconds, options, session); });

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "couplet/explain/page.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/tensor_file.hpp"
+#include "couplet/linalg/products.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 #include "options.hpp"
@@ -61,12 +63,72 @@ void check_flags(const CLI::App& app, const Options& options) {
 
 Rotation rotation_of(const Options& options) { return options.rotate == "none" ? Rotation::none : Rotation::varimax; }
 
+/// Data of other sites, or in another order, would say something else of these components.
+void require_sites(const Options& options, const std::vector<Tensor<double>>& tensors, const Findings& findings) {
+    const std::size_t sites =
+        findings.sites.empty() ? static_cast<std::size_t>(findings.clients) : findings.sites.size();
+    if (sites > 0 && tensors.size() != sites) {
+        throw InputError({"--data", fmt::format("{} files", tensors.size()),
+                          fmt::format("{}, one for each site of the result, in its order", sites), ""});
+    }
+    if (findings.sites.empty()) return;
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+        const Index patients = tensors[k].shape()[0];
+        const Index fitted = findings.sites[k].scores.rows();
+        // Held-out patients have no row in a personal core.
+        if (findings.gains.empty() ? patients == fitted : patients >= fitted) continue;
+        throw InputError({options.data[k], fmt::format("{} patients", patients),
+                          fmt::format("{}, as {} has", fitted, plain(findings.sites[k].name)),
+                          "Give the tensors of the sites in the order of the result."});
+    }
+    const bool as_it_is = !findings.centred && !findings.scaled && !findings.fit.clipped;
+    if (!findings.shares_of_data || !findings.gains.empty() || !as_it_is) return;
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+        const double found = squared_norm<double>(tensors[k].view().unfold(1));
+        const double expected = findings.sites[k].norm2;
+        // Imputed entries have no square in the file, and are refused later.
+        if (std::isnan(found) || std::abs(found - expected) <= 1e-3 * expected) continue;
+        throw InputError({options.data[k], fmt::format("a sum of squares of {}", number_text(found)),
+                          fmt::format("{}, as {} has", number_text(expected), plain(findings.sites[k].name)),
+                          "Give the tensors that the result is of, in its order."});
+    }
+}
+
+/// Whose patients those are: as the user says, or the site called as the folder of the list.
+std::size_t site_of(const CLI::App& app, const Options& options, const Findings& findings) {
+    const auto& sites = findings.sites;
+    const std::string folder = std::filesystem::weakly_canonical(options.patients).parent_path().filename().string();
+    const auto named = std::find_if(sites.begin(), sites.end(), [&](const auto& site) { return site.name == folder; });
+    const auto given = static_cast<std::size_t>(options.site - 1);
+    if (app.count("--site") == 0) {
+        if (named != sites.end()) return static_cast<std::size_t>(named - sites.begin());
+        if (sites.size() < 2) return 0;
+        std::vector<std::string> names;
+        for (const auto& site : sites) names.push_back(plain(site.name));
+        throw InputError({"--site", "none", fmt::format("whose patients those are, of {}", fmt::join(names, ", ")),
+                          "Sites count from 1."});
+    }
+    if (named != sites.end() && given < sites.size() && static_cast<std::size_t>(named - sites.begin()) != given) {
+        throw InputError({"--patients", fmt::format("the patients of {}", plain(named->name)),
+                          "those of " + plain(sites[given].name) + ", as --site says",
+                          fmt::format("Use --site {}.", named - sites.begin() + 1)});
+    }
+    return given;
+}
+
 void add_resamples(const Options& options, const Session& session, Explanation& explanation) {
     if (options.data.empty()) return;
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : options.data) tensors.push_back(open_tensor(file).take<double>());
+    require_sites(options, tensors, explanation.findings);
     add_stability(explanation, MemorySource(std::move(tensors)),
                   {.resamples = options.resamples, .seed = session.seed()});
+}
+
+std::string explained_text(const Explanation& explanation) {
+    if (explanation.findings.sites.empty()) return "not known: no site's coordinates lie beside the features";
+    return fmt::format("{} of {}", percent_text(explanation.explained),
+                       explanation.findings.shares_of_data ? "the data" : "what the components describe");
 }
 
 std::string entry_text(const NamedEntry& entry) {
@@ -153,7 +215,9 @@ void write_files(const Options& options, const Session& session, const Explanati
 
 void execute(const CLI::App& app, const Options& options, const Session& session) {
     check_flags(app, options);
-    const std::vector<std::string> inputs{options.result};
+    std::vector<std::string> inputs{options.result, options.patients, options.compare};
+    inputs.insert(inputs.end(), options.data.begin(), options.data.end());
+    std::erase(inputs, "");
     if (!options.output.empty()) {
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
@@ -162,7 +226,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     add_resamples(options, session, explanation);
     Told told{.resamples = options.data.empty() ? 0 : options.resamples};
     if (!options.patient.empty()) {
-        told.patient = tell_patient(explanation, static_cast<std::size_t>(options.site - 1),
+        told.patient = tell_patient(explanation, site_of(app, options, explanation.findings),
                                     read_patients(options.patients), options.patient);
     }
     Explanation before;
@@ -177,9 +241,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     if (told.patient) text += patient_text(explanation, *told.patient);
     if (told.drift) text += drift_text(explanation, told);
     text += components_text(explanation);
-    std::vector<std::pair<std::string, std::string>> rows{
-        {"explained", fmt::format("{} of {}", percent_text(explanation.explained),
-                                  explanation.findings.shares_of_data ? "the data" : "what the components describe")}};
+    std::vector<std::pair<std::string, std::string>> rows{{"explained", explained_text(explanation)}};
     if (!options.output.empty()) {
         write_files(options, session, explanation, told, json);
         json["output"] = options.output;
@@ -202,7 +264,10 @@ Action setup(CLI::App& app) {
     app.add_option("--patient", options->patient, "Tell of one patient, at the site: with --patients")->type_name("ID");
     app.add_option("--patients", options->patients, "patients.csv of the site, as couplet table wrote it")
         ->type_name("FILE");
-    add_count(app, {"--site", "K", 1, 1'000'000, "Sites count from 1."}, options->site, "Whose patients those are");
+    add_text(app, "--site", "K", "the site called as the folder of --patients", "Whose patients those are, from 1",
+             [options](const auto& text) {
+                 options->site = parse_count({"--site", "K", 1, 1'000'000, "Sites count from 1."}, text);
+             });
     app.add_option("--compare", options->compare, "An older result: what changed since")->type_name("OTHER");
     add_count(app, {"--entries", "N", 1, 1000, ""}, options->entries, "Entries to name of each component");
     add_output(app, ".html", false, options->output, "Page to write, with .json and .csv of the same name beside it");
@@ -222,11 +287,12 @@ extern const Verb explain_verb{
         "fit as it is. With -o a page for readers who do not know the method: heat maps, curves and bars, on screen, "
         "phone and paper.\n\n"
         "--data says how stable components are: every site draws as many of its own patients again, with replacement, "
-        "and the federation is run anew, --resamples times. --patient tells of one patient beside the others of the "
+        "and the same job is run anew, --resamples times. --patient tells of one patient beside the others of the "
         "site; such a page stays at the site. --compare matches the components of two results.",
     .output =
         "A paragraph per component, largest share first.\n"
-        "--json: result, rotation, share_of (data, or explained where the data's norm is not known), explained, rse, "
+        "--json: result, rotation, share_of (data, or explained where the data's norm is not known), explained (null "
+        "where the features lie alone, as each share), rse, "
         "sites "
         "[{name, patients, explained}], gain, components [{number, title, share, sites, stability, least_stability, "
         "entries "

@@ -47,9 +47,10 @@ void require_modes(const Tensor<double>& x, const std::string& name) {
            "");
 }
 
-Tensor<double> read_client(const std::string& path, const FederationInput& input) {
-    Tensor<double> x =
-        (input.missing ? read_incomplete_tensor(path) : read_tensor(path, input.missing_remedy)).take<double>();
+Tensor<double> read_client(const std::string& path, const FederationInput& input, const Session& session) {
+    TensorFile file = input.missing ? read_incomplete_tensor(path) : read_tensor(path, input.missing_remedy);
+    tell_conversion(file, session);
+    Tensor<double> x = std::move(file).take<double>();
     require_modes(x, path);
     return x;
 }
@@ -115,7 +116,7 @@ Federation from_files(const FederationInput& input, const Session& session) {
     Federation federation;
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : files) {
-        tensors.push_back(read_client(file, input));
+        tensors.push_back(read_client(file, input, session));
         federation.personal_labels.push_back(patients_of(tensors.back()));
         federation.identities.push_back(identity_of(file, federation.identities));
         federation.rows.push_back(tensors.back().shape()[0]);
@@ -282,7 +283,7 @@ Federation open_federation(const FederationInput& input, const Session& session)
                "Without --split every file is a client.");
     }
     const std::string& file = input.files.front();
-    return from_split(read_client(file, input), *input.split, file, normal(file));
+    return from_split(read_client(file, input, session), *input.split, file, normal(file));
 }
 
 void add_federation_input(CLI::App& app, FederationInput& input) {

@@ -64,7 +64,7 @@ void show_tensor(const Options& options, const Session& session) {
     const Shape& shape = file.shape();
     const bool fortran = options.input.ends_with(".npy") && read_npy_header(options.input).fortran_order;
     Json json{{"kind", "tensor"},
-              {"dtype", dtype_name(file.dtype())},
+              {"dtype", file.converted_from().empty() ? std::string(dtype_name(file.dtype())) : file.converted_from()},
               {"order", shape.order()},
               {"shape", shape.sizes()},
               {"numbers", shape.size()},
@@ -81,7 +81,7 @@ void show_tensor(const Options& options, const Session& session) {
               {"version", version()}};
     Rows rows{{"kind", "tensor"},
               {"shape", shape_text(shape)},
-              {"elements", fmt::format("{} {}{}", count_text(shape.size()), dtype_name(file.dtype()),
+              {"elements", fmt::format("{} {}{}", count_text(shape.size()), json["dtype"].get<std::string>(),
                                        fortran ? ", Fortran order" : "")},
               {"file", bytes_text(file_bytes(options.input))},
               {"norm", number_text(s.norm)},

@@ -108,6 +108,11 @@ TensorFile read_incomplete_tensor(const std::string& path) {
     return file;
 }
 
+void tell_conversion(const TensorFile& file, const Session& session) {
+    if (file.converted_from().empty()) return;
+    session.note(fmt::format("note: {}: {} elements are taken as float64", file.name(), file.converted_from()));
+}
+
 void require_complete(TensorView<const double> x, const std::string& path, const std::string& missing_remedy) {
     require_finite_in_parallel(x, path, missing_remedy);
 }

@@ -6,6 +6,7 @@
 
 #include "couplet/io/model.hpp"
 #include "couplet/io/tensor_file.hpp"
+#include "session.hpp"
 
 namespace couplet::cli {
 
@@ -16,6 +17,9 @@ TensorFile read_tensor(const std::string& path, const std::string& missing_remed
 
 /// The same for a verb that was told what to do with NaN: only infinity is refused.
 TensorFile read_incomplete_tensor(const std::string& path);
+
+/// A note where elements of a file were converted: nothing is changed without a word.
+void tell_conversion(const TensorFile& file, const Session& session);
 
 /// require_finite() with that remedy for NaN.
 void require_complete(TensorView<const double> x, const std::string& path, const std::string& missing_remedy);

@@ -85,10 +85,13 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
     add_word(
         app, "--aggregate", {"stack", "average", "subspace"}, "stack",
         "How features become common. stack: best common row space of what clients send, certified, along a tree in a "
-        "decentralized network; average: the printed method, element-wise mean; subspace: only sums travel",
+        "decentralized network; average: that of the CTT of Zhang et al. 2024, element-wise mean; subspace: only sums "
+        "travel",
         [&job](const auto& text) { job.aggregate = parse_aggregate(text); });
     add_text(app, "--rank", "R", "chosen by --eps", "Rank R1 between patients and features", [&job](const auto& text) {
-        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
+        job.rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(),
+                                "couplet simulate --rank auto finds one where the data can be tried out."},
+                               text);
     });
     const auto eps = [&](const std::string& name, const std::string& standard, const std::string& description,
                          std::optional<double>& value) {
@@ -172,6 +175,13 @@ void take_errors(const CLI::App& app, const SavedMerge& merge, JobOptions& job) 
     if (job.eps) return;
     job.eps1 = merge.job.eps1;
     job.eps2 = merge.job.eps2;
+}
+
+void add_centring_flags(CLI::App& app, CentringOptions& centring) {
+    app.add_flag("--centre", centring.centre,
+                 "Subtract each feature's mean over the whole federation first; kept in features.npz, done by project, "
+                 "undone by reconstruct");
+    app.add_flag("--scale", centring.scale, "Divide each feature by its standard deviation over the whole federation");
 }
 
 void add_preparation_flags(CLI::App& app, JobFlags& flags) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/ctt/centring.hpp"
 #include "couplet/ctt/job.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/saved_merge.hpp"
@@ -35,6 +36,8 @@ void add_schema_flags(CLI::App& app, JobFlags& flags);
 std::optional<Schema> given_schema(const JobFlags& flags);
 /// --unnamed alone.
 void add_unnamed_flag(CLI::App& app, Unnamed& unnamed);
+/// --centre, --scale.
+void add_centring_flags(CLI::App& app, CentringOptions& centring);
 /// --scale-clients, --heldout.
 void add_preparation_flags(CLI::App& app, JobFlags& flags);
 /// The same, --save-state and --resume.

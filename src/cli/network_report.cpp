@@ -13,6 +13,7 @@
 #include "layout.hpp"
 #include "missing_report.hpp"
 #include "signals.hpp"
+#include "simulate_report.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -91,6 +92,7 @@ Json coordinator_json(const net::CoordinatorResult& r, const std::string& output
     json["late"] = r.late;
     json["missing"] = r.missing;
     if (r.imputed) json["imputed"] = missing_json(*r.imputed);
+    if (r.shield) json["privacy"] = shield_json(*r.shield);
     json["output"] = output;
     return json;
 }
@@ -113,6 +115,7 @@ Json client_json(const net::ClientResult& r, const std::string& output) {
     json["missing"] = r.missing;
     if (r.settled) json["imputed"] = {{"settled", *r.settled}};
     if (!r.reordered.empty()) json["reordered"] = r.reordered;
+    if (r.shield) json["privacy"] = shield_json(*r.shield);
     json["output"] = output;
     return json;
 }
@@ -147,6 +150,7 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     if (r.imputed) {
         for (auto& row : missing_rows(*r.imputed)) rows.push_back(std::move(row));
     }
+    if (r.shield) add_shield_rows(*r.shield, rows);
     rows.emplace_back("rounds", count_text(r.rounds));
     rows.emplace_back("sent", fmt::format("{} up, {} down, {} numbers in all", size_text(r.bytes_up),
                                           size_text(r.bytes_down), numbers_text(r.numbers_total)));
@@ -173,6 +177,7 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
                           fmt::format("relative error at most {}, of all together", number_text(*r.rel_error_bound)));
     }
     if (!r.doubt.empty()) rows.emplace_back("NOT certified", r.doubt);
+    if (r.shield) add_shield_rows(*r.shield, rows);
     rows.emplace_back(
         "sent", fmt::format("{} numbers ({}), received {} ({})", numbers_text(r.numbers_up), size_text(r.bytes_up),
                             numbers_text(r.numbers_down), size_text(r.bytes_down)));

@@ -13,6 +13,7 @@
 #include "peer_report.hpp"
 #include "result_folder.hpp"
 #include "signals.hpp"
+#include "site_policy.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -26,6 +27,7 @@ struct Options {
     Duration gather = {};         ///< nothing: a quarter of the deadline
     Duration link_deadline = {};  ///< nothing: a twelfth of the deadline, at most five seconds
     std::string output;
+    std::string policy;
 };
 
 Job checked_job(const CLI::App& app, Options& options, const Session& session) {
@@ -82,6 +84,11 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     output.require_free("");
     blas_core_name();  // loads the library before the clock of the job runs
     net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    std::optional<net::Consent> consent;
+    if (const auto policy = site_policy(options.policy, kit)) {
+        consent.emplace(make_consent(*policy, *federation.source->client(0)));
+        how.vet = [&consent](const wire::Message& message) { consent->vet(message); };
+    }
     how.deliver = [&](const net::PeerResult& result) { keep(result, output, federation); };
     net::PeerNode peer(kit, federation.source->client(0), std::move(how), log);
     const StopOnSignal guard([&peer] { peer.stop(); });
@@ -110,6 +117,7 @@ Action setup(CLI::App& app) {
                  "How long to wait for peers that are not there before it begins without them");
     add_duration(app, "--link-deadline", "5s, or a twelfth of the deadline", options->link_deadline,
                  "A neighbour that is silent for so long is lost");
+    add_policy_flag(app, options->policy);
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         ->type_name("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
@@ -129,7 +137,10 @@ extern const Verb peer_verb{
         "here.\n\n"
         "When a peer or a link is lost, the rest begins again without it, as long as it holds together and more than "
         "half of the provisioned peers; all others end with the reason. A peer that was lost can take part in the next "
-        "job.",
+        "job.\n\n"
+        "The site's policy (policy.toml, as couplet client has it) is held against the job before anything is "
+        "computed, "
+        "against the number of members before they begin, and against every merge before it is sent.",
     .output =
         "A line per member with its rank and RSE, who is in the result, and what was sent.\n"
         "--json: the fields of couplet simulate --json that a peer knows (of all members), and graph, members, missing "

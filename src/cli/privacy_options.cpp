@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "couplet/core/error.hpp"
@@ -43,8 +44,9 @@ void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {
         "Secure aggregation: clients mask what they send, and only the sums over all clients can be read; implies "
         "--aggregate subspace. At least three clients");
     add_text(app, "--policy", "on|off", "on with --secure",
-             "How much the sums may show: one direction for ten honest patients at most (fewer passes, then less "
-             "oversampling, then a smaller rank), records clipped at the 90th percentile of their norms",
+             "How much masked sums may show: one direction for ten honest patients at most (fewer passes, then less "
+             "oversampling, then a smaller rank), records clipped at the 90th percentile of their norms. Empty "
+             "records and copies are no patients. Not with --dp-epsilon, which limits what is shown by itself",
              [&flags](const auto& text) {
                  flags.policy = parse_choice("--policy", {"on", "off"}, text) == "on";
              });
@@ -58,6 +60,16 @@ void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {
             flags.noise = word == "local"     ? NoisePlace::local
                           : word == "central" ? NoisePlace::central
                                               : NoisePlace::distributed;
+        });
+}
+
+void add_patients_flag(CLI::App& app, PrivacyFlags& flags) {
+    add_text(
+        app, "--dp-patients", "N", "",
+        "How many patients there are, as everybody may know: with it the loss that noise is expected to cost is "
+        "said. The data are not counted, which would be a release of its own",
+        [&flags](const auto& text) {
+            flags.patients = parse_count({"--dp-patients", "N", 1, std::numeric_limits<std::int64_t>::max(), ""}, text);
         });
 }
 

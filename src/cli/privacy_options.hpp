@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "couplet/privacy/noise.hpp"
@@ -17,7 +18,8 @@ struct PrivacyFlags {
     std::optional<NoisePlace> noise = {};
     std::optional<double> epsilon = {};
     double delta = 1e-5;
-    std::optional<double> clip = {};  ///< norm of a patient's record, at most
+    std::optional<double> clip = {};            ///< norm of a patient's record, at most
+    std::optional<std::int64_t> patients = {};  ///< that there are, as everybody may know
 
     /// Nothing without --dp-epsilon.
     std::optional<PrivacyGuarantee> guarantee() const;
@@ -30,8 +32,10 @@ struct PrivacyFlags {
 void add_noise_flags(CLI::App& app, PrivacyFlags& flags);
 /// The same, --secure, --policy and --dp-noise.
 void add_privacy_flags(CLI::App& app, PrivacyFlags& flags);
+/// --dp-patients, for who tells beforehand what noise may cost.
+void add_patients_flag(CLI::App& app, PrivacyFlags& flags);
 /// All of them.
-inline constexpr const char* privacy_flag_names[] = {"--secure",     "--policy",   "--dp-noise",
-                                                     "--dp-epsilon", "--dp-delta", "--clip"};
+inline constexpr const char* privacy_flag_names[] = {"--secure",   "--policy", "--dp-noise",   "--dp-epsilon",
+                                                     "--dp-delta", "--clip",   "--dp-patients"};
 
 }  // namespace couplet::cli

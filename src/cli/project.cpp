@@ -107,6 +107,7 @@ void execute(const Options& options, const Session& session) {
                              : read_tensor(options.input,
                                            "With --missing impute every patient is fitted to what is "
                                            "known of it.");
+    tell_conversion(file, session);
     require_fit(file.shape(), train, options);
     const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
     Tensor<double> x = std::move(file).take<double>();

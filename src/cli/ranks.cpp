@@ -110,6 +110,7 @@ std::string plots(const std::vector<Unfolding>& all) {
 
 void execute(const Options& options, const Session& session) {
     const TensorFile file = read_tensor(options.input);
+    tell_conversion(file, session);
     if (file.shape().order() < 2) {
         throw InputError({options.input, "one mode", "a tensor of two modes or more",
                           "A vector has no unfolding: it is one exact core."});

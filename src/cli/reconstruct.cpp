@@ -11,6 +11,7 @@
 
 #include "centring_file.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/explain/findings.hpp"
 #include "couplet/io/npy.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
@@ -37,6 +38,10 @@ Model<double> joined(const Options& options) {
         throw InputError({"--personal", fmt::format("{} with {}", options.personal, options.input),
                           "features.npz and a personal core of the same run", "Keep the files of one run together."});
     }
+    const Tensor<double>& core = personal.cores.front();
+    require_same_run(features.metadata, personal.metadata,
+                     Matrix<double>::copy(MatrixView<const double>(core.data(), core.shape()[1], core.shape()[2])),
+                     options.personal);
     features.cores.insert(features.cores.begin(), std::move(personal.cores.front()));
     if (!features.labels.empty()) features.labels.insert(features.labels.begin(), ModeLabels{});
     features.first_mode = 1;
@@ -63,13 +68,14 @@ void require_memory(const Shape& shape, Index item, const std::string& path) {
 template <Real T>
 void reconstruct(Model<T> model, const Options& options, const Session& session, double read_seconds) {
     const Centring centring = read_centring(model.metadata, options.input);
+    const bool has_patients = !model.is_features();
     const TensorTrain<T> train = train_of(std::move(model), options.input);
     require_memory(full_shape(train), sizeof(T), options.input);
     Stopwatch watch;
     Tensor<T> full = train.full();
     if constexpr (std::is_same_v<T, double>) {
         // Without its patients a train has no mean to come back to.
-        if (train.left_rank() == 1 && !centring.empty()) full = restored(full.view(), centring, options.input);
+        if (has_patients && !centring.empty()) full = restored(full.view(), centring, options.input);
     }
     const double compute_seconds = watch.lap();
     write_npy(options.output, full.view(), session.force());

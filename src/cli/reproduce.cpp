@@ -196,7 +196,8 @@ extern const Verb reproduce_verb{
     .group = federation_group,
     .summary = "the paper's tables and figures, in one report",
     .description =
-        "Runs the paper's experiments, and some that it lacks, with the method as printed, with ours and with the "
+        "Runs the paper's experiments, and some that it lacks, with the CTT of Zhang et al. 2024 as printed, with ours "
+        "and with the "
         "methods of "
         "other papers, and writes one self-contained page: summary first, then every experiment with its figures, the "
         "tables "

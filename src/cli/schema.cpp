@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -136,15 +137,28 @@ void propose_terms(const Options& options, const Session& session) {
     std::string text = schema_text(schema_of(proposal.vocabulary));
     Index withheld = 0;
     for (const Index count : proposal.withheld) withheld += count;
-    text += "\n" + fields({{"withheld", fmt::format("{} codes that fewer than {} patients have", count_text(withheld),
-                                                    count_text(options.threshold))}});
+    text +=
+        "\n" + fields({{"withheld", fmt::format("{} codes that fewer than {} patients have; counts are rounded down",
+                                                count_text(withheld), count_text(options.threshold))}});
     save(options, proposal.vocabulary, session, json, text);
     session.print(json, text);
+}
+
+/// Who is told twice counts twice.
+void require_different(const std::vector<std::string>& files) {
+    std::error_code ignored;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+            if (!std::filesystem::equivalent(files[i], files[k], ignored)) continue;
+            throw InputError({"--merge", fmt::format("{} twice", files[i]), "every proposal once", "Leave one out."});
+        }
+    }
 }
 
 /// The vocabulary of a federation from the proposals of its sites.
 void merge_terms(const Options& options, const Session& session) {
     session.claim_output(options.output, options.files);
+    require_different(options.files);
     std::vector<Vocabulary> sites;
     for (const std::string& file : options.files) sites.push_back(load_vocabulary(file));
     MergeOptions how{.rule = options.rule == "intersection" ? MergeRule::every : MergeRule::any,
@@ -153,6 +167,10 @@ void merge_terms(const Options& options, const Session& session) {
     Json json = vocabulary_json(merged);
     json["rule"] = options.rule;
     json["sites"] = options.files.size();
+    json["similar"] = similar_json(merged);
+    if (const auto similar = similar_codes(merged); !similar.empty()) {
+        session.note("warning: " + similar_text(similar));
+    }
     json["version"] = version();
     std::string text = schema_text(schema_of(merged));
     save(options, merged, session, json, text);
@@ -200,7 +218,8 @@ Action setup(CLI::App& app) {
     app.add_flag("--propose", options->propose,
                  "What this site may tell of its codes: FILE is a folder that couplet table wrote");
     add_count(app, {"--threshold", "N", 1, 1'000'000, ""}, options->threshold,
-              "--propose: codes that fewer patients have stay at the site");
+              "--propose: codes that fewer patients have stay at the site; counts are rounded down to a multiple of "
+              "it");
     app.add_flag("--merge", options->merge, "The federation's vocabulary from the proposals of its sites");
     add_choice(app, "--rule", {"union", "intersection"}, options->rule,
                "--merge: keep what any site has, or what every site has");
@@ -235,7 +254,8 @@ extern const Verb schema_verb{
         "--json: modes [{name, size, labels, units}], named, version, output; with --compare verdict (same, order, "
         "unnamed, different), differences [{kind, found, expected}], version; --propose adds codes, kind and patients "
         "to the "
-        "modes, patients, threshold, withheld (by mode); --merge the same, rule and sites.\n"
+        "modes, patients, threshold, withheld (by mode); --merge the same, rule, sites and similar [{mode, "
+        "codes}] (codes that differ by capitals or blanks alone).\n"
         "-o: the same modes as JSON, for --schema of simulate, coordinator and peer.",
     .examples =
         "couplet schema a.csv\n"

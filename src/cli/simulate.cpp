@@ -19,6 +19,8 @@
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/shield/masked_centring.hpp"
 #include "couplet/shield/simulate_shielded.hpp"
 #include "couplet/sim/complete.hpp"
 #include "couplet/sim/simulate.hpp"
@@ -44,8 +46,7 @@ struct Options {
     BaselineFlags baseline;
     PrivacyFlags privacy;
     bool rank_auto = false;  ///< --rank auto
-    bool centre = false;
-    bool scale = false;
+    CentringOptions centring;
     std::string missing = "refuse";
     bool dry_run = false;
     std::string output;
@@ -84,10 +85,22 @@ void check_baseline(const CLI::App& app, const Options& options) {
 
 void check_privacy(const CLI::App& app, const Options& options, const Job& job) {
     const PrivacyFlags& privacy = options.privacy;
-    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise"}, "no --dp-epsilon", "both");
+    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise", "--dp-patients"}, "no --dp-epsilon", "both");
     if (!privacy.any()) return;
-    // Their sums would travel beside the protected ones as they are.
-    refuse_given(app, {"--centre", "--scale"}, "sums that are masked, clipped or noised", "one or the other");
+    // Their sums would travel beside the protected ones as they are, or would be another release.
+    if (!privacy.secure) {
+        refuse_given(app, {"--centre", "--scale"}, "a policy, a clip or noise, but without --secure",
+                     "--secure as well");
+    }
+    if (privacy.epsilon) {
+        refuse_given(app, {"--centre", "--scale"}, "--dp-epsilon",
+                     "one or the other: means are a release that the budget does not have");
+    }
+    if (privacy.epsilon && privacy.policy == true) {
+        // It counts patients, and what it makes of the job would say how many.
+        throw InputError({"--policy", "on with --dp-epsilon", "one or the other",
+                          "The guarantee limits what is shown; leave --policy out."});
+    }
     if (options.rank_auto) {
         throw InputError({"--rank", "auto with sums that are masked, clipped or noised", "a rank", "Give --rank R."});
     }
@@ -112,8 +125,8 @@ void check_combination(const CLI::App& app, const Options& options) {
     }
     if (is_cp(parse_method(options.method))) return check_baseline(app, options);
     refuse_given(app, baseline_flag_names(), "--method " + options.method, "it with a method that trains a CP model");
-    if (options.method != "ctt" && (options.centre || options.scale)) {
-        throw InputError({options.centre ? "--centre" : "--scale", "given with --method " + options.method,
+    if (options.method != "ctt" && options.centring.any()) {
+        throw InputError({options.centring.centre ? "--centre" : "--scale", "given with --method " + options.method,
                           "it with --method ctt only", "Leave it out."});
     }
     if (options.method != "ctt") return check_reference(app, options);
@@ -129,7 +142,7 @@ void check_combination(const CLI::App& app, const Options& options) {
     }
     refuse_idle_flags(app, job);
     check_privacy(app, options, job);
-    if (options.centre || options.scale) {
+    if (options.centring.any()) {
         refuse_given(app, {"--resume", "--save-state"}, "--centre or --scale", "one or the other");
         if (options.missing == "impute") {
             throw InputError({"--centre", "given with --missing impute", "one or the other", ""});
@@ -153,7 +166,7 @@ Index training_rows(Index rows, double heldout) {
 }
 
 void warn_of_caps(const Federation& federation, const Options& options, const Session& session) {
-    if (options.method != "ctt" || !options.flags.job.rank ||
+    if (options.method != "ctt" || !options.flags.job.rank || options.privacy.epsilon ||
         resolve_job(options.flags.job).aggregate == Aggregate::average)
         return;
     constexpr std::size_t most_named = 8;
@@ -203,17 +216,30 @@ void take_tuning(const Federation& federation, Options& options) {
 void announce_shield(const ShieldReport& shield, const Session& session) {
     for (const auto& change : shield.changes) session.note("policy: " + change);
     for (const auto& warning : shield.warnings) session.note("warning: " + warning);
-    if (!shield.expected_loss) return;
+    if (!shield.noise) return;
     session.note(
-        fmt::format("noise of standard deviation {} in every number of {} sums: the RSE rises by at most about {}{}",
-                    number_text(shield.noise->in_sum), shield.sums, number_text(*shield.expected_loss),
-                    *shield.expected_loss >= 1 ? ", that is, nothing may be left of the features" : ""));
+        fmt::format("noise of standard deviation {} in every number of {} sums: the RSE rises by at most about {} "
+                    "where {} patients take part, and by more the fewer there are",
+                    number_text(shield.noise->in_sum), shield.sums, acceptable_loss,
+                    count_text(static_cast<Index>(std::min(9e15, *shield.patients_needed)))));
+    if (!shield.expected_loss) return;
+    session.note(fmt::format("with the patients of --dp-patients it rises by at most about {}{}",
+                             number_text(*shield.expected_loss),
+                             *shield.expected_loss >= 1 ? ", that is, nothing may be left of the features" : ""));
+}
+
+void warn_of_weak_guarantee(const PrivacyFlags& privacy, const Session& session) {
+    constexpr std::int64_t usual_patients = 1000;
+    if (!privacy.epsilon) return;
+    const std::string why = weakness(*privacy.guarantee(), privacy.patients.value_or(usual_patients));
+    if (!why.empty()) session.note("warning: " + why);
 }
 
 SimulationResult compute_shielded(const Federation& federation, const Options& options, SimulationOptions how,
                                   const Session& session, std::shared_ptr<const ShieldReport>& report) {
     const PrivacyFlags& privacy = options.privacy;
-    if (privacy.secure && !privacy.policy_on()) {
+    warn_of_weak_guarantee(privacy, session);
+    if (privacy.secure && !privacy.policy_on() && !privacy.epsilon) {
         session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
     }
     auto done = simulate_shielded(*federation.source, std::move(how),
@@ -221,7 +247,8 @@ SimulationResult compute_shielded(const Federation& federation, const Options& o
                                    .policy = privacy.policy_on(),
                                    .guarantee = privacy.guarantee(),
                                    .clip = privacy.clip,
-                                   .noise = privacy.noise},
+                                   .noise = privacy.noise,
+                                   .public_patients = privacy.patients},
                                   [&](const ShieldReport& shield) { announce_shield(shield, session); });
     report = std::make_shared<const ShieldReport>(std::move(done.privacy));
     return std::move(done.simulation);
@@ -253,9 +280,23 @@ nlohmann::json features_metadata(const SimulationReport& report) {
     for (Index k = 0; k < report.federation.clients(); ++k) {
         metadata["client_names"].push_back(report.federation.site(k));
     }
-    for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound", "method", "network", "aggregate",
-                              "clients", "resumed_clients", "missing", "seed", "version"}) {
+    for (const char* field : {"method", "network", "aggregate", "clients", "resumed_clients", "seed", "version"}) {
         if (json.contains(field)) metadata[field] = json[field];
+    }
+    // Errors are computed from the records without noise: under a guarantee they must not travel with the features.
+    if (!report.shield || !report.shield->noise) {
+        for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound", "missing"}) {
+            if (json.contains(field)) metadata[field] = json[field];
+        }
+        if (!report.personal_norm2.empty()) metadata["personal_norm2"] = report.personal_norm2;
+    }
+    const Job& job = report.result.job;
+    metadata["refit"] = job.refit;
+    if (report.scale_clients) metadata["scale_clients"] = true;
+    if (report.shield && report.shield->clip) metadata["clipped"] = true;
+    if (report.method == "ctt" && !job.eps && !has_budget(job)) {
+        metadata["eps1"] = job.eps1;
+        metadata["eps2"] = job.eps2;
     }
     // A file's name need not be text, and what is written must be.
     return nlohmann::json::parse(metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -302,16 +343,48 @@ void tell_order(const SimulationReport& report, const Session& session) {
     }
 }
 
-/// Moves and scales every client's data by sums over all of them, held-out patients not counted.
-Centring centre_federation(const Options& options, const SimulationOptions& how, Federation& federation) {
-    AlignedSource aligned = align_source(*federation.source, how.job.unnamed, how.schema);
-    const Preparation training{.scale_clients = false, .heldout = how.heldout};
-    FeatureSums sums;
-    for (Index k = 0; k < federation.clients(); ++k) {
-        const PreparedClient client = prepare_client(aligned.source.client(k), training, how.job.seed, k);
-        sums.add(feature_sums(client.training->view()));
+/// Means are taken before clients are brought to norm 1, which therefore does not help.
+PreparedClient prepare_unscaled(std::shared_ptr<const Tensor<double>> x, const Preparation& training,
+                                const SimulationOptions& how, Index k) {
+    try {
+        return prepare_client(std::move(x), training, how.job.seed, k);
+    } catch (const InputError& error) {
+        if (!how.scale_clients) throw;
+        ErrorParts parts = error.parts();
+        parts.remedy = "Scale the data first, or leave --centre and --scale out.";
+        throw InputError(parts);
     }
-    const Centring centring = centring_of(sums, options.centre, options.scale);
+}
+
+/// Sums over the patients of all clients who take part, masked where nobody may see a client's own.
+FeatureSums sum_features(const Options& options, const SimulationOptions& how, const AlignedSource& aligned,
+                         std::optional<SumTraffic>& masked) {
+    const Preparation training{.scale_clients = false, .heldout = how.heldout};
+    std::vector<PreparedClient> clients;
+    FeatureSums sums;
+    for (Index k = 0; k < aligned.source.clients(); ++k) {
+        PreparedClient client = prepare_unscaled(aligned.source.client(k), training, how, k);
+        if (options.privacy.secure) {
+            clients.push_back(std::move(client));
+        } else {
+            sums.add(feature_sums(client.training->view()));
+        }
+    }
+    if (!options.privacy.secure) return sums;
+    std::vector<TensorView<const double>> views;
+    for (const PreparedClient& client : clients) views.push_back(client.training->view());
+    const ShieldOptions demands;
+    MaskedCentring result = masked_feature_sums(views, options.centring, resolve_job(options.flags.job),
+                                                {demands.min_cohort, demands.colluders});
+    masked = result.traffic;
+    return std::move(result.sums);
+}
+
+/// Moves and scales every client's data by sums over all of them, held-out patients not counted.
+Centring centre_federation(const Options& options, const SimulationOptions& how, Federation& federation,
+                           std::optional<SumTraffic>& masked) {
+    AlignedSource aligned = align_source(*federation.source, how.job.unnamed, how.schema);
+    const Centring centring = centring_of(sum_features(options, how, aligned, masked), options.centring);
     std::vector<Tensor<double>> moved;
     for (Index k = 0; k < federation.clients(); ++k) {
         moved.push_back(centred(aligned.source.client(k)->view(), centring, federation.name(k)));
@@ -323,19 +396,41 @@ Centring centre_federation(const Options& options, const SimulationOptions& how,
     return centring;
 }
 
-/// The sums up and the means and deviations down are messages too: one more round, on every link.
-void count_centring(SimulationReport& report) {
+/// A budget is of all messages, those of the means and deviations included.
+void pay_for_centring(Options& options, SimulationOptions& how, const Federation& federation) {
+    JobOptions& job = options.flags.job;
+    const CentringTraffic each = centring_traffic(federation.features.size(), options.centring);
+    const auto cost = static_cast<Index>(std::ceil(each.bytes_up + each.bytes_down));
+    const Index links = federation.clients() - (job.network == Network::decentralized ? 1 : 0);
+    const auto pay = [](const char* option, std::optional<Index>& budget, Index part) {
+        if (!budget) return;
+        if (*budget <= part) {
+            throw InputError({option, fmt::format("{} bytes", *budget),
+                              fmt::format("more than the {} bytes of means and deviations", part),
+                              "Allow more bytes, or leave --centre and --scale out."});
+        }
+        *budget -= part;
+    };
+    pay("--bytes", job.bytes, cost);
+    pay("--bytes-total", job.bytes_total, cost * links);
+    how.job.bytes = job.bytes;
+    how.job.bytes_total = job.bytes_total;
+}
+
+/// The sums up and the means and deviations down are messages too: one more round, on every link; more where the sums
+/// are masked.
+void count_centring(const CentringOptions& centring, const std::optional<SumTraffic>& masked,
+                    SimulationReport& report) {
     SimulationResult& result = report.result;
     const double links =
         static_cast<double>(report.federation.clients()) - (result.job.network == Network::decentralized ? 1 : 0);
-    const double down = static_cast<double>(report.centring.mean.size() + report.centring.scale.size());
-    const double up = down + 1;  // and the number of patients
-    result.numbers_up_per_client += up;
-    result.numbers_down_per_client += down;
-    result.numbers_total += links * (up + down);
-    result.bytes_up += 8 * links * up;
-    result.bytes_down += 8 * links * down;
-    result.rounds += 2;
+    const CentringTraffic each = centring_traffic(report.federation.features.size(), centring);
+    result.numbers_up_per_client += each.numbers_up;
+    result.numbers_down_per_client += each.numbers_down;
+    result.numbers_total += links * (each.numbers_up + each.numbers_down);
+    result.bytes_up += masked ? masked->bytes_up : links * each.bytes_up;
+    result.bytes_down += links * each.bytes_down + (masked ? masked->bytes_down : 0);
+    result.rounds += masked ? masked->rounds + 1 : centring_rounds;
 }
 
 /// With held-out patients it can be said what joining is worth: every client alone against all together.
@@ -346,7 +441,7 @@ void measure_joining(const Options& options, SimulationReport& report) {
     // A budget or a default has become a rank by now.
     if (!job.rank && !job.eps) job.rank = report.result.ranks.front();
     report.gains = measure_gain(*report.federation.source, job, options.flags.preparation(), report.result.schema,
-                                *report.result.features);
+                                *report.result.features, report.centring);
 }
 
 /// Ranks that --rank auto tries: about two in every octave.
@@ -369,7 +464,17 @@ void choose_rank(const Federation& federation, const SimulationOptions& how, Opt
     const double heldout = options.flags.heldout > 0 ? options.flags.heldout : 0.2;
     Index most = 0;
     for (const Index rows : federation.rows) most += training_rows(rows, heldout);
+    Index held = 0;
+    for (const Index rows : federation.rows) held += rows - training_rows(rows, heldout);
+    if (held == 0) {
+        throw InputError({"--rank", fmt::format("auto with {} of the patients held out, which is nobody", heldout),
+                          "at least one held-out patient", "Give a rank, or hold out more with --heldout."});
+    }
     most = std::max<Index>(1, std::min(most, federation.features.size() - 1));
+    if (federation.features.size() == 1) {
+        job.rank = 1;  // there is no other, and no entry that a fit has not seen
+        return;
+    }
     const auto try_one = [&](Index rank, double eps2) {
         SimulationOptions trial{.job = job,
                                 .scale_clients = how.scale_clients,
@@ -429,26 +534,34 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
                             .output = options.output,
                             .state = options.flags.save_state,
                             .seed = session.seed(),
-                            .loss = options.baseline.options.loss};
+                            .loss = options.baseline.options.loss,
+                            .scale_clients = options.flags.preparation().scale_clients};
     const Federation& federation = report.federation;
     how.names = federation.identities;
     take_up(app, options, how);
     if (options.method == "ctt") refuse_idle_errors(app, resolve_job(options.flags.job), federation.features);
     take_tuning(federation, options);
     report.tuned = options.baseline.tuned;
-    if (options.centre || options.scale) report.centring = centre_federation(options, how, report.federation);
+    std::optional<SumTraffic> masked;
+    const JobOptions asked = options.flags.job;
+    if (options.centring.any()) {
+        pay_for_centring(options, how, federation);
+        report.centring = centre_federation(options, how, report.federation, masked);
+    }
     if (options.rank_auto) {
         choose_rank(federation, how, options, report);
         how.job = options.flags.job;
     }
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
-    how.on_personal = options.on_personal;
-    if (!options.output.empty()) {
-        folder.emplace(options.output, session.force());
+    if (!options.output.empty()) folder.emplace(options.output, session.force());
+    if (folder || options.on_personal) {
         how.on_personal = [&](Index k, const Matrix<double>& personal) {
-            if (options.on_personal) options.on_personal(k, personal);
             const auto at = static_cast<std::size_t>(k);
+            report.personal_norm2.resize(std::max(report.personal_norm2.size(), at + 1));
+            report.personal_norm2[at] = squared_norm<double>(personal.view());
+            if (options.on_personal) options.on_personal(k, personal);
+            if (!folder) return;
             const bool labelled = !federation.personal_labels.empty();
             folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{},
                                  {{"client", k + 1}, {"version", version()}});
@@ -456,7 +569,9 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     }
     MethodResult done = compute(federation, options, std::move(how), session, report.shield);
     report.result = std::move(done.simulation);
-    if (!report.centring.empty()) count_centring(report);
+    report.result.job.bytes = asked.bytes;
+    report.result.job.bytes_total = asked.bytes_total;
+    if (!report.centring.empty()) count_centring(options.centring, masked, report);
     measure_joining(options, report);
     tell_order(report, session);
     warn_of_known_data(report.result, session);
@@ -503,7 +618,7 @@ void add_rank_option(CLI::App& app, const std::shared_ptr<Options>& options) {
     add_text(
         app, "--rank", "R", "chosen by --eps",
         "Rank R1 between patients and features; the CP rank of the methods that have one. auto: tries ranks and "
-        "eps2 on patients that every client holds out (a fifth, or --heldout), up to where more brings less than 2%",
+        "eps2 on patients that every client holds out (a fifth, or --heldout), up to where more brings less than 0.1%",
         [options](const auto& text) {
             options->rank_auto = text == "auto";
             if (options->rank_auto) return;
@@ -520,15 +635,13 @@ void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     add_network_options(app, options);
     add_schema_flags(app, options->flags);
     add_privacy_flags(app, options->privacy);
+    add_patients_flag(app, options->privacy);
     add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
                "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
                "the federation is run again until they settle (relative change 1e-5; exit status 1 when 200 times are "
                "not enough); needs --rank");
     add_data_flags(app, options->flags);
-    app.add_flag("--centre", options->centre,
-                 "Subtract each feature's mean over the whole federation first; kept in features.npz, done by project, "
-                 "undone by reconstruct");
-    app.add_flag("--scale", options->scale, "Divide each feature by its standard deviation over the whole federation");
+    add_centring_flags(app, options->centring);
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
         ->type_name("DIR");
@@ -598,7 +711,8 @@ extern const Verb simulate_verb{
         "link, all counted up), numbers_total, bytes_up, bytes_down, bytes_total (all clients), bytes_raw (the data in "
         "64-bit numbers), seconds {clients_max, clients_sum, "
         "server, total}, consensus {lambda2, iterations, error} (decentralized), gain [{client, alone, together}] "
-        "(with --heldout: errors on new patients of a client by itself and with the federation), tried "
+        "(with --heldout: errors on new patients of a client by itself and with the federation, in the same "
+        "units; null where a client holds out nobody), tried "
         "[{rank, eps2, rse_heldout, score}] (--rank auto; the least score is taken), missing {fraction, "
         "iterations, change, settled, means_weight, validation, rse_validation, rse_means} (with --missing impute; rse "
         "then counts the known entries), method, network, aggregate "
@@ -607,14 +721,18 @@ extern const Verb simulate_verb{
         "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
         "--method local ranks are the largest over the clients; with centralized and "
         "fedsvd the data itself is counted as sent. CP methods add loss, tuning, tuned, stopped (converged or rounds), "
-        "trace (round, rse as trained, numbers, bytes, seconds) and, with --gradient-noise, privacy {epsilon, delta, "
-        "releases}.\n"
+        "trace (round, rse as trained, numbers, bytes, seconds) and, with --gradient-noise, gradient_noise "
+        "{nominal_epsilon, delta, releases, guarantee: false, why}.\n"
         "--secure, --policy, --clip and --dp-epsilon add privacy {secure, policy, sums, directions, ring_bits, "
         "threshold "
         "(clients that must stay to the end of a sum), clip, clipped, changes (what the policy made of the job), "
         "warnings, "
-        "epsilon, delta, releases, noise, sigma, rho, against, expected_loss (of RSE, at most, from public "
-        "quantities)}.\n"
+        "epsilon, delta, releases, noise, sigma, rho, against, patients_needed (for a loss of RSE of at most 0.01, "
+        "from "
+        "public quantities), expected_loss (with --dp-patients), not_covered (fields of this report that have no "
+        "noise: "
+        "do not publish them)}. Noise is drawn anew in every run, whatever --seed says. With --dp-epsilon features.npz "
+        "has no errors, and bytes_raw and clipped, which count patients, are left out.\n"
         "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
         "tensor.\n"
         "--missing impute: up to 5% of the known entries of every client are kept from the features (validation: how "

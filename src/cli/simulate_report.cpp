@@ -17,6 +17,10 @@
 namespace couplet::cli {
 namespace {
 
+/// Of dpfact with --gradient-noise, as the paper's method has it.
+constexpr const char* no_gradient_guarantee =
+    "the clip is relative to the mean record, so that one patient changes it for all, and the noise follows from "
+    "--seed";
 constexpr Index most_rows = 12;
 constexpr Index shown_rows = 6;  ///< of a longer list
 
@@ -54,8 +58,9 @@ std::string client_table(const SimulationReport& report) {
             {report.federation.name(k), count_text(report.federation.rows[at]), count_text(result.personal_ranks[at])});
         if (!report.dry_run) rows.back().push_back(number_text(result.rse_per_client[at]));
         if (!report.gains.empty()) {
-            rows.back().push_back(number_text(report.gains[at].alone));
-            rows.back().push_back(number_text(report.gains[at].together));
+            const auto& gain = report.gains[at];
+            rows.back().push_back(gain ? number_text(gain->alone) : "-");
+            rows.back().push_back(gain ? number_text(gain->together) : "-");
         }
     }
     std::string text = table(rows);
@@ -89,10 +94,13 @@ double raw_bytes(const SimulationReport& report) {
     return 8 * rows * static_cast<double>(report.federation.features.size());
 }
 
+/// Whether a guarantee covers what is published: nothing that counts patients is said beside it then.
+bool is_private(const SimulationReport& report) { return report.shield && report.shield->noise; }
+
 /// With the raw data as the yardstick.
 std::string in_all_text(const SimulationReport& report) {
     const double bytes = report.result.bytes_up + report.result.bytes_down;
-    const double raw = raw_bytes(report);
+    const double raw = is_private(report) ? 0 : raw_bytes(report);
     const std::string share =
         raw > 0 ? fmt::format(", {:.3g}% of the raw data ({})", 100 * bytes / raw, size_text(raw)) : "";
     return fmt::format("{} in all{}", size_text(bytes), share);
@@ -122,82 +130,32 @@ std::vector<std::string> reordered_clients(const SimulationReport& report) {
     return names;
 }
 
-Json shield_json(const ShieldReport& shield) {
-    Json json{{"secure", shield.secure},
-              {"policy", shield.policy ? "on" : "off"},
-              {"sums", shield.sums},
-              {"directions", shield.directions}};
-    if (shield.secure) json["ring_bits"] = shield.ring_bits;
-    if (shield.threshold > 0) json["threshold"] = shield.threshold;
-    if (shield.clip) {
-        json["clip"] = *shield.clip;
-        json["clipped"] = shield.clipped;
-    }
-    if (!shield.changes.empty()) json["changes"] = shield.changes;
-    if (!shield.warnings.empty()) json["warnings"] = shield.warnings;
-    if (shield.noise) {
-        const NoisePlan& noise = *shield.noise;
-        json["epsilon"] = noise.guarantee.epsilon;
-        json["delta"] = noise.guarantee.delta;
-        json["releases"] = noise.releases;
-        json["noise"] = to_string(noise.place);
-        json["sigma"] = noise.sigma;
-        json["rho"] = noise.rho;
-        json["against"] = protects_against(noise.place);
-        json["expected_loss"] = *shield.expected_loss;
-    }
-    return json;
-}
-
-double mean(const std::vector<ClientGain>& gains, double ClientGain::*part) {
-    double sum = 0;
-    for (const ClientGain& gain : gains) sum += gain.*part;
-    return sum / static_cast<double>(gains.size());
-}
-
-/// Why anybody federates.
+/// Why anybody federates. Clients without held-out patients have no say.
 std::string gain_text(const SimulationReport& report) {
-    const auto better = std::count_if(report.gains.begin(), report.gains.end(),
-                                      [](const ClientGain& gain) { return gain.together < gain.alone; });
+    ClientGain sum;
+    Index better = 0;
+    Index count = 0;
+    for (const auto& gain : report.gains) {
+        if (!gain) continue;
+        sum.alone += gain->alone;
+        sum.together += gain->together;
+        better += gain->together < gain->alone ? 1 : 0;
+        ++count;
+    }
+    if (count == 0) return "not known: no client has held-out patients";
+    const auto clients = static_cast<double>(count);
     return fmt::format("error on new patients {} instead of {} alone (mean over clients); better at {} of {}",
-                       number_text(mean(report.gains, &ClientGain::together)),
-                       number_text(mean(report.gains, &ClientGain::alone)), better, report.gains.size());
+                       number_text(sum.together / clients), number_text(sum.alone / clients), better, count);
 }
 
 Json gain_json(const SimulationReport& report) {
     Json json = Json::array();
     for (std::size_t k = 0; k < report.gains.size(); ++k) {
         json.push_back({{"client", report.federation.site(static_cast<Index>(k))},
-                        {"alone", report.gains[k].alone},
-                        {"together", report.gains[k].together}});
+                        {"alone", report.gains[k] ? Json(report.gains[k]->alone) : Json()},
+                        {"together", report.gains[k] ? Json(report.gains[k]->together) : Json()}});
     }
     return json;
-}
-
-void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::string, std::string>>& rows) {
-    if (shield.secure) {
-        rows.emplace_back(
-            "seen",
-            fmt::format("{} sums over all clients, {} directions{}; ring of {} bits", shield.sums, shield.directions,
-                        shield.threshold > 0 ? fmt::format("; {} clients must stay to the end", shield.threshold) : "",
-                        shield.ring_bits));
-    }
-    if (shield.policy) {
-        rows.emplace_back("policy", shield.changes.empty() ? "on; the job keeps it as it is"
-                                                           : fmt::format("{}", fmt::join(shield.changes, ", ")));
-    }
-    if (shield.clip) {
-        rows.emplace_back("clipped",
-                          fmt::format("{} records at norm {}", count_text(shield.clipped), number_text(*shield.clip)));
-    }
-    if (shield.noise) {
-        const NoisePlan& noise = *shield.noise;
-        rows.emplace_back(
-            "privacy", fmt::format("epsilon {} at delta {} for a patient's record, over {} sums together, against {}",
-                                   number_text(noise.guarantee.epsilon), number_text(noise.guarantee.delta),
-                                   noise.releases, protects_against(noise.place)));
-        rows.emplace_back("", "RSE, counts and personal cores are not part of it: they stay with the clients");
-    }
 }
 
 Json trials_json(const std::vector<RankTrial>& trials) {
@@ -220,6 +178,69 @@ std::string trials_text(const SimulationReport& report) {
 }
 
 }  // namespace
+
+Json shield_json(const ShieldReport& shield) {
+    Json json{{"secure", shield.secure},
+              {"policy", shield.policy ? "on" : "off"},
+              {"sums", shield.sums},
+              {"directions", shield.directions}};
+    if (shield.secure) json["ring_bits"] = shield.ring_bits;
+    if (shield.threshold > 0) json["threshold"] = shield.threshold;
+    if (shield.clip) {
+        json["clip"] = *shield.clip;
+        if (shield.clipped) json["clipped"] = *shield.clipped;
+    }
+    if (!shield.changes.empty()) json["changes"] = shield.changes;
+    if (!shield.warnings.empty()) json["warnings"] = shield.warnings;
+    if (shield.noise) {
+        const NoisePlan& noise = *shield.noise;
+        if (shield.withdrawn.empty()) {
+            json["epsilon"] = noise.guarantee.epsilon;
+            json["delta"] = noise.guarantee.delta;
+            json["rho"] = noise.rho;
+            json["against"] = protects_against(noise.place);
+        } else {
+            json["against"] = "nobody: " + shield.withdrawn;
+        }
+        json["releases"] = noise.releases;
+        json["noise"] = to_string(noise.place);
+        json["sigma"] = noise.sigma;
+        if (shield.patients_needed) json["patients_needed"] = *shield.patients_needed;
+        if (shield.expected_loss) json["expected_loss"] = *shield.expected_loss;
+    }
+    return json;
+}
+
+void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::string, std::string>>& rows) {
+    if (shield.secure) {
+        rows.emplace_back(
+            "seen",
+            fmt::format("{} sums over all clients, {} directions{}; ring of {} bits", shield.sums, shield.directions,
+                        shield.threshold > 0 ? fmt::format("; {} clients must stay to the end", shield.threshold) : "",
+                        shield.ring_bits));
+    }
+    if (shield.policy) {
+        rows.emplace_back("policy", shield.changes.empty() ? "on; the job keeps it as it is"
+                                                           : fmt::format("{}", fmt::join(shield.changes, ", ")));
+    }
+    if (shield.clip) {
+        rows.emplace_back("clipped",
+                          fmt::format("{}records at norm {}", shield.clipped ? count_text(*shield.clipped) + " " : "",
+                                      number_text(*shield.clip)));
+    }
+    if (shield.noise) {
+        const NoisePlan& noise = *shield.noise;
+        if (!shield.withdrawn.empty()) {
+            rows.emplace_back("privacy", "none: " + shield.withdrawn);
+            return;
+        }
+        rows.emplace_back(
+            "privacy", fmt::format("epsilon {} at delta {} for a patient's record, over {} sums together, against {}",
+                                   number_text(noise.guarantee.epsilon), number_text(noise.guarantee.delta),
+                                   noise.releases, protects_against(noise.place)));
+        rows.emplace_back("", "RSE, counts and personal cores are not part of it: they stay with the clients");
+    }
+}
 
 Json trace_json(const std::vector<TracePoint>& trace) {
     Json json = Json::array();
@@ -253,7 +274,7 @@ Json simulation_json(const SimulationReport& report) {
     json["bytes_up"] = number(result.bytes_up);
     json["bytes_down"] = number(result.bytes_down);
     json["bytes_total"] = number(result.bytes_up + result.bytes_down);
-    json["bytes_raw"] = number(raw_bytes(report));
+    if (!is_private(report)) json["bytes_raw"] = number(raw_bytes(report));
     const PhaseSeconds& seconds = result.seconds;
     json["seconds"] = {{"clients_max", seconds.clients_max},
                        {"clients_sum", seconds.clients_sum},
@@ -268,10 +289,13 @@ Json simulation_json(const SimulationReport& report) {
         json["missing"] = missing_json(*result.missing);
     }
     if (report.shield) json["privacy"] = shield_json(*report.shield);
+    if (is_private(report)) json["privacy"]["not_covered"] = {"rse", "rse_per_client", "personal_ranks", "seconds"};
     if (report.privacy) {
-        json["privacy"] = {{"epsilon", report.privacy->epsilon},
-                           {"delta", report.privacy->delta},
-                           {"releases", report.privacy->releases}};
+        json["gradient_noise"] = {{"nominal_epsilon", report.privacy->epsilon},
+                                  {"delta", report.privacy->delta},
+                                  {"releases", report.privacy->releases},
+                                  {"guarantee", false},
+                                  {"why", no_gradient_guarantee}};
     }
     json["method"] = report.method;
     if (is_ctt(report) || is_cp(report)) json["network"] = to_string(result.job.network);
@@ -338,9 +362,9 @@ std::string simulation_text(const SimulationReport& report) {
     }
     if (report.shield) add_shield_rows(*report.shield, rows);
     if (report.privacy) {
-        rows.emplace_back("privacy", fmt::format("epsilon {} at delta {} for a patient, {} releases",
-                                                 number_text(report.privacy->epsilon),
-                                                 number_text(report.privacy->delta), report.privacy->releases));
+        rows.emplace_back("noise", fmt::format("as for epsilon {} at delta {} over {} releases, but no guarantee: {}",
+                                               number_text(report.privacy->epsilon), number_text(report.privacy->delta),
+                                               report.privacy->releases, no_gradient_guarantee));
     }
     rows.emplace_back("sent", traffic_text(report));
     if (is_ctt(report) && has_budget(result.job)) {

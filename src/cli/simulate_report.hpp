@@ -3,13 +3,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/ctt/centring.hpp"
+#include "couplet/sim/gain.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "federation.hpp"
-#include "gain.hpp"
 #include "session.hpp"
 
 namespace couplet {
@@ -43,12 +44,19 @@ struct SimulationReport {
     std::optional<DpStatement> privacy = {};
     std::shared_ptr<const ShieldReport> shield = {};  ///< of ctt with --secure, --policy, --clip or --dp-epsilon
     Centring centring = {};                           ///< of --centre and --scale
-    std::vector<ClientGain> gains = {};               ///< one per client; empty: not measured
-    std::vector<RankTrial> trials = {};               ///< of --rank auto
+    /// One per client, nothing for one without held-out patients; empty: not measured.
+    std::vector<std::optional<ClientGain>> gains = {};
+    std::vector<RankTrial> trials = {};  ///< of --rank auto
+    bool scale_clients = false;
+    std::vector<double> personal_norm2 = {};  ///< sums of squares of the personal cores that were kept
 };
 
 /// A point an object: round, rse, numbers, bytes, seconds.
 Json trace_json(const std::vector<TracePoint>& trace);
+
+/// What was seen of a job and by whom: the object `privacy` of --json, and lines for people.
+Json shield_json(const ShieldReport& shield);
+void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::string, std::string>>& rows);
 
 /// The fields of `simulate --json`.
 Json simulation_json(const SimulationReport& report);

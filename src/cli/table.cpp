@@ -105,6 +105,13 @@ void refuse_foreign(const CLI::App& app, const Options& options) {
         }
     }
     if (!options.schema.empty()) refuse("--top", "--schema", "one or the other");
+    const bool without_values = options.rule == "presence" || options.rule == "count";
+    for (const char* option : {"--value", "--unit"}) {
+        if (without_values) {
+            refuse(option, ("--aggregate " + options.rule).c_str(), "it with --aggregate sum, mean or last");
+        }
+    }
+    if (!options.table.wide && options.rule != "last") refuse("--time", "no --aggregate last", "both");
 }
 
 std::vector<Index> shape_of(const TableReport& report) {
@@ -139,10 +146,12 @@ Json report_json(const TableReport& report, const Options& options, double secon
             {"entries", report.entries},
             {"missing", report.missing},
             {"withdrawn", report.withdrawn},
+            {"without_value", report.without_value},
             {"unknown_terms", report.unknown.size()},
             {"unknown_events", report.unknown_events},
             {"unknown", unknown_json(report)},
             {"cut_terms", report.cut_terms},
+            {"similar", similar_json(report.vocabulary)},
             {"file", report.file},
             {"seconds", seconds},
             {"version", version()},
@@ -176,8 +185,13 @@ std::string report_text(const TableReport& report, const Options& options, doubl
                           fmt::format("{}: {} records", report.tables[i], count_text(report.records[i])));
     }
     if (report.withdrawn > 0) {
-        rows.emplace_back(
-            "withdrawn", fmt::format("{} resources say they are wrong and do not count", count_text(report.withdrawn)));
+        rows.emplace_back("withdrawn",
+                          fmt::format("{} resources say they are wrong, or are of no patient, and do not count",
+                                      count_text(report.withdrawn)));
+    }
+    if (report.without_value > 0) {
+        rows.emplace_back("no value",
+                          fmt::format("{} events without a number do not count", count_text(report.without_value)));
     }
     for (const ModeTerms& mode : report.vocabulary.modes) {
         const auto met =
@@ -187,10 +201,10 @@ std::string report_text(const TableReport& report, const Options& options, doubl
             "mode " + plain(mode.name),
             met == size ? count_text(size) : fmt::format("{}, {} of them here", count_text(size), count_text(met)));
     }
-    rows.emplace_back(
-        "patients",
-        count_text(report.patients) +
-            (report.without > 0 ? fmt::format("; {} without any entry are left out", count_text(report.without)) : ""));
+    rows.emplace_back("patients", count_text(report.patients) +
+                                      (report.without > 0 ? fmt::format("; {} of whom nothing counts are left out",
+                                                                        count_text(report.without))
+                                                          : ""));
     const double cells = static_cast<double>(Shape(shape_of(report)).size());
     rows.emplace_back(
         "entries",
@@ -206,18 +220,51 @@ std::string report_text(const TableReport& report, const Options& options, doubl
     return fields(rows);
 }
 
+/// What is read is never replaced, not even with --force: patients.csv is also what Synthea calls one of its tables.
+void require_apart(const Options& options, const std::vector<std::string>& inputs) {
+    std::error_code ignored;
+    for (const std::string& input : inputs) {
+        for (const char* name : table_files) {
+            if (!std::filesystem::equivalent(input, std::filesystem::path(options.output) / name, ignored)) continue;
+            throw InputError({"--output", fmt::format("{}, where {} would be replaced", options.output, input),
+                              "another folder than that of the tables", "Choose another output folder."});
+        }
+    }
+}
+
+/// Events that are read twice count twice.
+void require_different(const std::vector<std::string>& files) {
+    std::error_code ignored;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+            if (!std::filesystem::equivalent(files[i], files[k], ignored)) continue;
+            throw InputError({"FILE", fmt::format("{} twice", files[i]), "every file once", "Leave one out."});
+        }
+    }
+}
+
 void execute(const CLI::App& app, Options& options, const Session& session) {
     refuse_foreign(app, options);
     resolve(options);
     std::vector<TableInput> tables;
+    std::vector<std::string> files;
     for (const std::string& text : options.files) {
         auto [name, file] = split_file(text);
+        files.push_back(file);
         tables.push_back(file_input(file, options.form, std::move(name)));
     }
+    require_different(files);
+    for (const std::string& other : {options.schema, options.concepts}) {
+        if (!other.empty()) files.push_back(other);
+    }
+    require_apart(options, files);
     clean_on_interrupt(options.output);
     Stopwatch watch;
     const TableReport report = build_table(tables, options.table, options.output, session.force(), session.progress());
     const double seconds = watch.lap();
+    if (const auto similar = similar_codes(report.vocabulary); !similar.empty()) {
+        session.note("warning: " + similar_text(similar));
+    }
     session.print(report_json(report, options, seconds), report_text(report, options, seconds));
 }
 
@@ -240,8 +287,10 @@ void add_cell_options(CLI::App& app, Options& options) {
         app.add_option(name, list, about)->type_name("[TABLE:]COLUMN");
     };
     columns("--value", table.values, "Number that an event brings");
-    columns("--unit", table.units, "Unit of the value; two units of one code are refused");
-    columns("--time", table.times, "Date of an event, for --aggregate last");
+    columns("--unit", table.units, "Unit of the value; two units of one code are refused, and none beside one");
+    columns("--time", table.times,
+            "Date of an event, with its time where it has one, for --aggregate last; of two at one time the larger "
+            "value");
     app.add_option_function<std::string>(
            "--aggregate",
            [&options](const std::string& text) {
@@ -249,7 +298,7 @@ void add_cell_options(CLI::App& app, Options& options) {
            },
            "What the events of one cell become: presence, count, sum, mean or last")
         ->type_name("RULE")
-        ->default_str("mean with --value, else presence");
+        ->default_str("mean where all tables have values, presence where none has");
     add_choice(app, "--absent", {"zero", "nan"}, options.absent, "An entry without an event: zero, or not known");
     app.add_option("--schema", options.schema, "Build to this vocabulary; codes it lacks are counted and named")
         ->type_name("S.json");
@@ -258,7 +307,7 @@ void add_cell_options(CLI::App& app, Options& options) {
     add_count(app, {"--max-codes", "N", 1, 10'000'000, ""}, table.most_codes,
               "More codes in one mode are refused: the column is no code list");
     app.add_option("--concepts", options.concepts, "Names of OMOP concepts: CONCEPT.csv")->type_name("FILE");
-    app.add_flag("--keep-empty", table.keep_empty, "Rows of zeros for patients without any entry");
+    app.add_flag("--keep-empty", table.keep_empty, "Rows of zeros for patients of whom nothing counts");
     add_choice(app, "--layout", {"auto", "dense", "sparse"}, options.layout,
                "tensor.npy or tensor.tns; auto: whichever is smaller");
 }
@@ -309,8 +358,10 @@ extern const Verb table_verb{
     .output =
         "What was read, the size of each mode, patients, entries, and codes that the schema lacks.\n"
         "--json: shape, modes [{name, size, met}], tables, records, patients, without, entries, missing, withdrawn, "
-        "unknown_terms, unknown_events, unknown [{mode, code, label, events}], cut_terms, file, seconds, version, "
-        "output.",
+        "without_value, "
+        "unknown_terms, unknown_events, unknown [{mode, code, label, events}], cut_terms, similar [{mode, codes}] "
+        "(codes that "
+        "differ by capitals or blanks alone), file, seconds, version, output.",
     .examples =
         "couplet table conditions.csv medications.csv -o site\n"
         "couplet table Condition.ndjson MedicationRequest.ndjson --schema schema.json -o site\n"

@@ -22,7 +22,12 @@ std::string escape_markup(std::string_view text) {
                 result += "&#39;";
                 break;
             default:
-                result += c;
+                // Control characters are no part of a page: U+FFFD stands for them.
+                if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == '\x7f') {
+                    result += "\xEF\xBF\xBD";
+                } else {
+                    result += c;
+                }
         }
     }
     return result;

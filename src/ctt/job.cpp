@@ -182,7 +182,8 @@ Job resolve_job(const JobOptions& options) {
     job.refit = options.refit.value_or(!average);
     if (!job.refit && !average) {
         refuse("--no-refit", "no refit with an aggregate other than average", "--refit",
-               "Only the printed method has a personal core before the features are known.");
+               "Only the CTT of Zhang et al. 2024 (--aggregate average) has a personal core before the features are "
+               "known.");
     }
     // Sums are added up and averages compared element by element: those messages stay as they are.
     job.precision = job.aggregate == Aggregate::stack ? options.precision : Precision::f64;

@@ -4,6 +4,7 @@
 
 #include "couplet/core/overloaded.hpp"
 #include "couplet/ctt/block_code.hpp"
+#include "couplet/ctt/centring.hpp"
 
 namespace couplet {
 namespace {
@@ -109,6 +110,17 @@ Index serialised_bytes(const FeaturesMessage& message) {
 
 double serialised_bytes(double numbers) {
     return static_cast<double>(message_bytes(field32 + field64, static_cast<Index>(numbers)));
+}
+
+CentringTraffic centring_traffic(Index features, const CentringOptions& options) {
+    const Index down = sums_length(features, options) - 1;
+    // Its field number takes two bytes, as those of peers do.
+    const auto request = [](Index numbers) {
+        return static_cast<double>(message_bytes(2 * field64 + field_bool, numbers, Sender::peer));
+    };
+    const auto up = static_cast<double>(down + 1);
+    return {up + 1, static_cast<double>(down), serialised_bytes(up) + serialised_bytes(1.0),
+            request(0) + request(down)};
 }
 
 }  // namespace couplet

@@ -106,7 +106,8 @@ std::string deviation(const ExperimentResult& result, const std::string& method,
 
 std::string numbers_finding(const ExperimentResult& result) {
     return fmt::format(
-        "Numbers sent follow the formulas: {} among printed peers, {} in a printed star (where eps1 may cut ranks "
+        "Numbers sent follow the formulas: {} among the peers of Zhang et al. 2024, {} in their star (where eps1 may "
+        "cut ranks "
         "below "
         "the R that the formula assumes).",
         deviation(result, "printed-dec", "decentralized"), deviation(result, "printed-star", "star"));
@@ -144,8 +145,9 @@ std::string operations_finding(const ExperimentResult& result, const std::vector
     const auto peers = growth(result, figure_of("operations", sweeps.front()), "printed-dec", "");
     const bool fall = star && peers && *star < 0 && *peers < 0;
     return fmt::format(
-        "Over these ranges the operations per node of the printed star grow like {} (its formula: {}), those of "
-        "printed "
+        "Over these ranges the operations per node of the star of Zhang et al. 2024 grow like {} (its formula: {}), "
+        "those of "
+        "its "
         "peers like {} (formula: {}){}. The formulas square R I2, the longer side of the second unfolding; an SVD "
         "needs "
         "to square the shorter one only, hence the smaller power of R.",

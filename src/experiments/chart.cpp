@@ -33,6 +33,11 @@ std::string variant_dash(std::size_t number) {
     return dashes[number % dashes.size()];
 }
 
+std::string draw(const Figure& figure, const std::vector<Row>& rows) {
+    if (figure.chart == Chart::lines) return draw_lines(figure, rows);
+    return figure.x.label.empty() ? draw_dots(figure, rows) : draw_names(figure, rows);
+}
+
 DrawnRows drawn_rows(const Figure& figure, const std::vector<Row>& rows) {
     DrawnRows result;
     double least = std::numeric_limits<double>::infinity();

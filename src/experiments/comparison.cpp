@@ -88,7 +88,8 @@ std::string refit_finding(const ExperimentResult& result, DataId id) {
     const Row* ours = find_category(result, "rse", "ctt-star", category);
     if (printed == nullptr || refitted == nullptr || ours == nullptr) return "";
     return fmt::format(
-        "{}: the printed star leaves {}; with its features, but personal cores fitted to them again, {}; Couplet {}.",
+        "{}: the CTT of Zhang et al. 2024 leaves {}; with its features, but personal cores fitted to them again, {}; "
+        "Couplet {}.",
         category, rse_text(printed->y.mean), rse_text(refitted->y.mean), rse_text(ours->y.mean));
 }
 
@@ -158,7 +159,8 @@ extern const Experiment comparison_experiment{
     .about =
         "Error, bytes, rounds and time of every method on the same four clients. Rank R1, and the CP rank of the other "
         "methods, are those that the paper chose (Diabetes 50, ECG 100, synthetic 20) and 50 for records of diagnoses "
-        "and medications; quick runs use less data and smaller ranks. The printed method cuts with eps1 = 0.1 and eps2 "
+        "and medications; quick runs use less data and smaller ranks. The CTT of Zhang et al. 2024 cuts with eps1 = "
+        "0.1 and eps2 "
         "= 0.05, as the paper, Couplet with 0.01 and 0.01, its defaults. Printed peers iterate L = 3 times; methods "
         "that "
         "train have 75 rounds (20 in a quick run). Hollow marks are the paper's numbers.",

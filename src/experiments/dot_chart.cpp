@@ -46,7 +46,12 @@ void draw_row(Svg& svg, const Figure& figure, const Scale& scale, const Row& row
     const std::string classes = fmt::format("m-{}", style.id);
     const double x = scale.at(row.y.mean);
     svg.text(left - 8, y + 4, series_label(row.method, row.variant), "tick", Anchor::end);
-    svg.line(left, y, x, y, "stem " + classes);
+    // A stem measures from zero, which a logarithmic axis does not have.
+    if (figure.y.log) {
+        svg.line(left, y, width - right, y, "grid");
+    } else {
+        svg.line(left, y, x, y, "stem " + classes);
+    }
     if (row.y.sd > 0) {
         const double low = std::max(row.y.mean - row.y.sd, scale.low());
         svg.line(scale.at(low), y, scale.at(row.y.mean + row.y.sd), y, "error " + classes);

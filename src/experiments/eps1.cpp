@@ -41,7 +41,8 @@ ExperimentResult run(Lab& lab) {
     const Row* printed_fine = find_row(result, "rse", "printed-star", variant, 0.05);
     if (coarse && fine && printed_coarse && printed_fine) {
         result.findings.push_back(
-            fmt::format("From eps1 = 0.1 to 0.05 the printed method's RSE goes from {} to {}, as the paper finds: its "
+            fmt::format("From eps1 = 0.1 to 0.05 the RSE of the CTT of Zhang et al. 2024 goes from {} to {}, as the "
+                        "paper finds: its "
                         "average already "
                         "lost more. Couplet's goes from {} to {}: there precision is worth its bytes ({}).",
                         short_number(printed_coarse->y.mean), short_number(printed_fine->y.mean),

@@ -41,9 +41,10 @@ std::string finding(const ExperimentResult& result, const std::string& figure, D
     Range ours;
     for (const Row& row : rows_of(result, figure)) (row.method == "ctt-star" ? ours : printed).add(row.y.mean);
     return fmt::format(
-        "{}: over the grid the printed method's RSE lies between {} and {}, Couplet's between {} and {}: the finest "
+        "{}: over the grid the RSE of the CTT of Zhang et al. 2024 lies between {} and {}, Couplet's between {} and "
+        "{}: the finest "
         "cuts "
-        "still leave the printed method {} times Couplet's error.",
+        "still leave it {} times Couplet's error.",
         data_title(id), rse_text(printed.low), rse_text(printed.high), rse_text(ours.low), rse_text(ours.high),
         short_number(printed.low / ours.low));
 }

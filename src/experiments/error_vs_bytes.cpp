@@ -169,7 +169,8 @@ extern const Experiment error_vs_bytes_experiment{
     .title = "Error against bytes",
     .about =
         "What a byte buys, with four clients. Lines of Couplet run over budgets of bytes, which choose rank and "
-        "precision; those of the printed method (L = 3 among peers) and of FedSVD over ranks up to that of the other "
+        "precision; those of the CTT of Zhang et al. 2024 (L = 3 among peers) and of FedSVD over ranks up to that of "
+        "the other "
         "experiments, those of methods that train over their rounds, the best of several ranks each. Down and to the "
         "left is better.",
     .paper = "",

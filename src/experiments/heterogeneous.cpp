@@ -106,7 +106,7 @@ ExperimentResult run(Lab& lab) {
         const Row* all = find_category(result, "rse", "centralized", scenario.name);
         if (!ours || !printed || !all) continue;
         result.findings.push_back(
-            fmt::format("Clients {}: printed method {}, Couplet {}, centralized {}.",
+            fmt::format("Clients {}: the CTT of Zhang et al. 2024 {}, Couplet {}, centralized {}.",
                         std::string_view(scenario.name) == "alike" ? "alike" : "with " + std::string(scenario.name),
                         rse_text(printed->y.mean), rse_text(ours->y.mean), rse_text(all->y.mean)));
     }

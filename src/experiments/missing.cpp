@@ -103,7 +103,7 @@ std::string finding(const ExperimentResult& result, const std::string& order, do
         return fmt::format(
             "with {:.0f}% missing imputation leaves an RSE of {} on the hidden entries after {} federations, Couplet "
             "on "
-            "zeros {}, the printed method on zeros {}",
+            "zeros {}, the CTT of Zhang et al. 2024 on zeros {}",
             percent, at("hidden_", "ctt-star", "imputed", percent), at("federations_", "ctt-star", "imputed", percent),
             at("hidden_", "ctt-star", "zeros", percent), at("hidden_", "printed-star", "zeros", percent));
     };

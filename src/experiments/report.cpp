@@ -8,8 +8,11 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/markup.hpp"
 #include "couplet/experiments/chart.hpp"
+#include "couplet/experiments/gain_section.hpp"
+#include "couplet/experiments/headline.hpp"
 #include "couplet/experiments/reasons.hpp"
 #include "couplet/experiments/scale.hpp"
+#include "couplet/experiments/slide.hpp"
 #include "couplet/experiments/style.hpp"
 #include "couplet/experiments/summary.hpp"
 #include "couplet/experiments/svg.hpp"
@@ -90,33 +93,33 @@ std::string point_table(const Figure& figure, const std::vector<Row>& rows) {
     return html + "</tbody></table></div>";
 }
 
+std::string folded(const std::string& what, const std::string& content) {
+    return fmt::format("<details><summary>{}</summary>{}</details>", escape_markup(what), content);
+}
+
 std::string figure_table(const Figure& figure, const std::vector<Row>& rows) {
     constexpr std::size_t most_columns = 26;
-    const bool wide = figure.chart == Chart::lines && columns_of(figure, rows).size() > most_columns;
-    return wide ? fmt::format("<details><summary>{}, {} lines</summary>{}</details>", escape_markup(figure.title),
-                              rows.size(), point_table(figure, rows))
-                : fmt::format("<details open><summary>{}</summary>{}</details>", escape_markup(figure.title),
-                              pivot_table(figure, rows));
+    const bool wide = columns_of(figure, rows).size() > most_columns;
+    return fmt::format("<h3>{}</h3>{}", escape_markup(figure.title),
+                       wide && figure.chart == Chart::lines ? point_table(figure, rows) : pivot_table(figure, rows));
 }
 
-/// The tables behind all figures of an experiment, below them: they are wider than a figure.
+/// "1 table", "3 tables".
+std::string counted(std::size_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// The tables behind all figures of an experiment.
 std::string tables(const ExperimentResult& result) {
     std::string html;
+    std::size_t number = 0;
     for (const Figure& figure : result.figures) {
         const auto rows = rows_of(result, figure.id);
-        if (!rows.empty()) html += figure_table(figure, rows);
+        if (rows.empty()) continue;
+        html += figure_table(figure, rows);
+        ++number;
     }
-    return html.empty() ? "" : "<div class=\"tables\"><h3>Tables</h3>" + html + "</div>";
-}
-
-std::string legend(const std::vector<Row>& rows) {
-    std::string html = "<ul class=\"legend\">";
-    for (const Series& series : series_of(rows)) {
-        html +=
-            fmt::format("<li>{}<span>{}</span></li>", legend_swatch(series.method, variant_dash(series.variant_number)),
-                        escape_markup(series_label(series.method, series.variant)));
-    }
-    return html + "</ul>";
+    return html.empty() ? "" : folded(counted(number, "table"), "<div class=\"tables\">" + html + "</div>");
 }
 
 /// "RSE", "numbers per link": what a figure's y axis measures, without the details.
@@ -145,31 +148,30 @@ std::string differences(const ExperimentResult& result) {
         at->second += line;
     }
     if (reasons.empty()) return "";
-    std::string html = fmt::format(
-        "<h3>Where ours differs from the paper by more than 10%, and why</h3><details open><summary>Table, {} "
-        "lines</summary><div class=\"scroll\"><table class=\"why\"><thead><tr><th>method</th><th>what</th><th>at</th>"
-        "<th>paper</th><th>ours</th><th>difference</th></tr></thead>",
-        seen.size());
+    std::string html =
+        "<div class=\"scroll\"><table class=\"why\"><thead><tr><th>method</th><th>what</th><th>at</th><th>paper</th>"
+        "<th>ours</th><th>difference</th></tr></thead>";
     for (const auto& [sentence, lines] : reasons) {
         html += fmt::format("<tbody><tr class=\"reason\"><th colspan=\"6\">{}</th></tr>{}</tbody>",
                             escape_markup(sentence), lines);
     }
-    return html + "</table></div></details>";
+    return folded(fmt::format("{} from the paper's by more than 10%, and why",
+                              seen.size() == 1 ? "1 number differs" : fmt::format("{} numbers differ", seen.size())),
+                  html + "</table></div>");
 }
 
 /// With which parameters the methods of other papers ran.
 std::string tunings(const ExperimentResult& result) {
     if (result.tunings.empty()) return "";
     std::string html =
-        "<details><summary>Parameters of the other methods</summary><div class=\"scroll\"><table "
-        "class=\"words\"><thead>"
+        "<div class=\"scroll\"><table class=\"words\"><thead>"
         "<tr><th>method</th><th>data</th><th>rank</th><th>parameters</th></tr></thead><tbody>";
     for (const MethodTuning& one : result.tunings) {
         html += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
                             escape_markup(method_style(one.method).label), escape_markup(one.data), one.rank,
                             one.parameters.empty() ? "its defaults, not tuned" : escape_markup(one.parameters));
     }
-    return html + "</tbody></table></div></details>";
+    return folded("parameters of the other methods", html + "</tbody></table></div>");
 }
 
 std::string command(const std::string& name, const ReportInfo& info) {
@@ -187,27 +189,64 @@ const Experiment* known_experiment(const std::string& name) {
     return nullptr;
 }
 
-std::string section(const ExperimentResult& result, const ReportInfo& info) {
-    const Experiment* about = known_experiment(result.name);
-    std::string html = fmt::format("<section id=\"{}\"><h2>{}</h2>", escape_markup(result.name),
-                                   escape_markup(about ? about->title : std::string_view(result.name)));
-    if (about != nullptr) {
-        html += fmt::format("<p class=\"where\">{}</p>",
-                            about->paper.empty() ? "Not in the paper" : "Paper, " + escape_markup(about->paper));
-        html += element("p", escape_markup(about->about));
+/// Long lists of dots, for a glance: a row for each category, with the marks of the main methods.
+struct Lead {
+    Figure figure;
+    std::vector<Row> rows;
+};
+
+Lead lead_of(const ExperimentResult& result, const Figure& figure) {
+    constexpr std::size_t many = 24;
+    Lead lead{figure, rows_of(result, figure.id)};
+    if (figure.chart == Chart::dots && figure.x.label.empty() && lead.rows.size() > many) {
+        lead.rows = main_rows(lead.rows);
+        lead.figure.x.label = "row";
     }
-    if (!result.findings.empty()) {
-        html += "<ul class=\"findings\">";
-        for (const std::string& sentence : result.findings) html += element("li", escape_markup(sentence));
-        html += "</ul>";
+    return lead;
+}
+
+/// What the experiment found, beside the figure that shows it.
+std::string lead_part(const ExperimentResult& result, const Experiment* about, const Headline& told) {
+    std::string html = "<div class=\"lead-part\">";
+    for (const Figure& figure : result.figures) {
+        if (figure.id != told.figure) continue;
+        const Lead lead = lead_of(result, figure);
+        html += render_figure(lead.figure, lead.rows);
+    }
+    html += "<div class=\"side\">";
+    if (about != nullptr) html += element("p", escape_markup(about->about));
+    constexpr std::size_t shown = 2;
+    std::string list;
+    std::string rest;
+    for (std::size_t i = 0; i < result.findings.size(); ++i) {
+        (i < shown ? list : rest) += element("li", escape_markup(result.findings[i]));
+    }
+    if (!list.empty()) html += "<ul class=\"findings\">" + list + "</ul>";
+    if (!rest.empty()) {
+        html +=
+            folded(counted(result.findings.size() - shown, "more finding"), "<ul class=\"findings\">" + rest + "</ul>");
     }
     for (const std::string& what : result.absent) {
         html += fmt::format("<p class=\"absent\">Not run. {}</p>", escape_markup(what));
     }
-    html += "<div class=\"figures\">";
-    for (const Figure& figure : result.figures) html += render_figure(figure, rows_of(result, figure.id));
-    html += "</div>" + tables(result) + differences(result) + tunings(result);
-    html += fmt::format("<p class=\"cmd\">{}</p>", escape_markup(command(result.name, info)));
+    return html + "</div></div>";
+}
+
+/// All figures but the one that is shown already, and that one too where it was shown in part.
+std::string more_figures(const ExperimentResult& result, const std::string& shown) {
+    std::string html;
+    std::size_t number = 0;
+    for (const Figure& figure : result.figures) {
+        const auto rows = rows_of(result, figure.id);
+        if (rows.empty() || (figure.id == shown && lead_of(result, figure).rows.size() == rows.size())) continue;
+        html += render_figure(figure, rows);
+        ++number;
+    }
+    return html.empty() ? "" : folded(counted(number, "more figure"), "<div class=\"figures\">" + html + "</div>");
+}
+
+std::string again(const ExperimentResult& result, const ReportInfo& info) {
+    std::string html = fmt::format("<p class=\"cmd\">{}</p>", escape_markup(command(result.name, info)));
     if (info.files) {
         html += fmt::format(
             "<p class=\"files\">Numbers: <a href=\"{0}.csv\">{0}.csv</a>, <a href=\"{0}.json\">{0}.json</a>. "
@@ -215,6 +254,26 @@ std::string section(const ExperimentResult& result, const ReportInfo& info) {
             escape_markup(result.name), short_number(result.seconds), result.threads,
             result.threads == 1 ? "thread" : "threads");
     }
+    return folded("run it again, files", html);
+}
+
+std::string title_of(const ExperimentResult& result) {
+    const Experiment* about = known_experiment(result.name);
+    return std::string(about ? about->title : std::string_view(result.name));
+}
+
+std::string section(const ExperimentResult& result, const ReportInfo& info) {
+    const Experiment* about = known_experiment(result.name);
+    const Headline told = headline(result);
+    const std::string title = title_of(result);
+    std::string html = fmt::format(
+        "<section id=\"{}\"><p class=\"where\">{}{}</p><h2>{}</h2>", escape_markup(result.name),
+        told.sentence.empty() ? "" : escape_markup(title) + ". ",
+        about == nullptr || about->paper.empty() ? "Not in the paper" : "Paper, " + escape_markup(about->paper),
+        escape_markup(told.sentence.empty() ? title : told.sentence));
+    html += lead_part(result, about, told);
+    html += "<div class=\"folded\">" + more_figures(result, told.figure) + tables(result) + differences(result) +
+            tunings(result) + again(result, info) + "</div>";
     return html + "</section>";
 }
 
@@ -239,7 +298,7 @@ std::string summary_cells(const SummaryLine& line) {
 std::string summary_table(const ReportSummary& summary) {
     std::string html =
         "<div class=\"scroll\"><table><thead><tr><th>RSE, four clients</th><th>Couplet, star</th><th>FedSVD</th>"
-        "<th>printed method</th><th>best that trains</th><th>centralized</th></tr></thead><tbody>";
+        "<th>CTT of Zhang et al. 2024</th><th>best that trains</th><th>centralized</th></tr></thead><tbody>";
     for (const SummaryLine& line : summary.lines) {
         html += fmt::format("<tr><th>{}</th>{}<td>{}</td></tr>", escape_markup(line.data), summary_cells(line),
                             rse_text(line.centralized));
@@ -247,38 +306,73 @@ std::string summary_table(const ReportSummary& summary) {
     return html + "</tbody></table></div>";
 }
 
+std::string answer_cards(const ReportSummary& summary) {
+    std::string html = "<div class=\"answers\">";
+    for (const Answer& one : summary.answers) {
+        html += fmt::format("<div><h3>{}</h3><p class=\"verdict\">{}</p><p>{}</p></div>", escape_markup(one.question),
+                            escape_markup(one.verdict), escape_markup(one.detail));
+    }
+    return html + "</div>";
+}
+
+std::string paper_reasons(const ReportSummary& summary) {
+    if (summary.reasons.empty()) return "";
+    Index numbers = 0;
+    std::string html =
+        "<div class=\"scroll\"><table class=\"words\"><thead><tr><th>numbers</th><th>why they "
+        "differ</th></tr></thead><tbody>";
+    for (const PaperReason& one : summary.reasons) {
+        html += fmt::format("<tr><th>{}</th><td>{}</td></tr>", one.numbers, escape_markup(one.sentence));
+        numbers += one.numbers;
+    }
+    return folded(fmt::format("where the paper is not reproduced, and why: {}",
+                              counted(static_cast<std::size_t>(numbers), "number")),
+                  html + "</tbody></table></div>");
+}
+
+/// First the answer.
 std::string summary_section(const std::vector<ExperimentResult>& results) {
     const ReportSummary summary = summarise_results(results);
-    std::string html = "<section class=\"summary\" id=\"summary\"><h2>Who wins, by how much</h2>";
-    if (summary.lines.empty()) {
+    std::string html = "<section class=\"summary\" id=\"summary\"><h2>The answer</h2>";
+    if (summary.answers.empty()) {
         html +=
-            "<p>Run the experiment <code>comparison</code> for a verdict over all methods; below is what was run.</p>";
+            "<p>Run the experiments <code>r1_synthetic</code>, <code>error_vs_bytes</code> and <code>heldout</code> "
+            "for answers; "
+            "below is what was run.</p>";
     } else {
-        html += summary_table(summary) + "<ul>";
-        for (const std::string& sentence : summary.sentences) html += element("li", escape_markup(sentence));
-        html += "</ul>";
+        html += answer_cards(summary);
+    }
+    html += paper_reasons(summary);
+    if (!summary.lines.empty()) {
+        std::string list;
+        for (const std::string& sentence : summary.sentences) list += element("li", escape_markup(sentence));
+        html += folded("who wins by how much: errors and bytes of every data set",
+                       summary_table(summary) + "<ul>" + list + "</ul>");
     }
     std::set<std::string> missing;
     for (const ExperimentResult& result : results) missing.insert(result.absent.begin(), result.absent.end());
     for (const std::string& what : missing)
         html += fmt::format("<p class=\"absent\">Missing data. {}</p>", escape_markup(what));
-    html += "<nav aria-label=\"Experiments\"><ol>";
+    return html + "</section>";
+}
+
+/// The list that stays in view: beside the text on a wide screen, above it on a narrow one.
+std::string contents(const std::vector<ExperimentResult>& results, bool gains) {
+    std::string html =
+        "<nav class=\"contents\" aria-label=\"Contents\"><ol><li><a href=\"#summary\">The answer</a></li>";
+    if (gains) html += "<li><a href=\"#joining\">What a site gains by joining</a></li>";
     for (const ExperimentResult& result : results) {
-        const Experiment* about = known_experiment(result.name);
-        html += fmt::format("<li><a href=\"#{}\">{}</a></li>", escape_markup(result.name),
-                            escape_markup(about ? about->title : std::string_view(result.name)));
+        html +=
+            fmt::format("<li><a href=\"#{}\">{}</a></li>", escape_markup(result.name), escape_markup(title_of(result)));
     }
-    return html + "</ol></nav></section>";
+    return html + "</ol></nav>";
 }
 
 }  // namespace
 
 std::string render_figure(const Figure& figure, const std::vector<Row>& rows) {
     if (rows.empty()) return "";
-    const std::string drawing = figure.chart == Chart::lines ? draw_lines(figure, rows) : draw_dots(figure, rows);
-    std::string html = fmt::format("<figure><h3>{}</h3>{}", escape_markup(figure.title), drawing);
-    if (figure.chart == Chart::lines) html += legend(rows);
-    return html + "</figure>";
+    return fmt::format("<figure><h3>{}</h3>{}</figure>", escape_markup(figure.title), draw(figure, rows));
 }
 
 std::string render_report(const std::vector<ExperimentResult>& results, const ReportInfo& info) {
@@ -289,23 +383,27 @@ std::string render_report(const std::vector<ExperimentResult>& results, const Re
         "content=\"light dark\">"
         "<link rel=\"icon\" href=\"data:,\"><title>Federated coupled tensor trains: the paper "
         "reproduced</title><style>";
-    html +=
-        report_style_sheet() +
-        "</style></head>\n<body><header class=\"top\"><h1>Federated coupled tensor trains: the paper reproduced</h1>";
+    html += report_style_sheet() + report_page_rules() +
+            "</style></head>\n<body class=\"report\"><a class=\"skip\" href=\"#summary\">Skip to the answer</a><header "
+            "class=\"top\">"
+            "<h1>Federated coupled tensor trains: the paper reproduced</h1>";
     html +=
         "<p class=\"lead\">Every table and figure of <cite>Federated Learning Using Coupled Tensor Train "
-        "Decomposition</cite> (Zhang, "
-        "Kofidis, Zhu, Zhang, Liu), with the method as printed, Couplet's defaults, and the paper's own numbers as "
-        "hollow marks. RSE is "
-        "the squared error over the squared norm, of all clients together.</p>";
+        "Decomposition</cite> (X. Zhang, E. Kofidis, C. Zhu, L. Zhang and Y. Liu, 2024). \"Zhang et al.\" is their CTT "
+        "as the paper "
+        "prints it, \"Couplet\" our defaults; hollow marks are the paper's own numbers. RSE is the squared error over "
+        "the squared "
+        "norm, of all clients together.</p>";
     html += fmt::format(
         "<p class=\"made\">couplet {}, {} effort, seed {}, {} repeats; bars are one standard deviation over the "
         "repeats.</p></header>",
         version(), to_string(info.effort), info.seed, info.repeats);
-    html += "<main>" + summary_section(results);
+    const std::string joining = render_gain_section(site_gains(results));
+    html +=
+        "<div class=\"columns\">" + contents(results, !joining.empty()) + "<main>" + summary_section(results) + joining;
     for (const ExperimentResult& result : results) html += section(result, info) + "\n";
     html +=
-        "</main><footer>Time is that of the slowest client and the server on the machine that ran this, networks "
+        "</main></div><footer>Time is that of the slowest client and the server on the machine that ran this, networks "
         "aside. "
         "docs/reproduce.md says how each experiment is set up and what the paper leaves open.</footer></body></html>\n";
     return html;

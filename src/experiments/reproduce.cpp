@@ -16,6 +16,7 @@
 #include "couplet/core/threads.hpp"
 #include "couplet/experiments/report.hpp"
 #include "couplet/experiments/result_files.hpp"
+#include "couplet/experiments/slide.hpp"
 #include "couplet/io/atomic_file.hpp"
 
 namespace couplet {
@@ -26,6 +27,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "couplet experiment";
 constexpr const char* report_name = "report.html";
+constexpr const char* slide_name = "summary.svg";
 
 std::string slurp(const fs::path& path) {
     std::ifstream stream(path, std::ios::binary);
@@ -194,6 +196,7 @@ class Reproduction {
         if (!options_.settings.tuning_cache.empty()) load_tuning(options_.settings.tuning_cache, {});
         make_folder(options_.folder);
         require_ours(options_.folder / report_name, report_marker, options_.force);
+        require_ours(options_.folder / slide_name, slide_marker, options_.force);
         const std::string header = to_csv({}).substr(0, 20);
         for (const Experiment* one : options_.experiments) {
             require_ours(file(*one, ".csv"), header, options_.force);
@@ -293,6 +296,8 @@ class Reproduction {
         write_text(options_.folder / report_name, render_report(results, {.seed = options_.settings.seed,
                                                                           .repeats = options_.settings.repeats,
                                                                           .effort = options_.settings.effort}));
+        const std::string slide = render_slide(results);
+        if (!slide.empty()) write_text(options_.folder / slide_name, slide);
     }
 
     const ReproduceOptions& options_;

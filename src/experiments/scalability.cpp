@@ -46,7 +46,8 @@ std::string finding(const ExperimentResult& result, DataId id, Index few, Index 
         return row == nullptr ? "-" : short_number(row->y.mean);
     };
     return fmt::format(
-        "{}, from {} to {} clients: the printed star's RSE goes from {} to {}, {}; the printed star's time from {} to "
+        "{}, from {} to {} clients: the RSE of the CTT of Zhang et al. 2024 goes from {} to {}, {}; its time from {} "
+        "to "
         "{} "
         "s, Couplet's from {} to {} s.",
         data_title(id), few, many, rse_text(printed_before->y.mean), rse_text(printed->y.mean), change,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "couplet/core/error.hpp"
@@ -27,6 +28,18 @@ double round_step(double range, double wanted) {
         if (raw <= factor * power * (1 + 1e-9)) return factor * power;
     }
     return 10 * power;
+}
+
+/// Which multiples of powers of ten have numbers: as many as make three to eight labels of an axis.
+struct LogLabels {
+    std::array<int, 2> factors;
+    bool contains(int factor) const { return std::find(factors.begin(), factors.end(), factor) != factors.end(); }
+};
+
+LogLabels log_labels(double decades) {
+    if (decades < 2.2) return {{2, 5}};
+    if (decades < 3.7) return {{3, 3}};
+    return {{0, 0}};
 }
 
 /// In millions, thousands of millions or millions of millions.
@@ -104,18 +117,20 @@ std::vector<Tick> Scale::ticks() const {
     const auto first = static_cast<int>(std::floor(std::log10(low_)));
     const auto last = static_cast<int>(std::ceil(std::log10(high_)));
     const int stride = std::max(1, static_cast<int>(std::ceil(decades / 6)));
+    const LogLabels labelled = log_labels(decades);
     for (int power = first; power <= last; ++power) {
-        for (const int factor : {1, 2, 5}) {
+        for (const int factor : {1, 2, 3, 5}) {
             const double value = factor * std::pow(10.0, power);
             if (value < low_ || value > high_) continue;
-            const bool labelled = factor == 1 ? power % stride == 0 : decades < 2;
-            if (labelled || decades < 3) ticks.push_back({value, labelled ? tick_number(value) : ""});
+            const bool with_number = factor == 1 ? power % stride == 0 : labelled.contains(factor);
+            const bool mark = with_number || (decades < 3 && factor != 3);
+            if (mark) ticks.push_back({value, with_number ? tick_number(value) : ""});
         }
     }
     // A narrow range may lie between two round numbers.
     auto labels = std::count_if(ticks.begin(), ticks.end(), [](const Tick& tick) { return !tick.label.empty(); });
     constexpr double apart = 28;  // of two labels, in the units of the drawing
-    for (double wanted = 3; labels < 2 && wanted <= 12; ++wanted) {
+    for (double wanted = 4; labels < 3 && wanted <= 12; ++wanted) {
         const double step = round_step(high_ - low_, wanted);
         ticks.clear();
         for (double k = std::ceil(low_ / step); k * step <= high_; ++k) {
@@ -124,6 +139,7 @@ std::vector<Tick> Scale::ticks() const {
             if (fits) ticks.push_back({k * step, tick_number(k * step)});
         }
         labels = static_cast<std::ptrdiff_t>(ticks.size());
+        if (labels == 2 && std::abs(to_ - from_) < 4 * apart) break;
     }
     return ticks;
 }

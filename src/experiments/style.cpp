@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::array styles{
     MethodStyle{"ctt-star", "Couplet, star", "#0072B2", "#4aa8e0", Marker::circle},
-    MethodStyle{"ctt-dec", "Couplet, decentralized", "#2f9ed1", "#8fd0f5", Marker::diamond},
-    MethodStyle{"printed-star", "printed, star", "#D55E00", "#f08a4b", Marker::square},
-    MethodStyle{"printed-refit", "printed, star, refitted", "#e8843c", "#f5b183", Marker::diamond},
-    MethodStyle{"printed-dec", "printed, decentralized", "#b8860b", "#f0b429", Marker::triangle},
-    MethodStyle{"printed-paper", "printed, table evaluation", "#8c510a", "#d8a15d", Marker::triangle_down},
+    MethodStyle{"ctt-dec", "Couplet, peers", "#2f9ed1", "#8fd0f5", Marker::diamond},
+    MethodStyle{"printed-star", "Zhang et al., star", "#D55E00", "#f08a4b", Marker::square},
+    MethodStyle{"printed-refit", "Zhang et al., refitted", "#e8843c", "#f5b183", Marker::diamond},
+    MethodStyle{"printed-dec", "Zhang et al., peers", "#b8860b", "#f0b429", Marker::triangle},
+    MethodStyle{"printed-paper", "Zhang et al., as its tables", "#8c510a", "#d8a15d", Marker::triangle_down},
     MethodStyle{"centralized", "centralized TT-SVD", "#222222", "#e6e6e6", Marker::bar},
     MethodStyle{"local", "every client alone", "#777777", "#a6a6a6", Marker::bar},
     MethodStyle{"fedsvd", "FedSVD", "#4d4d4d", "#c4c4c4", Marker::plus},

@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "couplet/experiments/method_bench.hpp"
+#include "couplet/experiments/reasons.hpp"
 #include "couplet/experiments/scale.hpp"
 #include "couplet/experiments/style.hpp"
 
@@ -130,10 +136,195 @@ std::string few_bytes_sentence(const ExperimentResult& result) {
     return fmt::format("Where bytes are scarce, methods that train are ahead: {}.", fmt::join(parts, "; "));
 }
 
+/// "rse" of "rse_table", in words.
+std::string kind_of(const Row& row) {
+    const std::string metric = row.figure.substr(0, row.figure.find('_'));
+    if (metric == "rse") return "errors";
+    if (metric == "numbers") return "counts of numbers sent";
+    return metric == "seconds" ? "times" : metric;
+}
+
+/// A number of the paper: two figures can show it, evaluated in two ways.
+using PaperPlace = std::tuple<std::string, std::string, std::string, std::string, std::string, double>;
+
+PaperPlace paper_place(const ExperimentResult& result, const Row& row) {
+    const std::string method = row.method == "printed-paper" ? "printed-dec" : row.method;
+    return {result.name, kind_of(row), method, row.variant, row.category, row.x};
+}
+
+/// Every number of the paper that was measured: whether one of the ways to measure it comes within 10%, else why not.
+struct Reproduced {
+    bool within = false;
+    std::string note = {};
+};
+
+std::map<PaperPlace, Reproduced> reproduced(const std::vector<ExperimentResult>& results) {
+    std::map<PaperPlace, Reproduced> all;
+    for (const ExperimentResult& result : results) {
+        for (const Row& row : result.rows) {
+            if (!row.paper) continue;
+            Reproduced& one = all[paper_place(result, row)];
+            one.within = one.within || !differs_from_paper(row);
+            if (one.note.empty()) one.note = row.note;
+        }
+    }
+    return all;
+}
+
+void count_paper(ReportSummary& summary, const std::vector<ExperimentResult>& results) {
+    for (const auto& [place, one] : reproduced(results)) {
+        const std::string& kind = std::get<1>(place);
+        auto count = std::find_if(summary.paper.begin(), summary.paper.end(),
+                                  [&](const PaperCount& other) { return other.what == kind; });
+        if (count == summary.paper.end()) count = summary.paper.insert(count, {.what = kind});
+        ++count->all;
+        if (one.within) ++count->within;
+        if (one.within || kind == "times") continue;
+        auto why = std::find_if(summary.reasons.begin(), summary.reasons.end(),
+                                [&](const PaperReason& other) { return other.sentence == one.note; });
+        if (why == summary.reasons.end()) why = summary.reasons.insert(why, {.sentence = one.note});
+        ++why->numbers;
+    }
+    std::stable_sort(summary.reasons.begin(), summary.reasons.end(),
+                     [](const PaperReason& a, const PaperReason& b) { return a.numbers > b.numbers; });
+}
+
+void answer_paper(ReportSummary& summary) {
+    Index within = 0;
+    Index all = 0;
+    std::vector<std::string> parts;
+    std::string times;
+    for (const PaperCount& count : summary.paper) {
+        if (count.what == "times") {
+            times = fmt::format(" Its {} times are of another machine and program: shown, not counted.", count.all);
+            continue;
+        }
+        within += count.within;
+        all += count.all;
+        parts.push_back(fmt::format("{} of {} {}", count.within, count.all, count.what));
+    }
+    if (all == 0) return;
+    const char* verdict = within == all ? "Yes" : within == 0 ? "No" : "In part";
+    summary.answers.push_back({"Is the paper reproduced?",
+                               fmt::format("{}: {} of its {} numbers", verdict, within, all),
+                               fmt::format("Within 10% are {}.{}{}", fmt::join(parts, " and "), times,
+                                           summary.reasons.empty() ? "" : " Where not, and why, is below.")});
+}
+
+/// Of every data set whether a method other than Couplet is ahead of it, given as many bytes.
+void answer_bytes(ReportSummary& summary, const ExperimentResult& curves) {
+    std::vector<std::string> lost;
+    Index all = 0;
+    double closest = INFINITY;
+    std::string name;
+    for (const Figure& figure : curves.figures) {
+        const auto rows = rows_of(curves, figure.id);
+        if (least_within(rows, "ctt-star", INFINITY)) ++all;
+        bool behind = false;
+        for (const Row& row : rows) {
+            const auto ours = least_within(rows, "ctt-star", row.x);
+            if (row.method.starts_with("ctt-") || !ours || *ours < rounding_rse || row.y.mean < rounding_rse) continue;
+            behind = behind || row.y.mean < *ours;
+            if (row.y.mean / *ours >= closest) continue;
+            closest = row.y.mean / *ours;
+            name = fmt::format("{} on {}", method_style(row.method).label, figure.title);
+        }
+        if (behind) lost.push_back(figure.title);
+    }
+    if (all == 0 || !std::isfinite(closest)) return;
+    summary.answers.push_back(
+        {"Who wins at equal bytes?",
+         lost.empty() ? fmt::format("Couplet, on all {} data sets", all)
+                      : fmt::format("Couplet, on {} of {} data sets", all - static_cast<Index>(lost.size()), all),
+         fmt::format("Closest is {}, with {:.2g} times Couplet's squared error at the bytes where it does best.{}",
+                     name, closest,
+                     lost.empty() ? "" : fmt::format(" Ahead somewhere on {}.", fmt::join(lost, ", ")))});
+}
+
+/// The fewest bytes with which a method's error is at most this.
+std::optional<double> bytes_for(const std::vector<Row>& rows, const std::string& method, double error) {
+    std::optional<double> least;
+    for (const Row& row : rows) {
+        if (row.method == method && row.y.mean <= error) least = std::min(least.value_or(row.x), row.x);
+    }
+    return least;
+}
+
+/// How many times Couplet's bytes the most accurate of the others takes for its error, on every data set.
+void answer_error(ReportSummary& summary, const ExperimentResult& curves) {
+    std::vector<double> ratios;
+    std::vector<std::string> parts;
+    for (const Figure& figure : curves.figures) {
+        const auto rows = rows_of(curves, figure.id);
+        const Row* best = nullptr;
+        for (const Row& row : rows) {
+            if (MethodBench::trains(row.method) && (best == nullptr || row.y.mean < best->y.mean)) best = &row;
+        }
+        if (best == nullptr) continue;
+        const auto ours = bytes_for(rows, "ctt-star", best->y.mean);
+        if (!ours) continue;
+        ratios.push_back(best->x / *ours);
+        parts.push_back(fmt::format("{} {:.0f} ({})", figure.title, ratios.back(), method_style(best->method).label));
+    }
+    if (ratios.empty()) return;
+    const double least = *std::min_element(ratios.begin(), ratios.end());
+    summary.answers.push_back(
+        {"Who wins at equal error?",
+         least >= 1 ? fmt::format("Couplet, with at least {:.0f} times fewer bytes", std::floor(least))
+                    : "Not Couplet everywhere",
+         fmt::format(
+             "For the best error of a method that trains, how many times Couplet's bytes that method sends: {}.",
+             fmt::join(parts, ", "))});
+}
+
+void answer_new_people(ReportSummary& summary, const ExperimentResult& heldout) {
+    std::vector<std::string> parts;
+    std::vector<std::pair<std::string, Index>> winners;  // the others, and on how many data sets
+    Index won = 0;
+    Index all = 0;
+    for (const Row& row : heldout.rows) {
+        if (row.figure != "heldout" || row.method != "ctt-star") continue;
+        const Row* other = least_other(heldout, "heldout", row.category);
+        if (other == nullptr) continue;
+        ++all;
+        const bool best = row.y.mean <= other->y.mean || rse_text(row.y.mean) == rse_text(other->y.mean);
+        const std::string name(method_style(other->method).label);
+        if (best) {
+            ++won;
+        } else {
+            const auto at =
+                std::find_if(winners.begin(), winners.end(), [&](const auto& one) { return one.first == name; });
+            if (at == winners.end()) {
+                winners.emplace_back(name, 1);
+            } else {
+                ++at->second;
+            }
+        }
+        parts.push_back(
+            fmt::format("{} {} ({} {})", row.category, rse_text(row.y.mean), name, rse_text(other->y.mean)));
+    }
+    if (all == 0) return;
+    std::vector<std::string> names;
+    if (won > 0) names.push_back(fmt::format("Couplet on {}", won));
+    for (const auto& [name, times] : winners) names.push_back(fmt::format("{} on {}", name, times));
+    summary.answers.push_back({"Who wins for new patients?",
+                               won == all ? fmt::format("Couplet, on all {} data sets", all)
+                                          : fmt::format("{} of {} data sets", fmt::join(names, ", "), all),
+                               fmt::format("Error of people who did not take part, and the best of the others: {}.",
+                                           fmt::join(parts, ", "))});
+}
+
 }  // namespace
 
 ReportSummary summarise_results(const std::vector<ExperimentResult>& results) {
     ReportSummary summary;
+    count_paper(summary, results);
+    answer_paper(summary);
+    if (const auto* curves = find_result(results, "error_vs_bytes")) {
+        answer_bytes(summary, *curves);
+        answer_error(summary, *curves);
+    }
+    if (const auto* heldout = find_result(results, "heldout")) answer_new_people(summary, *heldout);
     const ExperimentResult* comparison = find_result(results, "comparison");
     if (comparison == nullptr) return summary;
     std::vector<std::string> data;
@@ -150,17 +341,19 @@ ReportSummary summarise_results(const std::vector<ExperimentResult>& results) {
         if (first.empty() || second.empty() || third.empty()) return;
         summary.sentences.push_back(fmt::format(fmt::runtime(text), first, second, third));
     };
-    say("The squared error of Couplet in a star is {} times smaller than that of the printed method, with {} times its "
+    say("The squared error of Couplet in a star is {} times smaller than that of the CTT of Zhang et al. 2024, with {} "
+        "times its "
         "bytes.",
         ratios(lines, [](const SummaryLine& l) { return l.printed / l.ours; }),
         ratios(
             lines, [](const SummaryLine& l) { return l.ours_bytes / l.printed_bytes; }, false));
-    say("It is {} times that of a centralized decomposition, which sees all data on one pile.",
+    say("It is {} times that of a centralized decomposition, which sees all data in one place.",
         ratios(lines, [](const SummaryLine& l) { return l.ours / l.centralized; }));
     for (const SummaryLine& line : lines) {
         if (!is_exact(line)) continue;
         summary.sentences.push_back(fmt::format(
-            "On {}, whose rank is that of the model, Couplet is exact to rounding; the printed method leaves {}{}.",
+            "On {}, whose rank is that of the model, Couplet is exact to rounding; the CTT of Zhang et al. 2024 leaves "
+            "{}{}.",
             line.data, short_number(line.printed),
             line.other_method.empty()
                 ? ""

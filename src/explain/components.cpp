@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "couplet/core/random.hpp"
@@ -150,12 +151,20 @@ std::optional<double> place_of(const std::string& text) {
     return std::nullopt;
 }
 
-/// Codes may be numbers too, but not in their order.
-bool is_in_order(const std::vector<std::string>& labels) {
+/// Codes may be numbers too, but not in equal steps; numbers of something (hours, mm) may be in any.
+bool is_in_order(const ModeLabels& mode) {
+    const auto& labels = mode.entries;
+    const auto first = place_of(labels[0]);
+    const auto second = place_of(labels[1]);
+    if (!first || !second) return false;
+    const double step = *second - *first;
+    const auto has_unit = [](const std::string& unit) { return !unit.empty(); };
+    const bool measured = std::any_of(mode.units.begin(), mode.units.end(), has_unit);
     for (std::size_t i = 0; i + 1 < labels.size(); ++i) {
         const auto here = place_of(labels[i]);
         const auto next = place_of(labels[i + 1]);
         if (!here || !next || !(*here < *next)) return false;
+        if (!measured && std::abs(*next - *here - step) > 1e-6 * step) return false;
     }
     return true;
 }
@@ -168,13 +177,26 @@ bool is_named(const Schema& schema, Index mode) {
 bool is_curve(const Schema& schema, Index mode) {
     constexpr Index least_points = 12;
     if (!is_named(schema, mode)) return schema.features[mode] >= least_points;
-    const auto& labels = schema.modes[static_cast<std::size_t>(mode)].entries;
-    return labels.size() > 2 && is_in_order(labels);
+    const ModeLabels& labels = schema.modes[static_cast<std::size_t>(mode)];
+    return labels.entries.size() > 2 && is_in_order(labels);
+}
+
+/// As a title says it: a code that is a bare number with what it is a number of.
+std::string spoken(const Schema& schema, Index mode, Index index) {
+    const std::string label = plain_name(label_of(schema, mode, index));
+    const bool number = label.find_first_not_of("0123456789") == std::string::npos;
+    return number ? fmt::format("{} {}", mode_name(schema, mode), label) : label;
+}
+
+bool has_unit(const Schema& schema, Index mode, Index index) {
+    const auto& units = schema.modes[static_cast<std::size_t>(mode)].units;
+    return !units.empty() && !units[static_cast<std::size_t>(index)].empty();
 }
 
 /// Names of the strongest indices of a mode: those of at least half the largest magnitude, at most `most`.
-std::vector<std::string> strongest(const Schema& schema, Index mode, const std::vector<double>& values,
+std::vector<std::string> strongest(const Findings& findings, Index mode, const std::vector<double>& values,
                                    std::size_t most) {
+    const Schema& schema = findings.schema;
     std::vector<Index> order(values.size());
     std::iota(order.begin(), order.end(), Index{0});
     const auto size = [&](Index i) { return std::abs(values[static_cast<std::size_t>(i)]); };
@@ -183,21 +205,38 @@ std::vector<std::string> strongest(const Schema& schema, Index mode, const std::
     for (const Index i : order) {
         if (names.size() == most || size(i) < 0.5 * size(order.front())) break;
         const bool less = values[static_cast<std::size_t>(i)] < 0;
-        names.push_back((less ? "no " : "") + label_of(schema, mode, i));
+        // Below a mean, or below other numbers, is not none.
+        const bool number = findings.centred || has_unit(schema, mode, i);
+        names.push_back((less ? number ? "low " : "no " : "") + spoken(schema, mode, i));
     }
     return names;
 }
 
-std::string title_of(const Schema& schema, const Component& component, std::size_t number) {
+/// Of a component without names: where its curves are strongest.
+std::string curve_title(const Schema& schema, const Component& component, std::size_t number) {
+    std::vector<std::string> peaks;
+    for (Index mode = 0; mode < schema.features.order(); ++mode) {
+        const ModeProfile& profile = component.profiles[static_cast<std::size_t>(mode)];
+        if (!profile.curve) continue;
+        const auto peak = std::max_element(profile.values.begin(), profile.values.end(),
+                                           [](double a, double b) { return std::abs(a) < std::abs(b); });
+        peaks.push_back(fmt::format("{} {}", mode_name(schema, mode),
+                                    label_of(schema, mode, static_cast<Index>(peak - profile.values.begin()))));
+    }
+    return peaks.empty() ? fmt::format("Component {}", number) : fmt::format("Strongest at {}", fmt::join(peaks, ", "));
+}
+
+std::string title_of(const Findings& findings, const Component& component, std::size_t number) {
+    const Schema& schema = findings.schema;
     std::string title;
     for (Index mode = 0; mode < schema.features.order(); ++mode) {
         const ModeProfile& profile = component.profiles[static_cast<std::size_t>(mode)];
         if (!profile.named || profile.curve) continue;
         const std::size_t most = schema.features.order() == 1 ? 4 : mode == 0 ? 2 : 3;
         title += fmt::format("{}{}", title.empty() ? "" : " with ",
-                             fmt::join(strongest(schema, mode, profile.values, most), ", "));
+                             fmt::join(strongest(findings, mode, profile.values, most), ", "));
     }
-    return title.empty() ? fmt::format("Component {}", number) : title;
+    return title.empty() ? curve_title(schema, component, number) : title;
 }
 
 std::vector<NamedEntry> strongest_entries(const Schema& schema, const double* row, Index count) {
@@ -237,7 +276,9 @@ Component describe(const Explanation& explanation, Index r, const ExplainOptions
         square += mine;
         norm2 += site.norm2;
     }
-    component.share = norm2 > 0 ? square / norm2 : 0;
+    // Without anybody's coordinates there is nothing to have a share of.
+    const double unknown = findings.sites.empty() ? std::numeric_limits<double>::quiet_NaN() : 0;
+    component.share = norm2 > 0 ? square / norm2 : unknown;
     component.entries = strongest_entries(findings.schema, row, options.entries);
     std::vector<std::vector<double>> profiles;
     const double weight = best_product(row, findings.schema.features, profiles);
@@ -248,7 +289,7 @@ Component describe(const Explanation& explanation, Index r, const ExplainOptions
                                       std::move(profiles[static_cast<std::size_t>(mode)]),
                                       is_named(findings.schema, mode), is_curve(findings.schema, mode)});
     }
-    component.title = title_of(findings.schema, component, static_cast<std::size_t>(r) + 1);
+    component.title = title_of(findings, component, static_cast<std::size_t>(r) + 1);
     return component;
 }
 
@@ -257,6 +298,23 @@ Component describe(const Explanation& explanation, Index r, const ExplainOptions
 std::string label_of(const Schema& schema, Index mode, Index index) {
     if (!is_named(schema, mode)) return std::to_string(index + 1);
     return schema.modes[static_cast<std::size_t>(mode)].entries[static_cast<std::size_t>(index)];
+}
+
+std::string plain_name(const std::string& label) {
+    // Semantic tags of SNOMED CT that conditions, findings, procedures and products have.
+    constexpr std::string_view tags[] = {"disorder",       "finding",
+                                         "procedure",      "situation",
+                                         "regime/therapy", "morphologic abnormality",
+                                         "event",          "observable entity",
+                                         "product",        "medicinal product",
+                                         "clinical drug",  "substance",
+                                         "person",         "context-dependent category"};
+    for (const std::string_view tag : tags) {
+        const std::string ending = fmt::format(" ({})", tag);
+        if (label.size() > ending.size() && label.ends_with(ending))
+            return label.substr(0, label.size() - ending.size());
+    }
+    return label;
 }
 
 std::string mode_name(const Schema& schema, Index mode) {

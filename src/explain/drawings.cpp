@@ -31,6 +31,11 @@ std::vector<Index> strongest(const ModeProfile& profile, std::size_t most) {
     return order;
 }
 
+/// As on a page: without the word that a code list puts behind every name.
+std::string short_label(const Schema& schema, Index mode, Index index) {
+    return plain_name(label_of(schema, mode, index));
+}
+
 const char* sign_class(double value) { return value < 0 ? "less" : "more"; }
 
 }  // namespace
@@ -46,8 +51,9 @@ std::string draw_heat_map(const Explanation& explanation, Index number) {
     const Schema& schema = explanation.findings.schema;
     const auto rows = strongest(component.profiles[0], shown_labels);
     const auto cols = strongest(component.profiles[1], shown_labels);
-    constexpr double left = 190, top = 150, cell = 30;
-    const double width = left + cell * static_cast<double>(cols.size()) + 60;
+    // Names of columns lean over the last one.
+    constexpr double left = 200, top = 140, cell = 30, over = 104;
+    const double width = left + cell * static_cast<double>(cols.size()) + over;
     const double height = top + cell * static_cast<double>(rows.size()) + 6;
     const auto weight = [&](Index i, Index j) { return explanation.findings.rows(number, i * schema.features[1] + j); };
     double largest = 0;
@@ -58,12 +64,12 @@ std::string draw_heat_map(const Explanation& explanation, Index number) {
             fmt::format("{}: {} against {}, the strongest of each", component.title, component.profiles[0].name,
                         component.profiles[1].name));
     for (std::size_t j = 0; j < cols.size(); ++j) {
-        svg.text(left + cell * (static_cast<double>(j) + 0.6), top - 8, shortened(label_of(schema, 1, cols[j]), 26),
+        svg.text(left + cell * (static_cast<double>(j) + 0.6), top - 8, shortened(short_label(schema, 1, cols[j]), 24),
                  "label", Anchor::start, -40);
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const double y = top + cell * static_cast<double>(i);
-        svg.text(left - 8, y + 0.62 * cell, shortened(label_of(schema, 0, rows[i]), 27), "label", Anchor::end);
+        svg.text(left - 8, y + 0.62 * cell, shortened(short_label(schema, 0, rows[i]), 28), "label", Anchor::end);
         for (std::size_t j = 0; j < cols.size(); ++j) {
             const double value = weight(rows[i], cols[j]);
             const double depth = largest > 0 ? std::abs(value) / largest : 0;
@@ -80,17 +86,25 @@ std::string draw_bars(const Explanation& explanation, Index number, Index mode) 
     const Component& component = component_of(explanation, number);
     const ModeProfile& profile = component.profiles[static_cast<std::size_t>(mode)];
     const auto order = strongest(profile, shown_labels);
-    constexpr double left = 190, step = 24, middle = 300, reach = 95, width = 450;
-    double largest = 0;
-    for (const Index i : order) largest = std::max(largest, std::abs(profile.values[static_cast<std::size_t>(i)]));
+    constexpr double left = 212, step = 24, width = 450, number_width = 52;
+    double most = 0;
+    double least = 0;
+    for (const Index i : order) {
+        most = std::max(most, profile.values[static_cast<std::size_t>(i)]);
+        least = std::min(least, profile.values[static_cast<std::size_t>(i)]);
+    }
+    // Room on the left of the axis only where something points there.
+    const double scale = most > least ? (width - number_width - left - 8) / (most - least) : 0;
+    const double middle = left + 8 - least * scale;
     const double height = step * static_cast<double>(order.size()) + 8;
     Svg svg(width, height, fmt::format("{}: weight of each {}", component.title, profile.name));
     for (std::size_t k = 0; k < order.size(); ++k) {
         const double value = profile.values[static_cast<std::size_t>(order[k])];
         const double y = 4 + step * static_cast<double>(k);
-        const double length = largest > 0 ? reach * std::abs(value) / largest : 0;
+        const double length = scale * std::abs(value);
         const std::string label = label_of(explanation.findings.schema, mode, order[k]);
-        svg.text(left, y + 15, shortened(label, 28), "label", Anchor::end);
+        svg.text(left, y + 15, shortened(short_label(explanation.findings.schema, mode, order[k]), 30), "label",
+                 Anchor::end);
         svg.rect(value < 0 ? middle - length : middle, y + 4, std::max(length, 0.5), step - 9,
                  fmt::format("bar {}", sign_class(value)), 1, fmt::format("{}: {:+.2f}", label, value));
         svg.text(value < 0 ? middle + 6 : middle + length + 6, y + 15, fmt::format("{:+.2f}", value), "value");

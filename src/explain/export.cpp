@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "couplet/io/csv_text.hpp"
+
 namespace couplet {
 namespace {
 
@@ -65,13 +67,6 @@ Json drift_json(const Drift& drift) {
     return json;
 }
 
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-}
-
 }  // namespace
 
 nlohmann::ordered_json explanation_json(const Explanation& explanation, const Told& told) {
@@ -105,14 +100,15 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation, const To
 std::string explanation_csv(const Explanation& explanation) {
     const Schema& schema = explanation.findings.schema;
     std::string text = "component,share,stability";
-    for (Index mode = 0; mode < schema.features.order(); ++mode) text += "," + csv_field(mode_name(schema, mode));
+    for (Index mode = 0; mode < schema.features.order(); ++mode) text += "," + safe_csv_field(mode_name(schema, mode));
     text += ",weight\n";
     for (std::size_t r = 0; r < explanation.components.size(); ++r) {
         const Component& component = explanation.components[r];
         for (const NamedEntry& entry : component.entries) {
-            text += fmt::format("{},{},{}", r + 1, component.share,
-                                component.stability ? fmt::format("{}", *component.stability) : "");
-            for (const std::string& label : entry.labels) text += "," + csv_field(label);
+            text +=
+                fmt::format("{},{},{}", r + 1, std::isnan(component.share) ? "" : fmt::format("{}", component.share),
+                            component.stability ? fmt::format("{}", *component.stability) : "");
+            for (const std::string& label : entry.labels) text += "," + safe_csv_field(label);
             text += fmt::format(",{}\n", entry.weight);
         }
     }
@@ -120,6 +116,7 @@ std::string explanation_csv(const Explanation& explanation) {
 }
 
 std::string percent_text(double share) {
+    if (std::isnan(share)) return "not known";
     const double percent = 100 * share;
     if (percent != 0 && std::abs(percent) < 0.95) return fmt::format("{:.2g}%", percent);
     return std::abs(percent) < 9.95 ? fmt::format("{:.1f}%", percent) : fmt::format("{:.0f}%", percent);

@@ -60,7 +60,8 @@ std::vector<fs::path> personal_files(const fs::path& folder) {
     return files;
 }
 
-Matrix<double> load_personal(const fs::path& file, Index rank, nlohmann::json& metadata) {
+Matrix<double> load_personal(const fs::path& file, Index rank, const nlohmann::json& features,
+                             nlohmann::json& metadata) {
     Model<double> model = to_double(load_model(file));
     if (!model.is_personal() || model.cores[0].shape()[2] != rank) {
         throw InputError(
@@ -71,7 +72,9 @@ Matrix<double> load_personal(const fs::path& file, Index rank, nlohmann::json& m
     }
     metadata = std::move(model.metadata);
     const Shape shape = model.cores[0].shape();
-    return Matrix<double>::adopt(std::move(model.cores[0]).release(), shape[1], shape[2]);
+    auto personal = Matrix<double>::adopt(std::move(model.cores[0]).release(), shape[1], shape[2]);
+    require_same_run(features, metadata, personal, file.string());
+    return personal;
 }
 
 /// A number of the metadata; nothing where it is none.
@@ -92,6 +95,25 @@ std::optional<T> listed(const nlohmann::json& metadata, const char* key, std::si
     }
 }
 
+bool flag_at(const nlohmann::json& metadata, const char* key, bool usual) {
+    return metadata.contains(key) && metadata[key].is_boolean() ? metadata[key].get<bool>() : usual;
+}
+
+std::string word_at(const nlohmann::json& metadata, const char* key) {
+    return metadata.contains(key) && metadata[key].is_string() ? metadata[key].get<std::string>() : std::string();
+}
+
+Fit fit_of(const nlohmann::json& metadata) {
+    Fit fit{.scale_clients = flag_at(metadata, "scale_clients", false),
+            .refit = flag_at(metadata, "refit", true),
+            .clipped = flag_at(metadata, "clipped", false),
+            .eps1 = number_at(metadata, "eps1"),
+            .eps2 = number_at(metadata, "eps2")};
+    if (const std::string method = word_at(metadata, "method"); !method.empty()) fit.method = method;
+    if (const std::string name = word_at(metadata, "aggregate"); !name.empty()) fit.aggregate = parse_aggregate(name);
+    return fit;
+}
+
 std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
     std::vector<SiteGain> gains;
     if (!metadata.contains("gain") || !metadata["gain"].is_array()) return gains;
@@ -105,6 +127,26 @@ std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
 }
 
 }  // namespace
+
+void require_same_run(const nlohmann::json& features, const nlohmann::json& personal, const Matrix<double>& core,
+                      const std::string& where) {
+    const auto refuse = [&](const std::string& found, const std::string& expected) {
+        throw InputError({where, found, expected, "Keep the files of one run together."});
+    };
+    const std::string mine = word_at(personal, "job");
+    const std::string theirs = word_at(features, "job");
+    if (!mine.empty() && !theirs.empty() && mine != theirs) {
+        refuse("a personal core of the job " + mine, theirs + ", as the features");
+    }
+    const auto client = number_at(personal, "client");
+    if (!client || *client < 1 || *client > 1e9) return;
+    const auto norm2 = listed<double>(features, "personal_norm2", static_cast<std::size_t>(*client) - 1);
+    if (!norm2) return;
+    const double found = squared_norm<double>(core.view());
+    if (std::abs(found - *norm2) <= 1e-9 * *norm2) return;
+    refuse(fmt::format("a personal core with a sum of squares of {}", found),
+           fmt::format("{}, as the features say of client {}", *norm2, *client));
+}
 
 OrthonormalRows orthonormal_rows(const TensorTrain<double>& features, const std::string& where) {
     Matrix<double> columns = transpose(written_out(features, where).view());
@@ -134,25 +176,31 @@ Findings load_findings(const fs::path& result) {
     findings.rse = number_at(metadata, "rse");
     findings.gains = gains_of(metadata);
     findings.centred = metadata.contains("centring") && metadata["centring"].contains("mean");
-    findings.shares_of_data = true;
+    findings.scaled = metadata.contains("centring") && metadata["centring"].contains("scale");
+    findings.fit = fit_of(metadata);
+    if (metadata.contains("client_names")) findings.clients = static_cast<Index>(metadata["client_names"].size());
+    // Only of a projection the part that is not described is what the error says.
+    findings.shares_of_data = findings.fit.refit;
+    std::vector<double> described;
     const auto files = personal_files(file.parent_path());
     for (std::size_t k = 0; k < files.size(); ++k) {
         nlohmann::json mine;
-        const Matrix<double> personal = load_personal(files[k], train.left_rank(), mine);
+        const Matrix<double> personal = load_personal(files[k], train.left_rank(), metadata, mine);
         SiteScores site{
             .name = listed<std::string>(metadata, "client_names", k).value_or(fmt::format("site {}", k + 1)),
             .scores = product<double>(personal.view(), features.change.view())};
         site.norm2 = squared_norm<double>(site.scores.view());
         auto rse = listed<double>(metadata, "rse_per_client", k);
         if (!rse) rse = number_at(mine, "rse");
-        if (rse && *rse >= 0 && *rse < 1) {
-            site.norm2 /= 1 - *rse;
-        } else {
-            findings.shares_of_data = false;
-        }
+        described.push_back(rse && *rse >= 0 && *rse < 1 ? 1 - *rse : 0);
         findings.sites.push_back(std::move(site));
     }
-    if (findings.sites.empty()) findings.shares_of_data = false;
+    // Shares of the data at some sites and of something else at others would not add up.
+    const bool known = std::all_of(described.begin(), described.end(), [](double part) { return part > 0; });
+    findings.shares_of_data = findings.shares_of_data && known && !described.empty();
+    for (std::size_t k = 0; k < described.size() && findings.shares_of_data; ++k) {
+        findings.sites[k].norm2 /= described[k];
+    }
     return findings;
 }
 

@@ -8,6 +8,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
+#include "couplet/ctt/centring.hpp"
 #include "couplet/explain/varimax.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/sim/simulate.hpp"
@@ -125,10 +126,53 @@ Matching match_rows(const Matrix<double>& a, const Matrix<double>& b) {
     return matching;
 }
 
-void add_stability(Explanation& explanation, const ClientSource& source, const StabilityOptions& options) {
-    const Findings& findings = explanation.findings;
+namespace {
+
+/// Centred and scaled by sums over all, as the result's data was.
+void centre_all(std::vector<Tensor<double>>& clients, const CentringOptions& options) {
+    if (!options.any()) return;
+    FeatureSums sums;
+    for (const auto& x : clients) sums.add(feature_sums(x.view()));
+    const Centring centring = centring_of(sums, options);
+    for (auto& x : clients) x = centred(x.view(), centring, "resample");
+}
+
+/// The job that gave the result, in a star: along a tree the stack gives the same.
+JobOptions job_of(const Findings& findings) {
     JobOptions job;
     job.rank = findings.rows.rows();
+    job.aggregate = findings.fit.aggregate;
+    if (job.aggregate != Aggregate::subspace) job.eps1 = findings.fit.eps1;
+    job.eps2 = findings.fit.eps2;
+    return job;
+}
+
+void require_drawable(const Findings& findings, const ClientSource& source) {
+    if (findings.fit.method != "ctt") {
+        throw InputError({findings.source, "a result of --method " + findings.fit.method, "one of --method ctt",
+                          "Its stability is that of another computation: leave --data out."});
+    }
+    Index most = 0;
+    for (Index k = 0; k < source.clients(); ++k) most = std::max(most, source.client(k)->shape()[0]);
+    if (most >= 2) return;
+    throw InputError({"--data", "no site with two patients", "patients to draw from", "Leave --data out."});
+}
+
+void name_features(std::vector<Tensor<double>>& clients, const Schema& schema) {
+    if (schema.modes.empty()) return;
+    Labels labels{ModeLabels{}};
+    labels.insert(labels.end(), schema.modes.begin(), schema.modes.end());
+    for (auto& x : clients) x.set_labels(labels);
+}
+
+}  // namespace
+
+void add_stability(Explanation& explanation, const ClientSource& data, const StabilityOptions& options) {
+    const Findings& findings = explanation.findings;
+    const AlignedSource aligned = align_source(data, Unnamed::allow, findings.schema);
+    const ClientSource& source = aligned.source;
+    require_drawable(findings, source);
+    JobOptions job = job_of(findings);
     std::vector<double> sum(explanation.components.size());
     std::vector<double> least(explanation.components.size(), 1);
     for (Index b = 0; b < options.resamples; ++b) {
@@ -137,9 +181,12 @@ void add_stability(Explanation& explanation, const ClientSource& source, const S
             Random random(options.seed, static_cast<std::uint64_t>(b * source.clients() + k) + 0x626f6f74);
             drawn.push_back(resampled(*source.client(k), random));
         }
+        centre_all(drawn, {findings.centred, findings.scaled});
+        name_features(drawn, findings.schema);
         job.seed = options.seed;
         const SimulationResult result =
-            simulate(MemorySource(std::move(drawn)), {.job = job, .schema = findings.schema});
+            simulate(MemorySource(std::move(drawn)),
+                     {.job = job, .scale_clients = findings.fit.scale_clients, .schema = findings.schema});
         Matrix<double> rows = orthonormal_rows(result.features->train, "resample").rows;
         if (explanation.rotation == Rotation::varimax) varimax(rows);
         const Matching matching = match_rows(findings.rows, rows);
@@ -156,6 +203,11 @@ void add_stability(Explanation& explanation, const ClientSource& source, const S
 
 Drift compare_results(const Explanation& before, const Explanation& after) {
     const Schema& schema = before.findings.schema;
+    if (before.findings.centred != after.findings.centred || before.findings.scaled != after.findings.scaled) {
+        throw InputError({before.findings.source, "features that were centred or scaled in another way",
+                          "the way of " + after.findings.source,
+                          "Run both federations with the same --centre and --scale."});
+    }
     const Alignment alignment =
         align(schema, after.findings.schema, Unnamed::allow, after.findings.source, before.findings.source);
     const Matrix<double> rows = rows_in_order(after.findings, alignment);

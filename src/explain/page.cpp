@@ -133,8 +133,10 @@ std::string component_section(const Explanation& explanation, const Told& told, 
     const Component& component = explanation.components[static_cast<std::size_t>(r)];
     std::string text = fmt::format("<section class=\"component\" id=\"c{0}\"><h2>{0}. {1}</h2>", r + 1,
                                    escape_markup(component.title));
-    text += fmt::format("<p class=\"facts\">{} of {}. {}", percent_text(component.share), whole(explanation),
-                        home_text(explanation, component));
+    text += explanation.findings.sites.empty()
+                ? std::string("<p class=\"facts\">Its share is not known: the features lie here alone.")
+                : fmt::format("<p class=\"facts\">{} of {}. {}", percent_text(component.share), whole(explanation),
+                              home_text(explanation, component));
     if (component.stability) {
         text += fmt::format(
             " When the sites' patients are drawn anew {} times, the pattern is {}; in the worst draw {:.2f}.",
@@ -292,12 +294,11 @@ std::string render_explanation(const Explanation& explanation, const Told& told,
     page +=
         "<a class=\"skip\" href=\"#main\">Skip to the patterns</a><header class=\"top\"><h1>What the federation "
         "found</h1>";
-    page += fmt::format("<p class=\"lead\">{} {} in the records{}. Together they describe {} of {}.</p>", count,
-                        count == 1 ? "pattern" : "patterns",
-                        findings.sites.empty() ? ""
-                                               : fmt::format(" of {} patients at {}", patients_of(findings),
-                                                             sites_text(findings.sites.size())),
-                        percent_text(explanation.explained), whole(explanation));
+    page += fmt::format("<p class=\"lead\">{} {} in the records{}</p>", count, count == 1 ? "pattern" : "patterns",
+                        findings.sites.empty() ? std::string(".")
+                                               : fmt::format(" of {} patients at {}. Together they describe {} of {}.",
+                                                             patients_of(findings), sites_text(findings.sites.size()),
+                                                             percent_text(explanation.explained), whole(explanation)));
     page += fmt::format(
         "<p class=\"made\">Made by couplet {} from {}. <a href=\"#reading\">How to read this "
         "page</a></p></header><main id=\"main\">",

@@ -102,6 +102,10 @@ std::vector<std::string> read_patients(const std::filesystem::path& file) {
 PatientStory tell_patient(const Explanation& explanation, std::size_t site, const std::vector<std::string>& patients,
                           const std::string& id, Index nearest) {
     const Findings& findings = explanation.findings;
+    if (findings.sites.empty()) {
+        throw InputError({findings.source, "no personal cores beside the features", "those of the patients' site",
+                          "Give the folder of the result, at the site."});
+    }
     if (site >= findings.sites.size()) {
         throw InputError({"--site", std::to_string(site + 1), fmt::format("1 to {}", findings.sites.size()), ""});
     }

@@ -54,6 +54,16 @@ Labels column_labels(std::span<const std::string_view> row, const std::string& w
     return {ModeLabels{}, std::move(columns)};
 }
 
+/// What to do about a line that another character seems to divide; `otherwise` where it does not look so.
+std::string separator_remedy(std::string_view text, std::size_t fields, std::string otherwise) {
+    const bool semicolon = text.find(';') != std::string_view::npos;
+    if (fields > 1 || (!semicolon && text.find('\t') == std::string_view::npos)) {
+        return otherwise;
+    }
+    return fmt::format("The separator looks like a {}: write commas and decimal points, or let couplet table read it.",
+                       semicolon ? "semicolon" : "tab");
+}
+
 }  // namespace
 
 void CsvReader::split(std::string_view line, std::vector<std::string_view>& row) const {
@@ -94,7 +104,7 @@ void CsvReader::split_quoted(std::string_view line, std::vector<std::string_view
                     if (!append_line()) {
                         throw InputError({name(),
                                           fmt::format("a quote opened in the row at line {} never closes", row_line_),
-                                          "a closing quote", ""});
+                                          "a closing quote", "Close it, or double the quotes inside a quoted field."});
                     }
                     // record_[read] is now the line end.
                 }
@@ -135,8 +145,10 @@ bool CsvReader::next(std::vector<std::string_view>& row) {
         first_line_ = row_line_;
     }
     if (row.size() != fields_) {
-        throw InputError({name(), fmt::format("line {} has {} fields", row_line_, row.size()),
-                          fmt::format("{} as on line {}", fields_, first_line_), ""});
+        throw InputError(
+            {name(), fmt::format("line {} has {} fields", row_line_, row.size()),
+             fmt::format("{} as on line {}", fields_, first_line_),
+             separator_remedy(line, fields_, "Give every row as many fields, and quote those that hold a separator.")});
     }
     return true;
 }
@@ -166,9 +178,9 @@ double CsvReader::number(std::span<const std::string_view> row, Index column) co
     if (kind == NumberText::number) return value;
     const std::string label = header_.empty() ? "" : fmt::format(" ({})", shown(header_[position]));
     const char* expected = kind == NumberText::out_of_range ? "a number in the range of float64" : "a number";
-    throw InputError({name(),
-                      fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
-                      expected, "Use a decimal point; leave missing values empty."});
+    throw InputError(
+        {name(), fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
+         expected, separator_remedy(row[position], fields_, "Use a decimal point; leave missing values empty.")});
 }
 
 Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
@@ -188,7 +200,7 @@ Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
         if (bytes > static_cast<std::size_t>(max_bytes)) {
             throw InputError({csv.name(),
                               fmt::format("more than {} bytes of numbers by line {}", max_bytes, csv.line_number()),
-                              "a matrix within that limit", "Raise the limit or split the file."});
+                              "a matrix within that limit", "Split the file by patients."});
         }
         for (std::size_t c = 0; c < columns; ++c) values.push_back(csv.number(row, static_cast<Index>(c)));
         ++rows;

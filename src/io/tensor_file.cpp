@@ -9,6 +9,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/csv.hpp"
 #include "couplet/io/fortran.hpp"
+#include "couplet/io/npy_convert.hpp"
 #include "couplet/io/npz.hpp"
 #include "couplet/io/schema_file.hpp"
 #include "npz_labels.hpp"
@@ -132,9 +133,21 @@ void TensorFile::hold(Tensor<T> tensor) {
 
 /// Takes shape and type from the bytes. Returns the elements when they can be used where they are; otherwise
 /// copies them and returns nothing.
-const std::byte* TensorFile::decode_npy(std::span<const std::byte> bytes) {
+const std::byte* TensorFile::decode_npy(std::span<const std::byte> bytes, const TensorFileOptions& options) {
     const auto total = static_cast<Index>(bytes.size());
     const NpyHeader header = parse_npy_header(bytes, total, name_);
+    if (auto elements = convertible_elements(header)) {
+        // A file has its own size: what it becomes is at most eight times that.
+        check_npy_size(header, total, name_);
+        if (header.shape.size() > options.max_bytes / static_cast<Index>(sizeof(double))) {
+            throw InputError({name_, fmt::format("{} elements of {}", header.shape.size(), *elements),
+                              fmt::format("at most {} bytes as float64", options.max_bytes),
+                              "Save it as float32 or float64: such files are not copied."});
+        }
+        hold(convert_elements(bytes, header, name_));
+        converted_ = std::move(*elements);
+        return nullptr;
+    }
     dtype_ = require_tensor_header(header, name_);
     check_npy_size(header, total, name_);
     shape_ = header.shape;
@@ -184,7 +197,7 @@ TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOption
         tensor.decode_npz(NpzReader(path));
     } else if (format != Format::npy) {
         tensor.decode_text(file.bytes(), options);
-    } else if (const std::byte* elements = tensor.decode_npy(file.bytes())) {
+    } else if (const std::byte* elements = tensor.decode_npy(file.bytes(), options)) {
         tensor.data_ = elements;
         tensor.storage_ = std::move(file);
     }
@@ -199,7 +212,7 @@ TensorFile decode_tensor(std::span<const std::byte> bytes, const std::string& na
         tensor.decode_npz(NpzReader(bytes, name));
     } else if (format_of(name) != Format::npy) {
         tensor.decode_text(bytes, options);
-    } else if (const std::byte* elements = tensor.decode_npy(bytes)) {
+    } else if (const std::byte* elements = tensor.decode_npy(bytes, options)) {
         const NpyHeader in_place{.descr = {}, .fortran_order = false, .shape = tensor.shape_};
         if (tensor.dtype_ == DType::f4) {
             tensor.hold(copy_elements<float>(elements, in_place));

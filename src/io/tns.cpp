@@ -84,7 +84,8 @@ void require_dense(const std::vector<Index>& sizes, Index max_bytes, const std::
     throw InputError({where,
                       fmt::format("a sparse tensor of shape {}{}, which needs {} bytes as a dense one", shape, by_line,
                                   bytes ? std::to_string(*bytes) : "more than 2^63"),
-                      fmt::format("at most {} bytes", max_bytes), "Drop or merge indices, or raise the limit."});
+                      fmt::format("at most {} bytes", max_bytes),
+                      "Drop or merge indices, or split the file by patients."});
 }
 
 /// Cells of the tensor so far; sizes are largest indices, which may count from 0. Nothing when that is beyond 2^63.

@@ -21,9 +21,9 @@
 namespace couplet::net {
 namespace {
 
-constexpr std::size_t most_lines = 2000;  ///< of one party, in one run
-constexpr std::size_t most_known = 200'000;
-constexpr off_t tail_bytes = 1 << 20;  ///< no line is longer
+// Of one party in one run: many times what the longest job has, and a few megabytes.
+constexpr std::size_t most_lines = 20'000;
+constexpr off_t tail_bytes = 4096;  ///< where the last line is looked for first
 
 std::string utc_now() {
     const auto now = std::chrono::system_clock::now();
@@ -54,16 +54,17 @@ class Locked {
     std::string previous() {
         const off_t end = size();
         if (end == 0) return "";
-        const off_t from = std::max<off_t>(0, end - tail_bytes);
-        std::string text(static_cast<std::size_t>(end - from), '\0');
-        if (::pread(descriptor_, text.data(), text.size(), from) != static_cast<ssize_t>(text.size())) fail();
-        if (text.back() != '\n') {
-            append("\n");
-        } else {
-            text.pop_back();
+        for (off_t window = tail_bytes;; window *= 16) {
+            const off_t from = std::max<off_t>(0, end - window);
+            std::string text(static_cast<std::size_t>(end - from), '\0');
+            if (::pread(descriptor_, text.data(), text.size(), from) != static_cast<ssize_t>(text.size())) fail();
+            const bool cut_off = text.back() != '\n';
+            if (!cut_off) text.pop_back();
+            const std::size_t begin = text.rfind('\n');
+            if (begin == std::string::npos && from > 0) continue;
+            if (cut_off) append("\n");
+            return sha256(std::string_view(text).substr(begin == std::string::npos ? 0 : begin + 1));
         }
-        const std::size_t begin = text.rfind('\n');
-        return sha256(std::string_view(text).substr(begin == std::string::npos ? 0 : begin + 1));
     }
     /// All or nothing: half a line of a disk that is full is taken back.
     void append(std::string_view text) {
@@ -136,6 +137,10 @@ AuditTrail::AuditTrail(std::filesystem::path file) : file_(std::move(file)) {
 
 void AuditTrail::write(std::string_view event, const Fields& fields) {
     const std::lock_guard lock(mutex_);
+    append(event, fields);
+}
+
+void AuditTrail::append(std::string_view event, const Fields& fields) {
     Locked opened(file_);
     const std::string previous = opened.previous();
     Fields line{{"time", utc_now()}, {"event", event}};
@@ -145,18 +150,20 @@ void AuditTrail::write(std::string_view event, const Fields& fields) {
 }
 
 void AuditTrail::write_once(const std::string& party, std::string_view event, const Fields& fields) {
-    {
-        const std::lock_guard lock(mutex_);
-        const std::string key =
-            fmt::format("{} {} {}", party, event, fields.dump(-1, ' ', false, Fields::error_handler_t::replace));
-        if (known_.contains(key) || lines_[party] >= most_lines || known_.size() >= most_known) {
-            ++unwritten_[party];
-            return;
-        }
-        known_.insert(key);
-        ++lines_[party];
+    const std::lock_guard lock(mutex_);
+    auto& known = known_[party];
+    const std::string key =
+        sha256(fmt::format("{} {}", event, fields.dump(-1, ' ', false, Fields::error_handler_t::replace)));
+    if (known.contains(key)) {
+        ++unwritten_[party];
+        return;
     }
-    write(event, fields);
+    if (known.size() >= most_lines) {
+        throw InputError({party, fmt::format("more than {} different messages", most_lines),
+                          "no more than can be recorded", "Start the job again."});
+    }
+    append(event, fields);
+    known.insert(key);  // only now: what could not be written is tried again
 }
 
 std::map<std::string, std::size_t> AuditTrail::unwritten() const {

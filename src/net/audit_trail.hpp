@@ -48,19 +48,21 @@ class AuditTrail {
 
     /// Throws RunError when the line cannot be kept: what is not recorded must not go on as if it were.
     void write(std::string_view event, const Fields& fields);
-    /// The same for what a party can cause as often as it likes: once for equal fields, and so many lines of each party
-    /// that nobody fills the disk; the rest is counted.
+    /// The same for what a party can cause as often as it likes: once for equal fields, repetition is counted. Throws
+    /// InputError for a party of which there are more lines already than any job has: nobody fills the disk, and nobody
+    /// goes on unrecorded.
     void write_once(const std::string& party, std::string_view event, const Fields& fields);
-    /// How often write_once() kept nothing, by party; those without are left out.
+    /// How often write_once() had the line already, by party; those without are left out.
     std::map<std::string, std::size_t> unwritten() const;
 
     const std::filesystem::path& file() const noexcept { return file_; }
 
   private:
+    void append(std::string_view event, const Fields& fields);
+
     std::filesystem::path file_;
     mutable std::mutex mutex_;
-    std::set<std::string> known_;
-    std::map<std::string, std::size_t> lines_;
+    std::map<std::string, std::set<std::string>> known_;  ///< hashes of the lines of each party
     std::map<std::string, std::size_t> unwritten_;
 };
 

@@ -16,10 +16,14 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/net/backoff.hpp"
 #include "couplet/net/doubts.hpp"
+#include "couplet/secure/secure_client.hpp"
+#include "couplet/wire/encoder.hpp"
 #include "crash_point.hpp"
 #include "job_file.hpp"
+#include "notary.hpp"
 #include "peer_work.hpp"
 #include "stopwatch.hpp"
+#include "sum_memory.hpp"
 #include "watchdog.hpp"
 
 namespace couplet::net {
@@ -32,6 +36,8 @@ constexpr std::chrono::milliseconds longest_wait{5000};
 constexpr int most_jobs = 8;
 // With the result in hand and reported, only the last word is missing.
 constexpr std::chrono::milliseconds last_word_patience{10000};
+// How long the coordinator may take to hear why it is refused.
+constexpr std::chrono::milliseconds refusal_patience{2000};
 constexpr const char* coordinator = "coordinator";
 /// What a coordinator may send to a client with such features, decoded: a few bytes could ask for any memory otherwise.
 /// The last word names everybody.
@@ -39,7 +45,8 @@ wire::Limits limits_for(const Tensor<double>& x) {
     const auto sizes = x.shape().sizes();
     const Shape features(
         std::vector<Index>(sizes.begin() + std::min<std::ptrdiff_t>(1, std::ssize(sizes)), sizes.end()));
-    return {.max_payload_bytes = largest_payload_bytes(features), .max_head_bytes = wire::most_chunk_bytes};
+    constexpr auto counts = static_cast<Index>(census_length * sizeof(std::uint64_t));
+    return {.max_payload_bytes = largest_payload_bytes(features) + counts, .max_head_bytes = wire::most_chunk_bytes};
 }
 
 bool is_final(const FeaturesMessage& message) { return !message.filling || message.filling->last; }
@@ -49,11 +56,27 @@ struct TurnedAway {
     std::string reason;
 };
 
+/// What a job of secure sums needs besides the data.
+struct SecureTools {
+    std::optional<Notary> notary;  ///< nothing: no certificates
+    SumMemory memory;
+    SumDemands demands;
+    std::function<void(const ShieldPlan&, const std::string& job)> vet_plan;
+};
+
+/// What a client says of its data where only sums are seen: neither how many patients there are nor how long.
+Hello veiled(Hello hello) {
+    hello.rows = 1;
+    hello.norm2 = 0;
+    return hello;
+}
+
 /// A client's work on one job, across connections.
 class Work {
   public:
-    Work(const wire::Message& welcome, std::shared_ptr<const Tensor<double>> x)
+    Work(const wire::Message& welcome, std::shared_ptr<const Tensor<double>> x, SecureTools& tools)
         : job_(welcome.route.job),
+          tools_(tools),
           spec_(std::get<wire::Welcome>(welcome.body).spec),
           place_(std::get<wire::Welcome>(welcome.body).place) {
         const Stopwatch watch(seconds_);
@@ -62,15 +85,21 @@ class Work {
             schema_ = feature_schema(*x_, "client");
             fill_first();
         } else {
-            star_.emplace(spec_.job, prepare_complete(std::move(x)));
+            x_ = x;
+            schema_ = feature_schema(*x_, "client");
+            star_.emplace(spec_.job, prepare_complete(std::move(x), spec_.preparation));
         }
         hello_ = star_->hello();
     }
 
     const wire::JobId& job() const { return job_; }
     const wire::JobSpec& spec() const { return spec_; }
-    const std::string& reordered() const { return spec_.missing ? reordered_ : star_->reordered(); }
-    wire::Message hello() const { return {{wire::protocol_version, job_, 0, 0}, hello_}; }
+    wire::Message hello() const {
+        return {{wire::protocol_version, job_, 0, 0}, spec_.shield ? veiled(hello_) : hello_};
+    }
+    const std::string& reordered() const {
+        return spec_.missing || spec_.centring.any() ? reordered_ : star_->reordered();
+    }
 
     /// The answer to a question, from before if it was asked before; null when none is wanted.
     const wire::Message* answer(const wire::Message& question) {
@@ -78,12 +107,27 @@ class Work {
         if (const auto* features = std::get_if<FeaturesMessage>(&question.body)) {
             return known ? &*answer_ : fill(question.route, *features);
         }
+        if (const auto* request = std::get_if<SecureRequest>(&question.body)) {
+            return known ? &*answer_ : answer_secure(question.route, *request);
+        }
+        if (const auto* centring = std::get_if<wire::CentringRequest>(&question.body)) {
+            return known ? &*answer_ : centre(question.route, *centring);
+        }
         const auto* notice = std::get_if<wire::StartNotice>(&question.body);
+        if (notice != nullptr && spec_.shield) {
+            star_->follow(notice->start);
+            join_secure(notice->start.clients);
+            return nullptr;
+        }
         if (notice != nullptr) begin(question.route.attempt, *notice);
         if (notice != nullptr) all_norm2_ = notice->start.norm2;
         if (notice != nullptr && spec_.missing) {
             follow(*notice);
             if (notice->received) return nullptr;
+        }
+        if (notice != nullptr && spec_.centring.any()) {
+            follow_raw(*notice);
+            if (!notice->refilled) return nullptr;  // the sums come first
         }
         if (notice != nullptr && notice->received) {
             // Only the printed method needs here what it computed at the start.
@@ -135,6 +179,8 @@ class Work {
             fit.error2 = own.error2;
             result_.personal = scaled_back(own.personal, star_->data().scale);
             result_.schema = star_->schema();
+            result_.centring = centring_;
+            result_.data = star_->data();
         }
         result_.reordered = reordered();
         result_.personal_rank = sent_rank_ > 0 ? sent_rank_ : result_.personal.cols();
@@ -143,6 +189,8 @@ class Work {
             result_.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
         }
         report_ = {result_.personal_rank, fit.error2, fit.norm2, heldout.error2, heldout.norm2, 0};
+        if (spec_.shield) report_ = {result_.personal_rank, 0, 0, 0, 0, 0};
+        if (spec_.shield) describe_secure();
         if (result_.rel_error_bound && contradicts(fit.error2, *result_.rel_error_bound, all_norm2_)) {
             result_.doubt = fmt::format(
                 "this client's error alone is {:.3g} of all norms together, where the bound is "
@@ -164,9 +212,9 @@ class Work {
     }
 
   private:
-    PreparedClient prepare_complete(std::shared_ptr<const Tensor<double>> x) const {
+    PreparedClient prepare_complete(std::shared_ptr<const Tensor<double>> x, const Preparation& how) const {
         try {
-            return prepare_client(std::move(x), spec_.preparation, spec_.job.seed, place_);
+            return prepare_client(std::move(x), how, spec_.job.seed, place_);
         } catch (const InputError& error) {
             ErrorParts parts = error.parts();
             if (parts.found.starts_with("NaN")) {
@@ -175,6 +223,66 @@ class Work {
             }
             throw InputError(std::move(parts));
         }
+    }
+
+    // ---- secure sums
+
+    void join_secure(Index clients) {
+        if (secure_ && clients == secure_clients_) return;
+        if (secure_) {
+            throw InputError({coordinator, fmt::format("a job of {} clients now", clients),
+                              fmt::format("{}, as it began", secure_clients_), ""});
+        }
+        if (!tools_.notary) {
+            throw InputError(
+                {coordinator, "secure sums without TLS", "certificates, whose keys sign", "Leave --insecure out."});
+        }
+        secure_clients_ = clients;
+        SecureClient::Options how{.job = job_,
+                                  .self = static_cast<Party>(place_),
+                                  .clients = clients,
+                                  .demands = tools_.demands,
+                                  .terms = *spec_.shield,
+                                  .notary = *tools_.notary,
+                                  .record = tools_.memory.of(job_),
+                                  .on_record = [this](const SumRecord& record) { tools_.memory.keep(job_, record); },
+                                  .on_plan = [this](const ShieldPlan& plan) { agree(plan); }};
+        secure_ = std::make_unique<SecureClient>(spec_.job, star_->data().training->view(), std::move(how));
+    }
+    void agree(const ShieldPlan& plan) const {
+        if (tools_.vet_plan) tools_.vet_plan(plan, wire::to_hex(job_));
+    }
+    const wire::Message* answer_secure(const wire::Route& route, const SecureRequest& request) {
+        if (!secure_) throw InputError({coordinator, "a request of a secure sum", "the start of such a job", ""});
+        const Stopwatch watch(seconds_);
+        SecureReply reply = secure_->answer(request);
+        if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
+            result_.numbers_down += static_cast<double>(ask->basis.size());
+        }
+        if (const auto* masked = std::get_if<MaskedNumbers>(&reply.answer); masked != nullptr && request.sum > 0) {
+            const auto bits = static_cast<std::size_t>(secure_->plan()->how.ring.bits());
+            result_.numbers_up += static_cast<double>(masked->bytes.size() * 8 / bits);
+        }
+        answer_.emplace(wire::Message{route, std::move(reply)});
+        result_.bytes_up += static_cast<double>(wire::encoded_bytes(*answer_));
+        return &*answer_;
+    }
+    void describe_secure() {
+        const ShieldPlan* plan = secure_ ? secure_->plan() : nullptr;
+        ShieldReport report;
+        report.secure = true;
+        report.policy = spec_.shield->policy && !spec_.shield->guarantee;
+        if (secure_) report.threshold = secure_threshold(*spec_.shield, secure_clients_);
+        if (plan != nullptr) {
+            report.ring_bits = plan->how.ring.bits();
+            report.sums = plan->sums;
+            report.directions = plan->directions;
+            report.clip = plan->clip;
+            report.changes = plan->changes;
+            report.warnings = plan->warnings;
+            report.noise = plan->noise;
+        }
+        result_.shield = std::move(report);
     }
 
     /// The tensor as it is filled before anything is known of the features.
@@ -223,6 +331,51 @@ class Work {
         return &*answer_;
     }
 
+    /// Puts the data, as it is before any centring, in the job's order.
+    void follow_raw(const wire::StartNotice& notice) {
+        const Schema job{hello_.features, notice.start.labels};
+        PreparedClient data{schema_, x_, nullptr, 1};
+        std::string moved = follow_schema(data, job, spec_.job.unnamed, "client");
+        schema_ = job;
+        if (moved.empty()) return;
+        reordered_ = std::move(moved);
+        x_ = std::move(data.training);
+        centring_ = {};
+    }
+
+    /// Tells sums over the patients who take part, or moves the data by those over everybody's and tells its norm.
+    const wire::Message* centre(const wire::Route& route, const wire::CentringRequest& request) {
+        const Stopwatch watch(seconds_);
+        if (request.centring.empty()) {
+            const Preparation training{.scale_clients = false, .heldout = spec_.preparation.heldout};
+            const PreparedClient data = prepare_complete(x_, training);
+            answer_.emplace(
+                wire::Message{route, SumReply{0, release_sums(feature_sums(data.training->view()), spec_.centring)}});
+            return &*answer_;
+        }
+        // Told again, nothing changes: what was computed from it stays.
+        if (centring_ != request.centring) {
+            Tensor<double> moved = centred(x_->view(), request.centring, coordinator);
+            if (!schema_.modes.empty()) {
+                Labels labels{ModeLabels{}};
+                labels.insert(labels.end(), schema_.modes.begin(), schema_.modes.end());
+                moved.set_labels(std::move(labels));
+            }
+            star_.emplace(spec_.job, prepare_complete(std::make_shared<const Tensor<double>>(std::move(moved)),
+                                                      spec_.preparation));
+            centring_ = request.centring;
+            answer_.reset();
+        }
+        if (request.answered) return nullptr;
+        const CentringTraffic cost = centring_traffic(hello_.features.size(), spec_.centring);
+        result_.numbers_up += cost.numbers_up;
+        result_.numbers_down += cost.numbers_down;
+        result_.bytes_up += cost.bytes_up;
+        result_.bytes_down += cost.bytes_down;
+        answer_.emplace(wire::Message{route, SumReply{1, release_norm2(star_->hello().norm2)}});
+        return &*answer_;
+    }
+
     /// The first basis comes from the seed and does not travel.
     SumRequest complete(const SumRequest& request) {
         auto basis = Matrix<double>::copy(request.basis.view());
@@ -255,14 +408,16 @@ class Work {
     }
 
     wire::JobId job_;
+    SecureTools& tools_;
     wire::JobSpec spec_;
     Index place_ = 0;
     double seconds_ = 0;
     std::optional<StarClient> star_;
+    std::shared_ptr<const Tensor<double>> x_;  ///< in the job's order, not filled and not centred
+    Schema schema_;                            ///< of x_
+    std::string reordered_;                    ///< what of it was put in that order; star_ says so otherwise
+    Centring centring_;                        ///< of what star_ holds
     // Of a job with missing entries.
-    std::shared_ptr<const Tensor<double>> x_;
-    Schema schema_;
-    std::string reordered_;
     std::optional<IncompleteClient> incomplete_;
     bool refilled_ = false;
     Hello hello_;
@@ -272,6 +427,8 @@ class Work {
     std::optional<wire::Message> answer_;
     wire::Report report_;
     ClientResult result_;
+    std::unique_ptr<SecureClient> secure_;
+    Index secure_clients_ = 0;
 };
 
 }  // namespace
@@ -285,6 +442,7 @@ struct Client::Parts {
     std::condition_variable changed = {};
     bool stopping = false;
     AuditTrail audit;
+    SecureTools tools;
     Connection* open = nullptr;  ///< what stop() cancels
     std::optional<Work> work = {};
     Backoff backoff{first_wait, longest_wait, static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())};
@@ -406,12 +564,20 @@ struct Client::Parts {
     /// What this site does not agree to is not answered; both ends learn why.
     void vet(Connection& connection, const wire::Message& message) {
         if (!options.vet) return;
+        refuse_aloud(connection, message.route, [&] { options.vet(message); });
+    }
+    template <class Action>
+    void refuse_aloud(Connection& connection, const wire::Route& route, const Action& action) {
         try {
-            options.vet(message);
+            action();
         } catch (const InputError& error) {
             log.warn("refused", error.what());
             try {
-                send_message(connection, {message.route, wire::Refusal{error.what()}});
+                send_message(connection, {route, wire::Refusal{error.what()}});
+                // A stream that is dropped at once takes along what was said last.
+                watchdog.arm(&connection, refusal_patience, [&connection] { connection.cancel(); });
+                connection.finish();
+                watchdog.disarm(&connection);
             } catch (const Disconnected&) {
                 // It will not hear why.
             }
@@ -441,7 +607,7 @@ struct Client::Parts {
                                 {"coordinator", {{"serial", connection.serial()}, {"address", target.address}}},
                                 {"clients", told.clients},
                                 {"spec", spec_json(told.spec)}});
-            work.emplace(welcome, x);
+            work.emplace(welcome, x, tools);
             if (jobs <= most_jobs) progress();
         }
         crash_point("hello-computed");
@@ -455,12 +621,14 @@ struct Client::Parts {
                 return conclude(connection, std::move(*features));
             }
             if (message.kind() != wire::Kind::start && message.kind() != wire::Kind::sum_request &&
-                message.kind() != wire::Kind::features) {
+                message.kind() != wire::Kind::features && message.kind() != wire::Kind::secure_request &&
+                message.kind() != wire::Kind::centring) {
                 unexpected(message);
             }
             crash_point("question-received");
             vet(connection, message);
-            const wire::Message* answer = work->answer(message);
+            const wire::Message* answer = nullptr;
+            refuse_aloud(connection, message.route, [&] { answer = work->answer(message); });
             if (answer != nullptr) vet(connection, *answer);
             crash_point("answer-computed");
             if (answer != nullptr && answered != answer->route) {
@@ -575,7 +743,11 @@ Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOp
                        .x = std::move(x),
                        .options = std::move(options),
                        .log = log,
-                       .audit = AuditTrail(kit.file("audit.jsonl"))}) {
+                       .audit = AuditTrail(kit.file("audit.jsonl")),
+                       .tools = {{}, SumMemory(kit.file("sums.json")), {}, {}}}) {
+    if (parts_->target.credentials) parts_->tools.notary = make_notary(kit, *parts_->target.credentials);
+    parts_->tools.demands = parts_->options.demands;
+    parts_->tools.vet_plan = parts_->options.vet_plan;
     if (!parts_->target.credentials) {
         log.warn("insecure", "no TLS: everybody on this machine can read and change what is sent");
     }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/utf8.hpp"
 #include "credentials.hpp"
 #include "federation.grpc.pb.h"
 #include "grpc_log.hpp"
@@ -111,9 +112,14 @@ std::string Connection::reason() {
         // The status comes after everything that was sent before it.
         for (v1::Frame rest; parts.stream->Read(&rest);) continue;
         const grpc::Status status = parts.stream->Finish();
-        parts.reason = status.ok() ? "the connection was closed" : status.error_message();
+        parts.reason = status.ok() ? "the connection was closed" : plain_text(status.error_message());
     }
     return *parts.reason;
+}
+
+void Connection::finish() {
+    parts_->stream->WritesDone();
+    reason();
 }
 
 const std::string& Connection::serial() const noexcept { return parts_->serial; }

@@ -34,6 +34,8 @@ class Connection final : public FrameStream {
     std::string reason();
     /// Of the coordinator's certificate, once open; empty without TLS.
     const std::string& serial() const noexcept;
+    /// Says that nothing more comes, and waits until the other end has heard everything and ends the stream.
+    void finish();
     /// Makes open, reads and writes fail; from any thread.
     void cancel();
 

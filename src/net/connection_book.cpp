@@ -30,17 +30,45 @@ void ConnectionBook::spoke(Id id) {
 }
 
 bool ConnectionBook::admit(const std::string& address, const std::string& party, const std::string& serial) {
-    // The newest: an address is used again once the connection before it is gone.
-    const auto found =
-        std::find_if(entries_.rbegin(), entries_.rend(), [&](const auto& e) { return e.second.address == address; });
-    if (found == entries_.rend()) return false;
-    found->second.silent = false;
-    found->second.party = party;
-    found->second.serial = serial;
+    const auto id = find(address);
+    if (!id) return false;
+    Entry& entry = entries_.at(*id);
+    entry.silent = false;
+    entry.party = party;
+    entry.serial = serial;
     return true;
 }
 
+std::optional<ConnectionBook::Id> ConnectionBook::find(const std::string& address) const {
+    // The newest: an address is used again once the connection before it is gone.
+    const auto found =
+        std::find_if(entries_.rbegin(), entries_.rend(), [&](const auto& e) { return e.second.address == address; });
+    if (found == entries_.rend()) return std::nullopt;
+    return found->first;
+}
+
 void ConnectionBook::remove(Id id) { entries_.erase(id); }
+
+void ConnectionBook::received(Id id, std::uint64_t bytes) {
+    if (const auto found = entries_.find(id); found != entries_.end()) found->second.received = bytes;
+}
+
+void ConnectionBook::credit(const std::string& address, std::uint64_t bytes) {
+    if (const auto id = find(address)) entries_.at(*id).credit += bytes;
+}
+
+std::vector<ConnectionBook::Noise> ConnectionBook::noise(Clock::time_point now) const {
+    std::vector<Noise> result;
+    for (const auto& [id, entry] : entries_) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - entry.since).count();
+        const std::uint64_t most = entry.party.empty()
+                                       ? limits_.stranger_bytes
+                                       : entry.credit + limits_.idle_bytes +
+                                             limits_.idle_bytes_per_second * static_cast<std::uint64_t>(seconds);
+        if (entry.received > most) result.push_back({id, entry.party, entry.received});
+    }
+    return result;
+}
 
 std::size_t ConnectionBook::strangers() const {
     return static_cast<std::size_t>(

@@ -17,6 +17,11 @@ struct ConnectionLimits {
     std::size_t strangers = 0;
     std::size_t per_party = 8;  ///< one for the job, one while it reconnects, some that ask for the status
     std::chrono::milliseconds handshake{10'000};  ///< a stranger has so long to say who it is
+    std::uint64_t stranger_bytes = 64 << 10;      ///< and so much to say it in
+    /// What a party may send beyond what has come of it. gRPC holds a message of a megabyte, and half of one that is
+    /// not read yet, of each of two streams.
+    std::uint64_t idle_bytes = 4 << 20;
+    std::uint64_t idle_bytes_per_second = 1 << 10;  ///< and more with time: pings, windows
 };
 
 /// The limits for so many parties with so many descriptors. What is not for connections is for files: one for each
@@ -40,12 +45,25 @@ class ConnectionBook {
     /// A call over the connection from that address has shown whose it is. False when there is none.
     bool admit(const std::string& address, const std::string& party, const std::string& serial);
     void remove(Id id);
+    /// So many bytes have come over the connection so far, those of TLS and HTTP/2 included.
+    void received(Id id, std::uint64_t bytes);
+    /// So many of them were of use: a message, a call that was answered.
+    void credit(const std::string& address, std::uint64_t bytes);
 
+    /// Connections over which more came than can be of use: floods of frames that say nothing, headers without end.
+    struct Noise {
+        Id id;
+        std::string party;  ///< empty: a stranger's
+        std::uint64_t bytes;
+    };
+    std::vector<Noise> noise(Clock::time_point now) const;
     /// Who has to go now: strangers whose time is over; where there are too many, silent strangers before others, those
     /// of the host that has most of them, the oldest first; and of a party that has too many, the oldest.
     std::vector<Id> excess(Clock::time_point now) const;
     /// Whoever goes first when there is no room at all; nothing when nobody is there but parties.
     std::optional<Id> weakest() const;
+    /// The connection from that address.
+    std::optional<Id> find(const std::string& address) const;
     std::vector<Id> of_serials(const std::set<std::string>& serials) const;
     std::size_t size() const noexcept { return entries_.size(); }
     std::size_t strangers() const;
@@ -58,6 +76,8 @@ class ConnectionBook {
         bool silent = true;
         std::string party = {};
         std::string serial = {};
+        std::uint64_t received = 0;
+        std::uint64_t credit = 0;
     };
     std::optional<Id> weakest_without(const std::set<Id>& gone) const;
 

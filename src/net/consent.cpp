@@ -16,7 +16,7 @@ namespace {
 
 InputError against(const std::string& key, const std::string& found, const std::string& expected) {
     return InputError({"this site's policy", found, fmt::format("{} ({})", expected, key),
-                       "The site decides: policy.toml in its kit, or couplet client --policy."});
+                       "The site decides: policy.toml in its kit, or --policy."});
 }
 
 InputError broken(const std::string& found, const std::string& expected) {
@@ -35,6 +35,13 @@ class Keys {
             value = *found;
         }
     }
+    void number(const char* key, double& value) {
+        if (const toml::node* node = take(key)) {
+            const auto found = node->value<double>();
+            if (!found || !(*found >= 0) || !std::isfinite(*found)) throw wrong(key, "a number, at least 0");
+            value = *found;
+        }
+    }
     void share(const char* key, double& value) {
         if (const toml::node* node = take(key)) {
             const auto found = node->value<double>();
@@ -46,6 +53,15 @@ class Keys {
         if (const toml::node* node = take(key)) {
             const auto found = node->value_exact<bool>();
             if (!found) throw wrong(key, "true or false");
+            value = *found;
+        }
+    }
+    void word(const char* key, std::string& value, const std::vector<std::string>& words) {
+        if (const toml::node* node = take(key)) {
+            const auto found = node->value<std::string>();
+            if (!found || std::find(words.begin(), words.end(), *found) == words.end()) {
+                throw wrong(key, fmt::format("one of {}", fmt::join(words, ", ")));
+            }
             value = *found;
         }
     }
@@ -108,6 +124,14 @@ SitePolicy parse_policy(const std::string& text, const std::string& where) {
         keys.count("max_sum_width", policy.max_sum_width, 0);
         keys.count("min_others", policy.min_others, 0);
         keys.flag("missing", policy.missing);
+        keys.flag("secure_only", policy.secure_only);
+        keys.count("min_cohort", policy.min_cohort, 3);
+        keys.count("colluders", policy.colluders, 0);
+        keys.number("patients_per_direction", policy.patients_per_direction);
+        keys.number("dp_epsilon", policy.dp_epsilon);
+        keys.share("dp_delta", policy.dp_delta);
+        keys.word("worst_verdict", policy.worst_verdict, {"patients", "membership", "second-moments", "features-only"});
+        keys.count("patience", policy.patience, 0);
         keys.require_all_known();
     } catch (const toml::parse_error& error) {
         throw InputError({where, std::string(error.description()), "a policy in TOML", ""});
@@ -134,9 +158,19 @@ std::string policy_text(const SitePolicy& policy) {
         "max_sums = {}  # of one job with aggregate subspace\n"
         "max_sum_width = {}  # columns of one sum\n"
         "min_others = {}  # parties besides this one\n"
-        "missing = {}  # jobs that fill missing entries\n",
+        "missing = {}  # jobs that fill missing entries\n"
+        "secure_only = {}  # refuse jobs whose sums are not masked\n"
+        "min_cohort = {}  # clients whose numbers are in a masked sum\n"
+        "colluders = {}  # of them, who may tell the coordinator what they know\n"
+        "patients_per_direction = {}  # honest ones, for each direction that masked sums show; 0: any\n"
+        "dp_epsilon = {}  # that all jobs on one data set may spend together; 0: no budget\n"
+        "dp_delta = {}\n"
+        "worst_verdict = \"{}\"  # of an audit of what this client sends; a worse one is warned of\n"
+        "patience = {}  # seconds to wait for what brings a job forward; 0: as --deadline says\n",
         policy.min_patients, policy.max_rank_share, fmt::join(quoted, ", "), policy.max_heldout, policy.max_sums,
-        policy.max_sum_width, policy.min_others, policy.missing);
+        policy.max_sum_width, policy.min_others, policy.missing, policy.secure_only, policy.min_cohort,
+        policy.colluders, policy.patients_per_direction, policy.dp_epsilon, policy.dp_delta, policy.worst_verdict,
+        policy.patience);
 }
 
 std::string job_text(const wire::Welcome& welcome) {
@@ -147,6 +181,16 @@ std::string job_text(const wire::Welcome& welcome) {
     if (job.aggregate == Aggregate::subspace) text += fmt::format(", {} passes", job.passes);
     if (welcome.spec.preparation.heldout > 0) text += fmt::format(", {} held out", welcome.spec.preparation.heldout);
     if (welcome.spec.missing) text += ", missing entries filled";
+    if (const auto& shield = welcome.spec.shield) {
+        text += ", masked sums";
+        if (!shield->policy) text += " without the leakage policy";
+        if (shield->guarantee) {
+            text += fmt::format(", epsilon {} at delta {}, records clipped at {}", shield->guarantee->epsilon,
+                                shield->guarantee->delta, *shield->clip);
+        }
+    }
+    if (welcome.spec.centring.centre) text += ", every feature centred";
+    if (welcome.spec.centring.scale) text += ", every feature scaled";
     return text + fmt::format(", {} clients on the roster", welcome.clients);
 }
 
@@ -158,6 +202,8 @@ void Consent::vet(const wire::Message& message) {
     if (const auto* notice = std::get_if<wire::StartNotice>(&message.body)) return vet_start(notice->start);
     if (const auto* request = std::get_if<SumRequest>(&message.body)) return vet_sum(message, *request);
     if (const auto* upload = std::get_if<Upload>(&message.body)) return vet_upload(*upload);
+    if (const auto* merge = std::get_if<wire::PeerMerge>(&message.body)) return vet_merge(merge->state);
+    if (const auto* request = std::get_if<wire::CentringRequest>(&message.body)) return vet_centring(*request);
 }
 
 void Consent::vet_job(const wire::Welcome& welcome) {
@@ -187,10 +233,50 @@ void Consent::vet_job(const wire::Welcome& welcome) {
         throw against("max_rank_share", fmt::format("rank {} for {} patients", *job.rank, training_),
                       fmt::format("at most {}", policy_.max_rank_share * static_cast<double>(training_)));
     }
+    vet_shield();
     if (job.aggregate == Aggregate::subspace && job.passes + 1 > policy_.max_sums) {
         throw against("max_sums", fmt::format("a job of {} sums", job.passes + 1),
                       fmt::format("at most {}", policy_.max_sums));
     }
+}
+
+void Consent::vet_shield() const {
+    if (!spec_.shield && policy_.secure_only) {
+        throw against("secure_only", "a job whose sums are not masked", "a coordinator with --secure");
+    }
+    const bool noised = spec_.shield && spec_.shield->guarantee;
+    if (policy_.dp_epsilon > 0 && !noised) {
+        throw against("dp_epsilon", "a job without differential privacy",
+                      fmt::format("one that spends at most {} at delta {}", policy_.dp_epsilon, policy_.dp_delta));
+    }
+    if (spec_.shield && spec_.shield->colluders < policy_.colluders) {
+        throw against("colluders", fmt::format("a job that allows for {} colluding clients", spec_.shield->colluders),
+                      fmt::format("at least {}", policy_.colluders));
+    }
+}
+
+SumDemands Consent::demands() const noexcept {
+    return {static_cast<int>(policy_.min_cohort), static_cast<int>(policy_.colluders)};
+}
+
+void Consent::vet_plan(const ShieldPlan& plan) const {
+    if (plan.sums > policy_.max_sums) {
+        throw against("max_sums", fmt::format("a job of {} sums", plan.sums),
+                      fmt::format("at most {}", policy_.max_sums));
+    }
+    const Index width = plan.sums == 1 ? features_.size() : block_width(plan, features_);
+    if (width > policy_.max_sum_width) {
+        throw against("max_sum_width", fmt::format("a sum {} columns wide", width),
+                      fmt::format("at most {}", policy_.max_sum_width));
+    }
+    // Noise says by itself how much a patient can show.
+    if (plan.noise || policy_.patients_per_direction == 0) return;
+    // All directions of a Gram matrix are those of the features, and as the leakage policy counts them.
+    const double most = static_cast<double>(plan.honest) / policy_.patients_per_direction;
+    if (static_cast<double>(plan.directions) <= most) return;
+    throw against("patients_per_direction",
+                  fmt::format("sums that show {} directions of {} honest patients", plan.directions, plan.honest),
+                  fmt::format("at most {:.0f}", std::floor(most)));
 }
 
 void Consent::vet_start(const Start& start) const {
@@ -229,11 +315,29 @@ void Consent::vet_sum(const wire::Message& message, const SumRequest& request) {
     }
 }
 
+void Consent::vet_merge(const MergeState& state) const {
+    const double most = policy_.max_rank_share * static_cast<double>(state.ledger.rows);
+    if (static_cast<double>(state.block.rows()) <= std::max(1.0, most)) return;
+    throw against("max_rank_share", fmt::format("rank {} for {} patients", state.block.rows(), state.ledger.rows),
+                  fmt::format("at most {}", most));
+}
+
 void Consent::vet_upload(const Upload& upload) const {
     const double most = policy_.max_rank_share * static_cast<double>(training_);
     if (static_cast<double>(upload.block->rows()) <= std::max(1.0, most)) return;
     throw against("max_rank_share", fmt::format("rank {} for {} patients", upload.block->rows(), training_),
                   fmt::format("at most {}", most));
+}
+
+void Consent::vet_centring(const wire::CentringRequest& request) const {
+    if (!spec_.centring.any()) throw broken("a request for sums of the features", "a job that does not centre");
+    const auto fits = [&](bool wanted, const std::vector<double>& part) {
+        return part.size() == (wanted ? static_cast<std::size_t>(features_.size()) : 0);
+    };
+    if (request.centring.empty()) return;
+    if (fits(spec_.centring.centre, request.centring.mean) && fits(spec_.centring.scale, request.centring.scale))
+        return;
+    throw broken("a centring of another kind", "one for every feature");
 }
 
 }  // namespace couplet::net

@@ -11,9 +11,13 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/linalg/products.hpp"
+#include "couplet/privacy/shamir.hpp"
+#include "couplet/secure/secure_coordinator.hpp"
+#include "couplet/wire/encoder.hpp"
 #include "crash_point.hpp"
 #include "http_server.hpp"
 #include "kit_lock.hpp"
+#include "notary.hpp"
 #include "room.hpp"
 #include "server.hpp"
 #include "spool.hpp"
@@ -171,6 +175,8 @@ struct Coordinator::Parts {
         std::vector<Index> personal_ranks;
         Traffic traffic;
         Index rounds = 0;
+        std::vector<Index> cohort = {};           ///< of secure sums: whose numbers are in them
+        std::optional<ShieldReport> shield = {};  ///< likewise
     };
 
     Room::Deadline deadline() const {
@@ -196,6 +202,7 @@ struct Coordinator::Parts {
             ++file.attempt;
             file.members = members;
             file.completing = {};
+            file.centred = {};
             file.rounds = 0;
             file.traffic = {};
         });
@@ -209,7 +216,7 @@ struct Coordinator::Parts {
         const auto clients = static_cast<double>(members.size());
         if (const auto* start = std::get_if<Start>(&question)) {
             const bool wants = job().aggregate != Aggregate::subspace;
-            room.publish(wire::StartNotice{*start, false, room.job().completing.base != 0}, wants);
+            room.publish(wire::StartNotice{*start, false, prepared()}, wants);
             if (!wants) return;
         } else {
             auto& request = std::get<SumRequest>(question);
@@ -230,8 +237,10 @@ struct Coordinator::Parts {
         std::optional<Index> rejected;
         bool complete = true;
         for (std::size_t i = 0; complete && i < members.size(); ++i) {
-            complete = room.await_reply(members[i], until);
-            if (!complete || rejected) continue;
+            complete = room.await_reply(members[i], until) || room.is_unwilling(members[i]);
+            if (!complete) continue;
+            if (room.is_unwilling(members[i])) rejected = members[i];
+            if (rejected) continue;
             try {
                 take_one(i, room.take_reply(members[i]));
             } catch (const InputError& error) {
@@ -258,10 +267,17 @@ struct Coordinator::Parts {
         }
     }
 
-    /// What a member says of its data now: as it greeted, or as it has filled it since.
+    /// Whether the members' tensors are no longer as they joined with them: filled or centred since.
+    bool prepared() const {
+        const JobFile file = room.job();
+        return file.completing.base != 0 || file.centred.attempt != 0;
+    }
+
+    /// What a member says of its data now: as it greeted, or as it has filled or centred it since.
     Hello hello(std::size_t at, Index place) const {
         Hello hello = room.hello(place);
-        const std::vector<double> norm2 = room.job().completing.norm2;
+        const JobFile file = room.job();
+        const std::vector<double>& norm2 = file.centred.attempt != 0 ? file.centred.norm2 : file.completing.norm2;
         if (norm2.empty()) return hello;
         hello.norm2 = norm2[at];
         hello.labels = room.schema().modes;
@@ -272,8 +288,11 @@ struct Coordinator::Parts {
     std::vector<Claim> claims(const std::vector<Index>& places) const {
         const JobFile file = room.job();
         std::vector<Claim> result;
-        for (const Index place : places) {
-            Claim claim{file.roster[static_cast<std::size_t>(place)], room.hello(place).norm2, {}, {}};
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const Index place = places[i];
+            // Nobody is merged late into a job that centres: these are its members.
+            const double norm2 = file.centred.attempt != 0 ? file.centred.norm2[i] : room.hello(place).norm2;
+            Claim claim{file.roster[static_cast<std::size_t>(place)], norm2, {}, {}};
             if (const auto report = file.reports.find(place); report != file.reports.end()) {
                 claim.error2 = report->second.error2;
                 claim.reported_norm2 = report->second.norm2;
@@ -345,6 +364,129 @@ struct Coordinator::Parts {
         }
     }
 
+    // ---- secure sums
+
+    /// Who answers the step in time, and what they say; those who answer what cannot be used are turned away.
+    std::vector<Index> step_answers(SecureCoordinator& secure, Outcome& outcome) {
+        std::map<Index, wire::Body> questions;
+        for (const Party party : secure.asked()) {
+            wire::Message message{{}, secure.request(party)};
+            outcome.traffic.bytes_down += static_cast<double>(wire::encoded_bytes(message));
+            questions.emplace(party, std::move(message.body));
+        }
+        const std::vector<Index> asked(secure.asked().begin(), secure.asked().end());
+        room.publish_each(std::move(questions), static_cast<Index>(secure.number_bytes()));
+        const auto until = deadline();
+        for (const Index place : asked) room.await_reply(place, until);
+        std::vector<Index> answered;
+        for (const Index place : room.replied()) {
+            if (take_secure(secure, place, outcome)) answered.push_back(place);
+        }
+        if (answered.size() < asked.size()) {
+            std::vector<Index> lost;
+            std::set_difference(asked.begin(), asked.end(), answered.begin(), answered.end(), std::back_inserter(lost));
+            log.warn("lost", fmt::format("no {} of {}", secure.step_text(), names(room.roster(), lost)));
+        }
+        return answered;
+    }
+    bool take_secure(SecureCoordinator& secure, Index place, Outcome& outcome) {
+        try {
+            const Stopwatch watch(server_seconds);
+            wire::Message reply = room.take_reply(place);
+            outcome.traffic.bytes_up += static_cast<double>(wire::encoded_bytes(reply));
+            secure.take(static_cast<Party>(place), std::move(std::get<SecureReply>(reply.body)));
+            return true;
+        } catch (const InputError& error) {
+            room.reject(place, fmt::format("{}; expected {}", error.parts().found, error.parts().expected));
+            return false;
+        }
+    }
+
+    /// From the counts to the features. What was closed before an interruption is taken from the spool, in the same
+    /// order, so that it leads to the same place.
+    Outcome merge_secure(const std::vector<Index>& members) {
+        SecureCoordinator::Options how{.job = room.id(),
+                                       .terms = *room.spec().shield,
+                                       .notary = make_notary(kit, load_credentials(kit, Role::coordinator)),
+                                       .names = {},
+                                       .least = options.min_clients.value_or(0)};
+        std::vector<Hello> hellos;
+        for (const Index place : members) {
+            how.names[static_cast<Party>(place)] = room.roster()[static_cast<std::size_t>(place)];
+            hellos.push_back(room.hello(place));
+        }
+        room.publish(wire::StartNotice{start_job(job(), hellos, room.schema()), false, false}, false);
+        SecureCoordinator secure(job(), room.schema().features, std::move(how));
+        Outcome outcome;
+        const auto clients = static_cast<double>(members.size());
+        for (std::size_t step = 0; !secure.finished(); ++step) {
+            const auto closed = room.job().closed;
+            const Index sum = secure.sum();
+            if (step < closed.size()) {
+                room.pass_over();
+                for (const Index place : closed[step]) take_secure(secure, place, outcome);
+            } else {
+                const auto answered = step_answers(secure, outcome);
+                room.update([&](JobFile& file) { file.closed.push_back(answered); });
+                crash_point("step-closed");
+            }
+            const bool planned = secure.plan() != nullptr;
+            close_step(secure);
+            if (!planned && secure.plan() != nullptr) announce(*secure.plan(), secure);
+            if (secure.sum() != sum || secure.finished())
+                log.info("summed", fmt::format("sum {} is complete", sum + 1));
+        }
+        const ShieldPlan& plan = *secure.plan();
+        if (!secure.shortened().empty()) log.warn("shortened", secure.shortened());
+        outcome.cohort.assign(secure.cohort().begin(), secure.cohort().end());
+        outcome.features = {secure.features().clone(), std::nullopt};
+        require_finite(outcome.features.features);
+        crash_point("merged");
+        outcome.traffic.numbers_up = clients * secure.numbers_up();
+        outcome.traffic.numbers_down =
+            clients * (secure.numbers_down() + static_cast<double>(outcome.features.features.numbers()));
+        outcome.traffic.bytes_down += clients * static_cast<double>(serialised_bytes(outcome.features));
+        const Index p = room.schema().features.size();
+        outcome.personal_ranks.assign(outcome.cohort.size(), std::min(plan.job.rank.value_or(p), p));
+        outcome.rounds = plan.sums + 5 * secure.sums_done();
+        outcome.shield = shield_report(secure);
+        return outcome;
+    }
+    /// A job that has lost too many, or whose patients are too few, has nothing to continue.
+    void close_step(SecureCoordinator& secure) {
+        const Stopwatch watch(server_seconds);
+        try {
+            secure.close();
+        } catch (const Error&) {
+            room.abandon();
+            throw;
+        }
+    }
+    void announce(const ShieldPlan& plan, const SecureCoordinator& secure) {
+        for (const auto& change : plan.changes) log.info("policy", "policy: " + change);
+        for (const auto& warning : plan.warnings) log.warn("policy", warning);
+        log.info("plan",
+                 fmt::format("{} sums over the data of {} clients, {} directions; {} clients must stay to the end "
+                             "of each",
+                             plan.sums, room.job().members.size(), plan.directions, secure.threshold()));
+    }
+    ShieldReport shield_report(const SecureCoordinator& secure) const {
+        const ShieldPlan& plan = *secure.plan();
+        ShieldReport report;
+        report.secure = true;
+        report.policy = room.spec().shield->policy && !plan.noise;
+        report.threshold = secure.threshold();
+        report.ring_bits = plan.how.ring.bits();
+        report.sums = plan.sums;
+        report.directions = plan.directions;
+        report.clip = plan.clip;
+        report.changes = plan.changes;
+        report.warnings = plan.warnings;
+        if (!secure.shortened().empty()) report.warnings.push_back(secure.shortened());
+        report.noise = plan.noise;
+        return report;
+    }
+
     /// Everything that was merged, by client and in the order of merging, as the job file has it.
     std::vector<Contribution> contributions(const JobFile& file) const {
         std::vector<Contribution> result;
@@ -394,7 +536,12 @@ struct Coordinator::Parts {
     }
 
     void hand_over(const FeaturesMessage& features) {
-        if (options.on_features) options.on_features(features, room.schema(), wire::to_hex(room.job().id));
+        if (options.on_features) {
+            const Schema schema = room.schema();
+            const Centring moved = centring();
+            const std::string id = wire::to_hex(room.id());
+            options.on_features({features, schema, moved, id});
+        }
         crash_point("features-written");
     }
 
@@ -404,13 +551,77 @@ struct Coordinator::Parts {
         return result;
     }
 
-    /// The features that the members have filled their tensors from, for those who have forgotten.
-    std::optional<FeaturesMessage> base() const {
+    /// What the members' tensors are made by, for those who have forgotten: features to fill them from, or a centring.
+    std::optional<wire::Body> base() const {
+        if (Centring moved = centring(); !moved.empty()) return wire::CentringRequest{std::move(moved), true};
         const std::uint32_t attempt = room.job().completing.base;
         if (attempt == 0) return std::nullopt;
         FeaturesMessage features = load_features(attempt);
         features.filling->answered = true;
         return features;
+    }
+
+    static std::string centring_name(std::uint32_t attempt) { return fmt::format("centring-{}.msg", attempt); }
+    /// That of the members' data; empty: none is wanted, or it is not known yet.
+    Centring centring() const {
+        const std::uint32_t attempt = room.job().centred.attempt;
+        if (attempt == 0) return {};
+        wire::Message message = load_message(room.file(centring_name(attempt)), "centring");
+        return std::move(std::get<wire::CentringRequest>(message.body).centring);
+    }
+
+    /// Sums over all members, each member's added in its turn.
+    FeatureSums sum_features(const std::vector<Index>& members) {
+        const CentringOptions& how = room.spec().centring;
+        room.publish(wire::CentringRequest{}, true, sums_length(room.hello(members.front()).features.size(), how));
+        FeatureSums sums;
+        collect(members, [&](std::size_t i, wire::Message reply) {
+            const Hello& said = room.hello(members[i]);
+            CentredParty party{said.rows, said.features.size(), said.norm2};
+            if (room.spec().preparation.scale_clients) party.norm2.reset();
+            const Stopwatch watch(server_seconds);
+            sums.add(arrived_sums(std::get<SumReply>(reply.body).sum.get(), how, party, room.who(members[i])));
+        });
+        return sums;
+    }
+
+    /// A squared norm that centred data can have.
+    double centred_norm2(const wire::Message& reply, Index place) const {
+        const double norm2 = std::get<SumReply>(reply.body).sum->front();
+        const bool scaled = room.spec().preparation.scale_clients && norm2 != 0;
+        if (!(norm2 >= 0 && norm2 <= largest_norm2) || (scaled && std::abs(norm2 - 1) > unit_tolerance)) {
+            throw InputError({room.who(place), fmt::format("a squared norm of {} after centring", norm2),
+                              scaled ? "1, as --scale-clients norm makes it" : "one from 0 to 1e150", ""});
+        }
+        return norm2;
+    }
+
+    /// Has the members centre and scale their data by sums over all of them, and begins the next attempt with what
+    /// comes of it. Throws Lost.
+    void centre(const std::vector<Index>& members, std::uint32_t attempt) {
+        const CentringOptions& how = room.spec().centring;
+        publish_start(members);
+        const Centring moved = centring_of(sum_features(members), how);
+        room.publish(wire::CentringRequest{moved}, true, 1);
+        std::vector<double> norm2;
+        collect(members,
+                [&](std::size_t i, wire::Message reply) { norm2.push_back(centred_norm2(reply, members[i])); });
+        save_message(room.file(centring_name(attempt)), {{}, wire::CentringRequest{moved, true}});
+        crash_point("centring-saved");
+        const CentringTraffic each = centring_traffic(room.hello(members.front()).features.size(), how);
+        const auto clients = static_cast<double>(members.size());
+        room.update([&](JobFile& file) {
+            file.attempt = attempt + 1;
+            file.centred = {attempt, norm2};
+            file.rounds = centring_rounds;
+            file.traffic = {clients * each.numbers_up, clients * each.numbers_down, clients * each.bytes_up,
+                            clients * each.bytes_down};
+        });
+        room.remove_replies({});
+        log.info("centred", fmt::format("the features of all {} clients are {}", members.size(),
+                                        !how.scale    ? "centred"
+                                        : !how.centre ? "scaled"
+                                                      : "centred and scaled"));
     }
 
     /// Has the members fill their missing entries from the features of this attempt, and begins the next one. The
@@ -447,10 +658,7 @@ struct Coordinator::Parts {
             file.completing.norm2 = norm2;
             file.completing.history.push_back(sums);
             file.rounds += outcome.rounds;
-            file.traffic.numbers_up += outcome.traffic.numbers_up;
-            file.traffic.numbers_down += outcome.traffic.numbers_down;
-            file.traffic.bytes_up += outcome.traffic.bytes_up;
-            file.traffic.bytes_down += outcome.traffic.bytes_down;
+            file.traffic += outcome.traffic;
             if (!done) return;
             file.phase = Phase::delivering;
             file.result = saved_as;
@@ -459,6 +667,22 @@ struct Coordinator::Parts {
         std::error_code ignored;
         if (before != 0) fs::remove(room.file(features_name(before)), ignored);
         room.remove_replies({});
+    }
+
+    /// A job of secure sums has one attempt: what was summed is never summed again with fewer clients.
+    void compute_secure(const std::vector<Index>& members, std::uint32_t attempt) {
+        Outcome outcome = merge_secure(members);
+        keep(outcome, attempt, [&](JobFile& file) {
+            file.phase = Phase::delivering;
+            file.result = attempt;
+            file.members = outcome.cohort;
+            file.rounds = outcome.rounds;
+            file.personal_ranks = outcome.personal_ranks;
+            file.traffic = outcome.traffic;
+            file.closed.clear();
+            file.shield = outcome.shield;
+        });
+        remove_replies();
     }
 
     /// From joining to features; attempts repeat with fewer clients until nobody is lost.
@@ -472,7 +696,15 @@ struct Coordinator::Parts {
             const std::vector<Index> members = room.job().members;
             const std::uint32_t attempt = room.job().attempt;
             room.begin(attempt, members, base());
+            if (room.spec().shield) {
+                compute_secure(members, attempt);
+                return;
+            }
             try {
+                if (room.spec().centring.any() && room.job().centred.attempt == 0) {
+                    centre(members, attempt);
+                    continue;
+                }
                 Outcome outcome = merge(members, earlier(members));
                 if (room.spec().missing) {
                     fill(std::move(outcome), members, attempt);
@@ -482,9 +714,9 @@ struct Coordinator::Parts {
                 keep(outcome, attempt, [&](JobFile& file) {
                     file.phase = Phase::delivering;
                     file.result = attempt;
-                    file.rounds = outcome.rounds;
+                    file.rounds += outcome.rounds;
                     file.personal_ranks = outcome.personal_ranks;
-                    file.traffic = outcome.traffic;
+                    file.traffic += outcome.traffic;
                 });
                 remove_replies();
                 return;
@@ -530,17 +762,17 @@ struct Coordinator::Parts {
         star.require_schema(room.schema());
         if (stacks()) star.resume(resumed_before(members));
         for (std::size_t i = 0; i < members.size(); ++i) {
-            star.receive(static_cast<Index>(i), room.hello(members[i]));
+            star.receive(static_cast<Index>(i), hello(i, members[i]));
         }
-        const bool refilled = room.job().completing.base != 0;
-        room.publish(wire::StartNotice{std::get<Start>(*star.next()), true, refilled}, false);
+        room.publish(wire::StartNotice{std::get<Start>(*star.next()), true, prepared()}, false);
     }
 
     /// Puts the features before everybody who is in the result: members get theirs, those merged late each its own.
     void offer() {
         const JobFile file = room.job();
         if (!began || room.spec().missing) {
-            room.begin(file.result, file.members);
+            // Features to fill from are told with the last ones.
+            room.begin(file.result, file.members, room.spec().missing ? std::nullopt : base());
             publish_start(file.members);
         }
         room.publish(load_features(file.result), false);
@@ -556,8 +788,10 @@ struct Coordinator::Parts {
     /// Closes the job when all members have reported, or at the deadline.
     void deliver() {
         hand_over(load_features(room.job().newest()));
-        // Filled tensors are not what a client contributes to a later merge.
-        if (options.on_state && stacks() && !room.spec().missing) options.on_state(saved());
+        // Filled or centred tensors are not what a client contributes to a later merge.
+        if (options.on_state && stacks() && !room.spec().missing && !room.spec().centring.any()) {
+            options.on_state(saved());
+        }
         offer();
         if (room.job().phase == Phase::closed) return;
         if (!room.await_reports(room.job().members, deadline())) {
@@ -581,11 +815,7 @@ struct Coordinator::Parts {
             file.late.push_back(place);
             file.late_results.push_back(attempt);
             file.personal_ranks.push_back(outcome.personal_ranks.front());
-            const Traffic& more = outcome.traffic;
-            file.traffic.numbers_up += more.numbers_up;
-            file.traffic.numbers_down += more.numbers_down;
-            file.traffic.bytes_up += more.bytes_up;
-            file.traffic.bytes_down += more.bytes_down;
+            file.traffic += outcome.traffic;
         });
         remove_replies();
         hand_over(outcome.features);
@@ -621,6 +851,7 @@ struct Coordinator::Parts {
         r.personal_ranks = file.personal_ranks;
         r.rounds = file.rounds;
         if (file.spec.missing) r.imputed = course().report();
+        r.shield = file.shield;
         r.schema = room.schema();
         const auto still = file.still_resumed();
         r.resumed_clients = static_cast<Index>(still.size());
@@ -661,6 +892,12 @@ struct Coordinator::Parts {
         if (!complete) {
             r.rse_per_client.clear();
             r.rse_late_merges.clear();
+        }
+        // Nobody reports how well the features fit its own patients where only sums are seen.
+        if (file.spec.shield) {
+            r.rse_per_client.clear();
+            r.rse_late_merges.clear();
+            return;
         }
         // Members fitted features that a late merge has changed since: errors of several features have no sum.
         if (!complete || !file.late.empty()) return;
@@ -769,6 +1006,19 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
         throw InputError({"--min-clients", std::to_string(*options.min_clients),
                           fmt::format("a number from 1 to {}, the clients on the roster", roster), ""});
     }
+    if (options.spec.shield && options.insecure) {
+        throw InputError({"--insecure", "given with --secure", "one or the other",
+                          "Keys of secure sums are signed with the certificates of the kits."});
+    }
+    if (options.spec.shield && (roster < 3 || roster > most_shares)) {
+        throw InputError({"--secure", fmt::format("{} clients on the roster", roster),
+                          fmt::format("3 to {}", most_shares), "A sum over fewer would show what each has."});
+    }
+    if (options.spec.centring.any() && (options.resume || options.late_merge || options.spec.missing)) {
+        throw InputError({options.spec.centring.centre ? "--centre" : "--scale",
+                          "given with clients that are merged at another time, or with missing entries",
+                          "members who are all there, with complete data", "Leave one or the other out."});
+    }
     // What rounding changes from one attempt to the next must stay below what counts as settled.
     if (options.spec.missing) options.spec.job.precision = Precision::f64;
     std::optional<Credentials> credentials;
@@ -799,11 +1049,14 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
                                           job.members.size() + job.late.size()));
     }
     if (kit.http_port < 0) return;
-    const auto page = [&parts](const std::string& path) -> HttpReply {
+    const auto as_text = [](const nlohmann::ordered_json& json) {
+        return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    };
+    const auto page = [&parts, as_text](const std::string& path) -> HttpReply {
         const StatusReport status = parts.room.status();
         if (path == "/") return {200, "text/html; charset=utf-8", status_page(status, parts.log.tail())};
         if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", status_metrics(status)};
-        if (path == "/status.json") return {200, "application/json", status_json(status).dump() + "\n"};
+        if (path == "/status.json") return {200, "application/json", as_text(status_json(status))};
         if (path == "/healthz") {
             const std::string trouble = parts.server->trouble();
             return {trouble.empty() ? 200 : 503, "text/plain; charset=utf-8",

@@ -30,6 +30,8 @@ class Entrance {
     Caller identify(const grpc::ServerContextBase& context);
 
   private:
+    void limit_rate(const std::string& caller, const std::string& peer);
+
     Doorman& doorman_;
     Gate& gate_;
     bool secure_;

@@ -3,9 +3,9 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -39,6 +39,10 @@ constexpr milliseconds tick{100};
 constexpr int backlog = 1024;
 constexpr int most_at_once = 64;  ///< accepted before anything else is looked at
 constexpr std::size_t enough_descriptors = 1 << 20;
+constexpr std::uint64_t call_bytes = 4096;  ///< of headers, more than any call has
+
+/// What a frame takes on the line: HTTP/2 and TLS add to it, to a small one more than it is itself.
+std::uint64_t credit_for(std::size_t bytes) { return bytes + bytes / 8 + 512; }
 
 std::string why() { return std::strerror(errno); }
 
@@ -318,6 +322,23 @@ struct Gate::State {
         log.paced("strangers", "turned-away",
                   fmt::format("{} connections ended: too many, or too long without a name", ids.size()));
     }
+    /// Ends connections over which more comes than is of use.
+    void end_noise() {
+        for (const auto& [id, socket] : sockets) {
+            if (!socket.handed_over) continue;
+            tcp_info about{};
+            socklen_t size = sizeof(about);
+            if (::getsockopt(socket.descriptor, IPPROTO_TCP, TCP_INFO, &about, &size) != 0) continue;
+            book.received(id, about.tcpi_bytes_received);
+        }
+        for (const auto& noise : book.noise(Clock::now())) {
+            end(noise.id);
+            log.paced("noise " + noise.party, "noise",
+                      fmt::format("a connection of {} ended: {} bytes that say nothing",
+                                  noise.party.empty() ? "a stranger" : noise.party, noise.bytes),
+                      {{"client", noise.party}});
+        }
+    }
     /// Forgets connections that their owner has closed.
     void sweep() {
         std::vector<ConnectionBook::Id> closed;
@@ -337,8 +358,10 @@ struct Gate::State {
             const auto found = sockets.find(id);
             if (found == sockets.end()) return;
             char first = 0;
-            if (::recv(found->second.descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
-                if (errno != EAGAIN && errno != EINTR) end(id);
+            const ssize_t count = ::recv(found->second.descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+            if (count <= 0) {
+                // One that hangs up is no error, and errno is that of another call.
+                if (count == 0 || (errno != EAGAIN && errno != EINTR)) end(id);
                 return;
             }
             found->second.handed_over = true;
@@ -406,6 +429,7 @@ struct Gate::State {
             watch_list();
             const std::lock_guard lock(mutex);
             sweep();
+            end_noise();
             end_excess();
         }
         const std::lock_guard lock(mutex);
@@ -507,9 +531,20 @@ void Gate::close() {
 void Gate::admit(const std::string& peer, const std::string& party, const std::string& serial) {
     const std::lock_guard lock(state_->mutex);
     state_->book.admit(plain_address(peer), party, serial);
+    state_->book.credit(plain_address(peer), call_bytes);
     // The list may have changed since the caller was let in.
     if (!state_->revoked.contains(serial)) return;
     for (const auto id : state_->book.of_serials({serial})) state_->end(id);
+}
+
+void Gate::dismiss(const std::string& peer) {
+    const std::lock_guard lock(state_->mutex);
+    if (const auto id = state_->book.find(plain_address(peer))) state_->end(*id);
+}
+
+void Gate::credit(const std::string& address, std::size_t bytes) {
+    const std::lock_guard lock(state_->mutex);
+    state_->book.credit(address, credit_for(bytes));
 }
 
 std::string Gate::trouble() const {

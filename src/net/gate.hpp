@@ -26,7 +26,8 @@ struct GateOptions {
 
 /// Where a daemon's connections come in. Accepts them, so many as ConnectionBook allows, and hands each over once
 /// something was sent over it; who connects and says nothing costs a descriptor for a moment and nothing else. Ends
-/// those of certificates that are revoked. Connects to itself now and then: a listener that accepts no more is noticed.
+/// those of certificates that are revoked, and those that send what nobody asked for. Connects to itself now and then:
+/// a listener that accepts no more is noticed.
 class Gate {
   public:
     /// Raises the process's limit of descriptors as far as it may, and listens. Throws RunError when the address cannot
@@ -42,6 +43,12 @@ class Gate {
     void close();
     /// A call has come over the connection that gRPC calls `peer`, and its certificate shows whose it is.
     void admit(const std::string& peer, const std::string& party, const std::string& serial);
+    /// Ends the connection that gRPC calls `peer`.
+    void dismiss(const std::string& peer);
+    /// Over the connection from that HOST:PORT something came that was of use: so many bytes of a message. Whoever
+    /// sends far more than is of use is ended: what HTTP/2 has to read of it costs memory and threads that the others
+    /// need.
+    void credit(const std::string& address, std::size_t bytes);
     /// What is wrong with the listener; empty: nothing.
     std::string trouble() const;
 

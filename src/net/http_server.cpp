@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -52,6 +53,8 @@ const char* reason(int status) {
             return "Not Found";
         case 405:
             return "Method Not Allowed";
+        case 500:
+            return "Internal Server Error";
         case 503:
             return "Service Unavailable";
         default:
@@ -168,7 +171,12 @@ HttpReply HttpServer::answer(const std::string& request) const {
     first >> method >> path;
     if (method != "GET") return {405, plain, "only GET is answered\n"};
     if (!names_this_machine(request)) return {403, plain, "only requests to this machine are answered\n"};
-    return handler_(path.substr(0, path.find('?')));
+    try {
+        return handler_(path.substr(0, path.find('?')));
+    } catch (const std::exception& error) {
+        // Whoever asks must not end the daemon.
+        return {500, plain, fmt::format("no answer: {}\n", error.what())};
+    }
 }
 
 }  // namespace couplet::net

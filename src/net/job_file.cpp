@@ -22,6 +22,27 @@ std::string_view sketch_name(Sketch sketch) {
     return sketch == Sketch::automatic ? "auto" : sketch == Sketch::random ? "random" : "gram";
 }
 
+Json shield_json(const ShieldTerms& terms) {
+    Json json{{"policy", terms.policy}, {"colluders", terms.colluders}};
+    if (terms.guarantee) {
+        json["dp_epsilon"] = terms.guarantee->epsilon;
+        json["dp_delta"] = terms.guarantee->delta;
+        json["dp_noise"] = to_string(terms.noise);
+    }
+    if (terms.clip) json["clip"] = *terms.clip;
+    return json;
+}
+
+ShieldTerms parse_shield(const Json& json) {
+    ShieldTerms terms{.policy = json.at("policy"), .colluders = json.at("colluders")};
+    if (json.contains("dp_epsilon")) {
+        terms.guarantee = PrivacyGuarantee{json.at("dp_epsilon"), json.at("dp_delta")};
+        terms.noise = json.at("dp_noise") == "local" ? NoisePlace::local : NoisePlace::distributed;
+    }
+    if (json.contains("clip")) terms.clip = json.at("clip").get<double>();
+    return terms;
+}
+
 wire::JobSpec parse_spec(const Json& json) {
     wire::JobSpec spec;
     Job& job = spec.job;
@@ -45,7 +66,57 @@ wire::JobSpec parse_spec(const Json& json) {
         spec.missing = CompletionLimits{limits.at("max_iterations"), limits.at("tolerance")};
     }
     job.unnamed = parse_unnamed(json.at("unnamed").get<std::string>());
+    if (json.contains("shield")) spec.shield = parse_shield(json.at("shield"));
+    spec.centring = {json.value("centre", false), json.value("scale", false)};
     return spec;
+}
+
+Json noise_json(const NoisePlan& noise) {
+    return {{"epsilon", noise.guarantee.epsilon},
+            {"delta", noise.guarantee.delta},
+            {"place", to_string(noise.place)},
+            {"clip", noise.clip},
+            {"releases", noise.releases},
+            {"sigma", noise.sigma},
+            {"own", noise.own},
+            {"in_sum", noise.in_sum},
+            {"rho", noise.rho}};
+}
+
+NoisePlan parse_noise(const Json& json) {
+    const NoisePlace place = json.at("place") == "local" ? NoisePlace::local : NoisePlace::distributed;
+    return {{json.at("epsilon"), json.at("delta")},
+            place,
+            json.at("clip"),
+            json.at("releases"),
+            json.at("sigma"),
+            json.at("own"),
+            json.at("in_sum"),
+            json.at("rho")};
+}
+
+Json shielded_json(const ShieldReport& report) {
+    Json json{{"policy", report.policy},    {"threshold", report.threshold},   {"ring_bits", report.ring_bits},
+              {"sums", report.sums},        {"directions", report.directions}, {"changes", report.changes},
+              {"warnings", report.warnings}};
+    if (report.clip) json["clip"] = *report.clip;
+    if (report.noise) json["noise"] = noise_json(*report.noise);
+    return json;
+}
+
+ShieldReport parse_shielded(const Json& json) {
+    ShieldReport report;
+    report.secure = true;
+    report.policy = json.at("policy");
+    report.threshold = json.at("threshold");
+    report.ring_bits = json.at("ring_bits");
+    report.sums = json.at("sums");
+    report.directions = json.at("directions");
+    report.changes = json.at("changes").get<std::vector<std::string>>();
+    report.warnings = json.at("warnings").get<std::vector<std::string>>();
+    if (json.contains("clip")) report.clip = json.at("clip").get<double>();
+    if (json.contains("noise")) report.noise = parse_noise(json.at("noise"));
+    return report;
 }
 
 Json sums_json(const FillSums& s) {
@@ -71,6 +142,14 @@ Completing parse_completing(const Json& json, std::size_t members) {
         throw InputError({"completing", std::to_string(completing.norm2.size()) + " norms", "one for each member", ""});
     }
     return completing;
+}
+
+Centred parse_centred(const Json& json, std::size_t members) {
+    Centred centred{json.at("attempt"), json.at("norm2").get<std::vector<double>>()};
+    if (centred.norm2.size() != members) {
+        throw InputError({"centred", std::to_string(centred.norm2.size()) + " norms", "one for each member", ""});
+    }
+    return centred;
 }
 
 Json report_json(Index place, const wire::Report& report) {
@@ -129,6 +208,10 @@ JobFile from_json(const Json& json) {
     if (json.contains("schema")) job.schema = parse_schema(json.at("schema"), "schema");
     job.resumed = json.at("resumed").get<std::vector<std::string>>();
     if (json.contains("completing")) job.completing = parse_completing(json.at("completing"), job.members.size());
+    if (json.contains("closed")) job.closed = json.at("closed").get<std::vector<std::vector<Index>>>();
+    if (json.contains("shielded")) job.shield = parse_shielded(json.at("shielded"));
+    for (const auto& places : job.closed) require_places(places, job.roster.size());
+    if (json.contains("centred")) job.centred = parse_centred(json.at("centred"), job.members.size());
     const Json& traffic = json.at("traffic");
     job.traffic = {traffic.at("numbers_up"), traffic.at("numbers_down"), traffic.at("bytes_up"),
                    traffic.at("bytes_down")};
@@ -158,7 +241,18 @@ Json spec_json(const wire::JobSpec& spec) {
         json["missing"] = {{"max_iterations", spec.missing->max_iterations}, {"tolerance", spec.missing->tolerance}};
     }
     json["unnamed"] = to_string(job.unnamed);
+    if (spec.shield) json["shield"] = shield_json(*spec.shield);
+    if (spec.centring.centre) json["centre"] = true;
+    if (spec.centring.scale) json["scale"] = true;
     return json;
+}
+
+Traffic& Traffic::operator+=(const Traffic& more) noexcept {
+    numbers_up += more.numbers_up;
+    numbers_down += more.numbers_down;
+    bytes_up += more.bytes_up;
+    bytes_down += more.bytes_down;
+    return *this;
 }
 
 std::string_view to_string(Phase phase) noexcept { return phase_names[static_cast<std::size_t>(phase)]; }
@@ -218,7 +312,12 @@ std::string job_file_text(const JobFile& job) {
                 {"bytes_up", t.bytes_up},
                 {"bytes_down", t.bytes_down}}}};
     if (job.schema) json["schema"] = schema_json(*job.schema);
+    if (job.spec.shield) json["closed"] = job.closed;
+    if (job.shield) json["shielded"] = shielded_json(*job.shield);
     if (job.spec.missing) json["completing"] = completing_json(job.completing);
+    if (job.centred.attempt != 0) {
+        json["centred"] = {{"attempt", job.centred.attempt}, {"norm2", job.centred.norm2}};
+    }
     return json.dump(1) + "\n";
 }
 

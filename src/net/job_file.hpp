@@ -26,6 +26,8 @@ struct Traffic {
     double numbers_down = 0;  ///< of all clients
     double bytes_up = 0;
     double bytes_down = 0;
+
+    Traffic& operator+=(const Traffic& more) noexcept;
 };
 
 /// A job with missing entries: what its later attempts stand on, each of which is one more iteration.
@@ -33,6 +35,12 @@ struct Completing {
     std::uint32_t base = 0;         ///< the attempt whose features told how to fill; 0: the first fill
     std::vector<double> norm2;      ///< of the members' tensors as they are filled now
     std::vector<FillSums> history;  ///< of all members together, by iteration
+};
+
+/// A job that centres: what its later attempts stand on.
+struct Centred {
+    std::uint32_t attempt = 0;       ///< in which the members told their sums; 0: they have not yet
+    std::vector<double> norm2 = {};  ///< of the members' tensors as they are centred
 };
 
 /// Everything of a job that must survive a crash and cannot be computed again from the spool.
@@ -54,6 +62,11 @@ struct JobFile {
     std::vector<std::string> resumed;  ///< who was merged before this job, in that order
     Traffic traffic;
     Completing completing;
+    /// Of a job of secure sums: who had answered when a step was closed, by step. With the spooled answers it puts a
+    /// coordinator back where it was.
+    std::vector<std::vector<Index>> closed;
+    std::optional<ShieldReport> shield;  ///< of the result of such a job
+    Centred centred;
 
     /// The attempt whose features have everybody in them.
     std::uint32_t newest() const noexcept { return late.empty() ? result : late_results.back(); }

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <utility>
 
+#include "couplet/core/utf8.hpp"
+
 namespace couplet::net {
 namespace {
 
@@ -63,7 +65,8 @@ Log::~Log() = default;
 
 void Log::write(bool warning, std::string_view event, std::string_view text, const Fields& fields) {
     const std::lock_guard lock(sinks_->mutex);
-    const std::string line = warning ? fmt::format("warning: {}", text) : std::string(text);
+    // Others have a part in what it says: one line, and nothing that a terminal obeys.
+    const std::string line = (warning ? "warning: " : "") + plain_text(text);
     sinks_->people.info(line);
     if (sinks_->lines) sinks_->lines(line);
     if (!sinks_->programs) return;

@@ -15,8 +15,14 @@ using wire::Stage;
 
 // Restarts of one peer that are told apart; older ones are forgotten, and what somebody kept of them counts no more.
 constexpr std::size_t most_processes = 4;
-// Nobody comes that far by counting: see next_number().
+// Epochs are counted in the high bits of their numbers; the low ones are the proposer's own, so that no two propose the
+// same number, not even a process that does not know what the one before it has proposed.
+constexpr int own_bits = 20;
+// Nobody comes that far by counting.
 constexpr std::uint64_t highest_number = std::uint64_t{1} << 62;
+// What a peer says may be so far ahead of everything that is known: nobody counts faster, and one that says otherwise
+// would leave no numbers to the others.
+constexpr std::uint64_t most_ahead = std::uint64_t{1} << 16;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -28,6 +34,10 @@ std::optional<Index> first_member(const std::vector<Incarnation>& members) {
     const auto found = std::find_if(members.begin(), members.end(), [](Incarnation m) { return m != 0; });
     if (found == members.end()) return std::nullopt;
     return static_cast<Index>(found - members.begin());
+}
+
+std::uint64_t highest_of(const PeerRecord& record) {
+    return std::max({record.promised, record.proposal.number, record.committed.number});
 }
 
 /// Whether everybody of the epoch is there, and nobody else, and all its links carry.
@@ -72,14 +82,19 @@ void Membership::check(const PeerRecord& record) const {
     const auto fits = [&](const std::vector<Incarnation>& list) { return list.size() == at(nodes_); };
     const auto epoch_fits = [&](const Epoch& epoch) {
         // Bits travel in whole bytes.
-        return epoch.number == 0 || (epoch.number < highest_number && fits(epoch.members) &&
-                                     epoch.links.size() / 8 == (options_.graph.edges().size() + 7) / 8);
+        return epoch.number == 0 ||
+               (fits(epoch.members) && epoch.links.size() / 8 == (options_.graph.edges().size() + 7) / 8);
     };
-    if (record.peer >= 0 && record.peer < nodes_ && record.incarnation != 0 && fits(record.hears) &&
-        record.promised < highest_number && epoch_fits(record.proposal) && epoch_fits(record.committed)) {
-        return;
+    const bool fitting = record.peer >= 0 && record.peer < nodes_ && record.incarnation != 0 && fits(record.hears) &&
+                         epoch_fits(record.proposal) && epoch_fits(record.committed);
+    if (!fitting) {
+        throw InputError(
+            {"bulletin", "a record of another network", std::to_string(nodes_) + " provisioned peers", ""});
     }
-    throw InputError({"bulletin", "a record of another network", std::to_string(nodes_) + " provisioned peers", ""});
+    const std::uint64_t bound = std::min(highest_number, ((highest_known() >> own_bits) + most_ahead) << own_bits);
+    if (highest_of(record) < bound) return;
+    throw InputError({"bulletin", "an epoch far ahead of all others: " + std::to_string(highest_of(record)),
+                      "a number below " + std::to_string(bound), ""});
 }
 
 void Membership::receive(const std::vector<PeerRecord>& records, Time now) {
@@ -249,16 +264,16 @@ Epoch Membership::newest_epoch() const {
     return newest;
 }
 
-std::uint64_t Membership::next_number() const {
-    const auto of = [](const PeerRecord& r) { return std::max({r.promised, r.proposal.number, r.committed.number}); };
-    std::uint64_t highest = of(own_);
+std::uint64_t Membership::highest_known() const {
+    std::uint64_t highest = highest_of(own_);
     for (const auto& known : records_) {
-        for (const PeerRecord& record : known) highest = std::max(highest, of(record));
+        for (const PeerRecord& record : known) highest = std::max(highest, highest_of(record));
     }
-    // Counted in the high bits; the low ones are the proposer's own, so that no two propose the same number, not even
-    // a process that does not know what the one before it has proposed.
-    constexpr int own_bits = 20;
-    return (((highest >> own_bits) + 1) << own_bits) | (own_.incarnation & ((1U << own_bits) - 1));
+    return highest;
+}
+
+std::uint64_t Membership::next_number() const {
+    return (((highest_known() >> own_bits) + 1) << own_bits) | (own_.incarnation & ((1U << own_bits) - 1));
 }
 
 void Membership::advance(Time now) {

@@ -121,7 +121,8 @@ class Membership {
     void give_up(Time now);
     bool frozen() const { return own_.promised > own_.committed.number; }
     bool is_majority(std::size_t count) const { return 2 * count > static_cast<std::size_t>(nodes_); }
-    /// Higher than any that is known.
+    std::uint64_t highest_known() const;  ///< of the numbers of all epochs
+    /// Higher than that.
     std::uint64_t next_number() const;
 
     MembershipOptions options_;

@@ -18,6 +18,7 @@
 #include "couplet/net/doubts.hpp"
 #include "couplet/wire/digest.hpp"
 #include "crash_point.hpp"
+#include "early_mail.hpp"
 #include "inbox.hpp"
 #include "job_file.hpp"
 #include "membership.hpp"
@@ -33,8 +34,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_events = 256;
 constexpr milliseconds patience{20};
-// A neighbour that has begun an epoch can send a few messages of it before its commit has come here.
-constexpr std::size_t most_early = 16;
 // Bulletins of a storm are put together; a single one goes at once.
 constexpr milliseconds between_bulletins{20};
 // What passes over a link is written down together.
@@ -44,11 +43,6 @@ struct Connected {
     Index neighbour;
     wire::Incarnation process;
     bool is_new;
-};
-struct Arrived {
-    Index neighbour;
-    wire::Incarnation process;
-    wire::Message message;
 };
 struct Turned {
     Index neighbour;
@@ -155,7 +149,7 @@ struct PeerNode::Parts {
     std::uint64_t epoch = 0;
     Index epochs = 0;
     std::vector<Index> members = {};
-    std::vector<Arrived> early = {};  ///< of epochs whose commit is still on its way
+    EarlyMail mail = {};
     std::optional<PeerOutput> output = {};
     std::optional<PeerResult> result = {};
     std::optional<RunError> misfit = {};
@@ -229,6 +223,7 @@ struct PeerNode::Parts {
 
     void open() {
         begun = Clock::now();
+        vet({{}, wire::Welcome{options.spec, self, graph.nodes()}});
         prepare();
         seal = std::make_unique<RecordSeal>(kit, credentials, settings.id);
         audit.write("job", {{"job", wire::to_hex(settings.id)},
@@ -336,9 +331,10 @@ struct PeerNode::Parts {
 
     /// Called by the worker. `to` counts the members of that epoch, which are the current ones as long as it matters.
     void send(std::uint64_t number, const PeerMessage& message) {
-        wire::Route route{wire::protocol_version, settings.id, static_cast<std::uint32_t>(number),
+        wire::Route route{wire::protocol_version, settings.id, EarlyMail::mark(number),
                           static_cast<std::uint32_t>(message.step)};
         auto bytes = std::make_shared<const wire::Message>(wire::to_message(route, message));
+        vet(*bytes);
         if (options.capture) options.capture(*bytes);
         ++messages_sent;
         Index neighbour = -1;
@@ -376,9 +372,18 @@ struct PeerNode::Parts {
         }
     }
 
+    /// What this site does not agree to does not happen.
+    void vet(const wire::Message& message) {
+        if (!options.vet) return;
+        const std::lock_guard lock(vet_mutex);
+        options.vet(message);
+    }
+    std::mutex vet_mutex = {};
+
     void begin_epoch() {
         epoch = membership->epoch().number;
         members = membership->members();
+        vet({{}, wire::StartNotice{{static_cast<Index>(members.size()), 0, 0, {}}, false, false}});
         output.reset();
         ++epochs;
         {
@@ -394,7 +399,7 @@ struct PeerNode::Parts {
         if (!members_fit()) return;
         const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
         work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place), epoch_schema);
-        for (Arrived& arrived : std::exchange(early, {})) take(std::move(arrived));
+        for (Arrived& arrived : mail.begin(epoch)) take(std::move(arrived));
     }
 
     // ---- what arrives
@@ -405,7 +410,7 @@ struct PeerNode::Parts {
     void on(const Connected& connected) {
         if (connected.is_new) {
             membership->reset(connected.neighbour);
-            std::erase_if(early, [&](const Arrived& a) { return a.neighbour == connected.neighbour; });
+            mail.forget(connected.neighbour);
         }
         refusals.erase(connected.neighbour);
         if (heard_of.insert(connected.neighbour).second || connected.is_new) {
@@ -418,7 +423,7 @@ struct PeerNode::Parts {
             for (const wire::PeerRecord& record : bulletin->records) hear(arrived.neighbour, record);
             return;
         }
-        take(std::move(arrived));
+        if (auto mine = mail.sort(std::move(arrived))) take(std::move(*mine));
     }
     /// A record that nobody has signed for is left out, and nothing else happens.
     void hear(Index neighbour, const wire::PeerRecord& record) {
@@ -431,17 +436,10 @@ struct PeerNode::Parts {
                       fmt::format("peer {}: {}", name(neighbour), error.what()), {{"peer", name(neighbour)}});
         }
     }
+    /// A message of the epoch that runs.
     void take(Arrived arrived) {
-        const auto current = static_cast<std::uint32_t>(epoch);
-        const std::uint32_t number = arrived.message.route.attempt;
-        if (number > current || epoch == 0) {
-            const auto waiting = std::count_if(early.begin(), early.end(),
-                                               [&](const Arrived& a) { return a.neighbour == arrived.neighbour; });
-            if (static_cast<std::size_t>(waiting) < most_early) early.push_back(std::move(arrived));
-            return;
-        }
         const auto member = std::lower_bound(members.begin(), members.end(), arrived.neighbour);
-        if (number < current || member == members.end() || *member != arrived.neighbour) return;
+        if (member == members.end() || *member != arrived.neighbour) return;
         if (membership->epoch().members[static_cast<std::size_t>(arrived.neighbour)] != arrived.process) return;
         try {
             const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
@@ -507,9 +505,8 @@ struct PeerNode::Parts {
                 if (record.peer == self) seal->seal(record);
             }
             bulletin_at[k] = Clock::now();
-            links->link(k).post(std::make_shared<const wire::Message>(
-                wire::Message{{wire::protocol_version, settings.id, static_cast<std::uint32_t>(epoch), 0},
-                              wire::Bulletin{std::move(records)}}));
+            links->link(k).post(std::make_shared<const wire::Message>(wire::Message{
+                {wire::protocol_version, settings.id, EarlyMail::mark(epoch), 0}, wire::Bulletin{std::move(records)}}));
         }
     }
     void tell_waiting() {

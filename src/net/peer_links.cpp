@@ -30,6 +30,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
+constexpr int stream_window = 512 << 10;
+constexpr std::size_t bytes_per_answer = 32;  ///< that whoever reads them sends one byte for, as windows
 constexpr milliseconds first_wait{50};
 constexpr milliseconds longest_wait{1000};
 constexpr milliseconds glance{100};  ///< how often a wait looks whether it should end
@@ -47,6 +49,28 @@ class GrpcStream final : public FrameStream {
 
   private:
     Stream& stream_;
+};
+
+/// Tells the gate what was of use of what came.
+class CreditedStream final : public FrameStream {
+  public:
+    CreditedStream(FrameStream& stream, Gate& gate, std::string address)
+        : stream_(stream), gate_(gate), address_(std::move(address)) {}
+    bool write(const v1::Frame& frame) override {
+        const bool good = stream_.write(frame);
+        gate_.credit(address_, frame.ByteSizeLong() / bytes_per_answer);
+        return good;
+    }
+    bool read(v1::Frame& frame) override {
+        const bool good = stream_.read(frame);
+        if (good) gate_.credit(address_, frame.ByteSizeLong());
+        return good;
+    }
+
+  private:
+    FrameStream& stream_;
+    Gate& gate_;
+    std::string address_;
 };
 
 /// Opens connections to one neighbour until its link is closed.
@@ -180,14 +204,19 @@ class PeeringService final : public v1::Peering::Service {
           log_(log) {}
 
     grpc::Status Link(grpc::ServerContext* context, grpc::ServerReaderWriter<v1::Frame, v1::Frame>* stream) override {
-        GrpcStream frames(*stream);
+        GrpcStream raw(*stream);
+        CreditedStream frames(raw, gate_, plain_address(context->peer()));
         const std::function<void()> cancel = [context] { context->TryCancel(); };
         try {
             net::Link& link = let_in(*context);
+            Greeting greeting(*this, link, *context);
             // The other end waits for it, to look at our certificate before it says anything.
             watchdog_.arm(&frames, patience_, cancel);
             stream->SendInitialMetadata();
-            link.speak(frames, false, cancel, [&] { watchdog_.disarm(&frames); });
+            link.speak(frames, false, cancel, [&] {
+                watchdog_.disarm(&frames);
+                greeting.end();
+            });
             watchdog_.disarm(&frames);
             return grpc::Status::OK;
         } catch (const InputError& error) {
@@ -203,11 +232,43 @@ class PeeringService final : public v1::Peering::Service {
     }
 
   private:
+    /// A neighbour is about to greet in one stream at a time, and a newer one ends the older: nobody holds the threads
+    /// that the others need.
+    class Greeting {
+      public:
+        Greeting(PeeringService& service, const net::Link& link, grpc::ServerContext& context)
+            : service_(service), link_(&link), context_(&context) {
+            const std::lock_guard lock(service_.mutex_);
+            auto& other = service_.greeting_[link_];
+            if (other != nullptr) other->TryCancel();
+            other = context_;
+        }
+        ~Greeting() { end(); }
+        Greeting(const Greeting&) = delete;
+        Greeting& operator=(const Greeting&) = delete;
+
+        void end() {
+            const std::lock_guard lock(service_.mutex_);
+            auto& mine = service_.greeting_[link_];
+            if (mine == context_) mine = nullptr;
+        }
+
+      private:
+        PeeringService& service_;
+        const net::Link* link_;
+        grpc::ServerContext* context_;
+    };
+
     net::Link& let_in(const grpc::ServerContext& context) {
         const auto certificate = peer_certificate(*context.auth_context());
         if (!certificate) throw InputError({"caller", "a certificate of nobody", "one of a peer", ""});
         const std::string& name = certificate->identity.name;
-        doorman_.limit_rate(fmt::format("{} {}", name, certificate->serial), Doorman::Clock::now());
+        try {
+            doorman_.limit_rate(fmt::format("{} {}", name, certificate->serial), Doorman::Clock::now());
+        } catch (const InputError&) {
+            gate_.dismiss(context.peer());
+            throw;
+        }
         doorman_.let_in(*certificate, Role::peer);
         net::Link* link = find_(name);
         if (link == nullptr) {
@@ -228,6 +289,8 @@ class PeeringService final : public v1::Peering::Service {
     Find find_;
     Recognised recognised_;
     Log& log_;
+    std::mutex mutex_;
+    std::map<const net::Link*, grpc::ServerContext*> greeting_;
 };
 
 }  // namespace
@@ -292,6 +355,9 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 4);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(patience.count()));
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+    // What gRPC holds of a stream that is not read yet is what the gate allows for.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, stream_window);
     grpc::ResourceQuota quota("couplet");
     // A connection holds a thread; each neighbour has one, and a second while it reconnects.
     quota.SetMaxThreads(static_cast<int>(2 * parts_->links.size() + 16));

@@ -25,17 +25,17 @@ constexpr std::chrono::seconds between_lines{10};
 constexpr int most_changes_told = 20;
 // A latecomer that comes and goes must not keep the coordinator for ever.
 constexpr int most_lost = 3;
-// What one client says must not spoil the sums over all: these leave room for millions of clients, and for products of
-// their squared norms.
+// What one client says must not spoil the sums over all: this leaves room for millions of clients.
 constexpr Index most_patients = Index{1} << 40;
-constexpr double largest_norm2 = 1e150;
-constexpr double unit_tolerance = 1e-6;  ///< rounding of a norm that is 1
 
 bool contains(const std::vector<Index>& places, Index place) {
     return std::find(places.begin(), places.end(), place) != places.end();
 }
 
+double ratio(const wire::Report& report) { return report.norm2 > 0 ? report.error2 / report.norm2 : 0; }
+
 std::string hello_name(Index place) { return fmt::format("hello-{}.msg", place); }
+std::string refusal_name(Index place) { return fmt::format("refusal-{}.msg", place); }
 
 /// Whether data of schema `mine`, which fits `job`, fits nothing that contradicts it: where one says nothing, both
 /// could be meant.
@@ -136,6 +136,7 @@ Room::Ticket Room::enter(const std::string& name, const wire::Join& join) {
     seat.last_refusal.clear();
     seat.rejected.clear();
     ++seat.generation;
+    unwilling_.erase(place);
     // It greets again, perhaps with other data: what it said before does not count meanwhile.
     if (job_.phase == Phase::joining) hellos_[static_cast<std::size_t>(place)].reset();
     changed_.notify_all();
@@ -266,9 +267,13 @@ void Room::greet(Ticket ticket, const wire::Message& greeting) {
         save_message(file(hello_name(ticket.place)), greeting);
         crash_point("hello-spooled");
         mine = hello;
-        log_.paced("joined " + who(ticket.place), "joined",
-                   fmt::format("{} joined with {} patients", who(ticket.place), hello.rows),
-                   {{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}, {"rows", hello.rows}}, false);
+        nlohmann::json fields{{"client", job_.roster[static_cast<std::size_t>(ticket.place)]}};
+        std::string text = who(ticket.place) + " joined";
+        if (!job_.spec.shield) {
+            fields["rows"] = hello.rows;
+            text += fmt::format(" with {} patients", hello.rows);
+        }
+        log_.paced("joined " + who(ticket.place), "joined", text, fields, false);
     }
     if (job_.phase == Phase::joining) turn_away_misfits();
     changed_.notify_all();
@@ -317,7 +322,9 @@ Room::Next Room::next_now(Ticket ticket, const wire::Route& cursor) {
     }
     const Question& current = *round->current;
     if (current.message->route.step <= cursor.step || (current.wants_reply && answered(current))) return {};
-    return {What::message, current.message, current.wants_reply, ""};
+    if (!current.asks(ticket.place)) return {};
+    const auto& asked = current.each.empty() ? current.message : current.each.at(ticket.place);
+    return {What::message, asked, current.wants_reply, ""};
 }
 
 Room::Next Room::next(Ticket ticket, const wire::Route& cursor, std::chrono::milliseconds patience) {
@@ -349,6 +356,7 @@ std::optional<fs::path> Room::accept(Ticket ticket, const wire::Head& head) {
         throw InputError({who(ticket.place), "a message of job " + wire::to_hex(head.route.job),
                           "job " + wire::to_hex(job_.id), ""});
     }
+    if (head.kind == wire::Kind::refusal) return file(refusal_name(ticket.place));
     const Round* round = round_of(ticket.place);
     if (round == nullptr || head.route.attempt < round->attempt) return std::nullopt;  // it was left out meanwhile
     const bool first = round->start && round->start->message->route.step == head.route.step;
@@ -360,10 +368,24 @@ std::optional<fs::path> Room::accept(Ticket ticket, const wire::Head& head) {
                           fmt::format("question {} of attempt {}", round->steps, round->attempt), ""});
     }
     const bool fills = question->message->kind() == wire::Kind::features;
-    const wire::Kind wanted = first ? wire::Kind::upload : fills ? wire::Kind::fill_sums : wire::Kind::sum_reply;
+    const bool secure = !question->each.empty();
+    const wire::Kind wanted = secure  ? wire::Kind::secure_reply
+                              : first ? wire::Kind::upload
+                              : fills ? wire::Kind::fill_sums
+                                      : wire::Kind::sum_reply;
     if (head.kind != wanted) {
         throw InputError({who(ticket.place), fmt::format("{}", wire::to_string(head.kind)),
                           fmt::format("{}", wire::to_string(wanted)), ""});
+    }
+    if (secure) {
+        if (!question->asks(ticket.place)) return std::nullopt;
+        // Nothing, where the client declines.
+        if (head.payload_bytes != 0 && head.payload_bytes != question->raw_bytes) {
+            throw InputError({who(ticket.place), fmt::format("{} bytes of numbers", head.payload_bytes),
+                              fmt::format("{}", question->raw_bytes), ""});
+        }
+        if (replies_.contains({head.route.attempt, head.route.step, ticket.place})) return std::nullopt;
+        return reply_file(head.route, ticket.place);
     }
     if (first) require_fitting_upload(ticket.place, head);
     if (!first && head.payload_bytes != 8 * question->numbers) {
@@ -384,12 +406,36 @@ void Room::arrived(Ticket ticket, const wire::Route& route) {
     changed_.notify_all();
 }
 
+void Room::declined(Ticket ticket, const fs::path& path) {
+    const auto refusal = std::get<wire::Refusal>(load_message(path, who(ticket.place)).body);
+    std::error_code ignored;
+    fs::remove(path, ignored);
+    {
+        const std::lock_guard lock(mutex_);
+        unwilling_.insert(ticket.place);
+        changed_.notify_all();
+    }
+    throw InputError({who(ticket.place), "refused: " + refusal.reason, "a client that agrees to the job", ""});
+}
+
+bool Room::is_unwilling(Index place) const {
+    const std::lock_guard lock(mutex_);
+    return unwilling_.contains(place);
+}
+
 void Room::report(Ticket ticket, const wire::Message& said) {
     const std::lock_guard lock(mutex_);
     const auto& report = std::get<wire::Report>(said.body);
     if (said.route.job != job_.id) {
         throw InputError(
             {who(ticket.place), "a report on job " + wire::to_hex(said.route.job), "job " + wire::to_hex(job_.id), ""});
+    }
+    // What one client reports must not spoil the figures of all, nor what is said of them.
+    const double largest = std::max(
+        {report.error2, report.norm2, report.heldout_error2, report.heldout_norm2, ratio(report), report.seconds});
+    if (largest > largest_norm2) {
+        throw InputError({who(ticket.place), fmt::format("a report with a figure of {}", largest),
+                          fmt::format("at most {}", largest_norm2), ""});
     }
     if (job_.reports.contains(ticket.place)) return;
     job_.reports[ticket.place] = report;
@@ -588,7 +634,7 @@ void Room::remove_replies(const std::set<std::pair<std::uint32_t, Index>>& keep)
     });
 }
 
-void Room::begin(std::uint32_t attempt, std::vector<Index> members, std::optional<FeaturesMessage> base) {
+void Room::begin(std::uint32_t attempt, std::vector<Index> members, std::optional<wire::Body> base) {
     const std::lock_guard lock(mutex_);
     std::optional<wire::Route> told;
     if (main_ && main_->current) told = main_->current->message->route;
@@ -615,7 +661,9 @@ void Room::publish(wire::Body body, bool wants_reply, Index numbers) {
     ++round.steps;
     const bool first = std::holds_alternative<wire::StartNotice>(body);
     const auto* sum = std::get_if<SumRequest>(&body);
-    const Index pass = sum == nullptr ? 0 : sum->pass;
+    const auto* centring = std::get_if<wire::CentringRequest>(&body);
+    const Index told = centring != nullptr && !centring->centring.empty() ? 1 : 0;
+    const Index pass = sum == nullptr ? told : sum->pass;
     const Question question{std::make_shared<const wire::Message>(message(&round, std::move(body))), wants_reply,
                             numbers, pass};
     if (first) round.start = question;
@@ -623,19 +671,47 @@ void Room::publish(wire::Body body, bool wants_reply, Index numbers) {
     changed_.notify_all();
 }
 
+void Room::publish_each(std::map<Index, wire::Body> bodies, Index bytes) {
+    const std::lock_guard lock(mutex_);
+    Round& round = speaking();
+    ++round.steps;
+    Question question{nullptr, true, 0, 0, {}, bytes};
+    for (auto& [place, body] : bodies) {
+        question.each[place] = std::make_shared<const wire::Message>(message(&round, std::move(body)));
+    }
+    question.message = question.each.begin()->second;
+    round.current = std::move(question);
+    changed_.notify_all();
+}
+
+void Room::pass_over() {
+    const std::lock_guard lock(mutex_);
+    ++speaking().steps;
+}
+
+void Room::abandon() {
+    const std::lock_guard lock(mutex_);
+    std::error_code ignored;
+    fs::remove(file("job.json"), ignored);
+}
+
 bool Room::await_reply(Index place, Deadline deadline) {
     std::unique_lock lock(mutex_);
     const Round& round = speaking();
+    bool unwilling = false;
     const auto missing = [&] {
         std::vector<Index> places;
+        unwilling = unwilling_.contains(place);
+        if (unwilling) return places;
         for (const Index member : round.members) {
+            if (!round.current->asks(member) || unwilling_.contains(member)) continue;
             if (!replies_.contains({round.attempt, round.steps, member})) places.push_back(member);
         }
         // The others are only named: this one is waited for.
         if (!contains(places, place)) places.clear();
         return places;
     };
-    return wait(lock, missing, deadline);
+    return wait(lock, missing, deadline) && !unwilling;
 }
 
 std::vector<Index> Room::replied() {
@@ -652,7 +728,9 @@ wire::Message Room::take_reply(Index place) {
     wire::Route route;
     {
         const std::lock_guard lock(mutex_);
-        route = speaking().current->message->route;
+        const Round& round = speaking();
+        route.attempt = round.attempt;
+        route.step = round.steps;
     }
     return load_message(reply_file(route, place), who(place));
 }
@@ -661,7 +739,7 @@ void Room::reject(Index place, const std::string& reason) {
     bool told = false;
     {
         const std::lock_guard lock(mutex_);
-        const wire::Route route = speaking().current->message->route;
+        const wire::Route route{.job = job_.id, .attempt = speaking().attempt, .step = speaking().steps};
         std::error_code ignored;
         fs::remove(reply_file(route, place), ignored);
         replies_.erase({route.attempt, route.step, place});
@@ -753,9 +831,13 @@ StatusReport Room::status() const {
         const auto place = static_cast<Index>(k);
         ClientStatus client{job_.roster[k],        state_text(place), {}, seats_[k].bytes_up, seats_[k].bytes_down, {},
                             seats_[k].last_refusal};
+        if (job_.spec.shield) {
+            status.clients.push_back(std::move(client));
+            continue;
+        }
         if (hellos_[k]) client.rows = hellos_[k]->rows;
         if (const auto report = job_.reports.find(place); report != job_.reports.end()) {
-            client.rse = report->second.norm2 > 0 ? report->second.error2 / report->second.norm2 : 0;
+            client.rse = ratio(report->second);
         }
         status.clients.push_back(std::move(client));
     }

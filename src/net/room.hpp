@@ -19,6 +19,11 @@
 
 namespace couplet::net {
 
+// What one client says of its data must not spoil the sums over all: room for millions of clients, and for products of
+// their squared norms.
+inline constexpr double largest_norm2 = 1e150;
+inline constexpr double unit_tolerance = 1e-6;  ///< rounding of a norm that is 1
+
 /// Thrown out of every wait when the coordinator is told to stop.
 struct Stopped {};
 
@@ -65,6 +70,8 @@ class Room {
     std::optional<std::filesystem::path> accept(Ticket ticket, const wire::Head& head);
     /// The answer lies there.
     void arrived(Ticket ticket, const wire::Route& route);
+    /// The client has refused instead, and said why there. Throws InputError with its words.
+    [[noreturn]] void declined(Ticket ticket, const std::filesystem::path& reason);
     void report(Ticket ticket, const wire::Message& message);
     wire::Message bye(Ticket ticket) const;
     void leave(Ticket ticket) noexcept;
@@ -99,14 +106,25 @@ class Room {
     std::string refusal_text() const;
     const Hello& hello(Index place) const { return *hellos_[static_cast<std::size_t>(place)]; }
     /// Fixes who takes part from here on; nobody's question is left over.
-    /// `base` is told first to whoever does not hold it: the features that the members have filled their tensors from.
-    void begin(std::uint32_t attempt, std::vector<Index> members, std::optional<FeaturesMessage> base = {});
+    /// `base` is told first to whoever does not hold it: the features that the members have filled their tensors from,
+    /// or how they have centred them.
+    void begin(std::uint32_t attempt, std::vector<Index> members, std::optional<wire::Body> base = {});
     /// The same for one client that is merged late, beside the members and others that were.
     void begin_late(std::uint32_t attempt, Index place);
-    /// Asks those of the attempt that began last. `wants_reply` is for start, sums and features to fill from; `numbers`
-    /// of a sum.
+    /// Asks those of the attempt that began last. `wants_reply` is for start, sums, centring and features to fill from;
+    /// `numbers` of a sum.
     void publish(wire::Body body, bool wants_reply, Index numbers = 0);
-    /// Whether the answer to the last question is here from this member; waits up to the deadline.
+    /// Asks each of these members something else, and nobody else anything: steps of secure sums. `bytes` of masked
+    /// numbers in an answer.
+    void publish_each(std::map<Index, wire::Body> bodies, Index bytes);
+    /// Counts a question whose answers are there from before an interruption; nobody is asked.
+    void pass_over();
+    /// Whether this member has said that it does not agree to what it is asked; nobody waits for it.
+    bool is_unwilling(Index place) const;
+    /// There is nothing to continue: the next coordinator begins a new job.
+    void abandon();
+    /// Whether the answer to the last question is here from this member; waits up to the deadline, or until the member
+    /// says that it does not agree.
     bool await_reply(Index place, Deadline deadline);
     /// Members whose answer to the last question is here.
     std::vector<Index> replied();
@@ -142,6 +160,11 @@ class Room {
         bool wants_reply = false;
         Index numbers = 0;
         Index pass = 0;
+        /// Of secure sums: who is asked what; `message` is then none of them.
+        std::map<Index, std::shared_ptr<const wire::Message>> each = {};
+        Index raw_bytes = 0;
+
+        bool asks(Index place) const { return each.empty() || each.contains(place); }
     };
     /// One attempt as its members see it. The start is told again to whoever comes back.
     struct Round {
@@ -192,6 +215,7 @@ class Room {
     std::vector<Seat> seats_;
     std::vector<std::optional<Hello>> hellos_;
     std::set<Reply> replies_;
+    std::set<Index> unwilling_;
     std::optional<Round> main_;
     std::map<Index, Round> late_;    ///< by place: each is asked alone
     std::optional<Index> late_now_;  ///< whose publish() speaks to; nothing: to the members

@@ -31,6 +31,7 @@ using Stream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
 constexpr int streams_per_connection = 8;
 constexpr int largest_frame = static_cast<int>(wire::most_chunk_bytes) + 4096;
 constexpr int stream_window = 512 << 10;
+constexpr std::size_t bytes_per_answer = 32;  ///< that whoever reads them sends one byte for, as windows
 // A chunk on its way takes a megabyte of buffers; so many are, however many clients there are. Whoever takes longer
 // than a moment for one gives its slot back and goes on without: the slots are for those who send.
 constexpr std::ptrdiff_t chunks_at_once = 8;
@@ -43,10 +44,12 @@ constexpr std::chrono::milliseconds join_patience{5000};
 /// The server's end of one stream. Every read that has to come is watched.
 class WatchedStream final : public FrameStream {
   public:
-    WatchedStream(Stream& stream, grpc::ServerContext& context, Watchdog& watchdog, Slots& slots,
+    WatchedStream(Stream& stream, grpc::ServerContext& context, Gate& gate, Watchdog& watchdog, Slots& slots,
                   std::chrono::milliseconds stall)
         : stream_(stream),
           context_(context),
+          gate_(gate),
+          address_(plain_address(context.peer())),
           watchdog_(watchdog),
           slots_(slots),
           stall_(stall),
@@ -60,15 +63,12 @@ class WatchedStream final : public FrameStream {
         watch();
         const bool good = stream_.Write(frame);
         watchdog_.disarm(this);
+        gate_.credit(address_, frame.ByteSizeLong() / bytes_per_answer);
         return good;
     }
     bool read(v1::Frame& frame) override {
-        // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
-        if (std::exchange(at_leisure_, false)) return stream_.Read(&frame);
-        const Slot slot(in_bulk_ ? &slots_ : nullptr, watchdog_);
-        watch();
-        const bool good = stream_.Read(&frame);
-        watchdog_.disarm(this);
+        const bool good = read_watched(frame);
+        if (good) gate_.credit(address_, frame.ByteSizeLong());
         return good;
     }
     void expect_at_leisure() { at_leisure_ = true; }
@@ -103,6 +103,15 @@ class WatchedStream final : public FrameStream {
         Watchdog& watchdog_;
         bool given_back_ = false;  ///< under the watchdog's lock, or after disarm()
     };
+    bool read_watched(v1::Frame& frame) {
+        // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
+        if (std::exchange(at_leisure_, false)) return stream_.Read(&frame);
+        const Slot slot(in_bulk_ ? &slots_ : nullptr, watchdog_);
+        watch();
+        const bool good = stream_.Read(&frame);
+        watchdog_.disarm(this);
+        return good;
+    }
     void watch() {
         watchdog_.arm(this, patience_, [this] {
             stalled_ = true;
@@ -111,6 +120,8 @@ class WatchedStream final : public FrameStream {
     }
     Stream& stream_;
     grpc::ServerContext& context_;
+    Gate& gate_;
+    std::string address_;
     Watchdog& watchdog_;
     Slots& slots_;
     std::chrono::milliseconds stall_;
@@ -244,7 +255,9 @@ class Visit {
         const Passed passed = send_message(stream_, message);
         record("sent", message.kind(), message.route, passed);
         if (message.kind() == wire::Kind::start) crash_point("start-sent");
+        if (message.kind() == wire::Kind::secure_request) crash_point("secure-asked");
         if (message.kind() == wire::Kind::sum_request) crash_point("request-sent");
+        if (message.kind() == wire::Kind::centring) crash_point("centring-sent");
         if (message.kind() == wire::Kind::features) crash_point("features-sent");
         if (entered_) room_.count(ticket_, 0, passed.bytes);
     }
@@ -265,6 +278,7 @@ class Visit {
     void take_reply() {
         stream_.expect_at_leisure();
         std::optional<wire::Route> kept;
+        std::optional<std::filesystem::path> where;
         wire::Kind kind = wire::Kind::upload;
         wire::Route route;
         const Passed passed = receive_to_file(stream_, who(), limits_, [&](const wire::Head& head) {
@@ -272,6 +286,7 @@ class Visit {
             kind = head.kind;
             route = head.route;
             if (path) kept = head.route;
+            where = path;
             stream_.expect_chunks(true);
             return path;
         });
@@ -279,6 +294,7 @@ class Visit {
         crash_point("upload-spooled");
         record("received", kind, route, passed);
         room_.count(ticket_, passed.bytes, 0);
+        if (kind == wire::Kind::refusal) room_.declined(ticket_, *where);
         if (kept) room_.arrived(ticket_, *kept);
     }
     grpc::Status take_report() {
@@ -302,17 +318,18 @@ class Visit {
 
 class FederationService final : public v1::Federation::Service {
   public:
-    FederationService(const Kit& kit, Entrance& entrance, Room& room, AuditTrail& audit, Log& log)
+    FederationService(const Kit& kit, Entrance& entrance, Gate& gate, Room& room, AuditTrail& audit, Log& log)
         : limits_{.max_payload_bytes = kit.limits.max_message_mib << 20},
           stall_(static_cast<long>(1000 * kit.limits.stall_seconds)),
           entrance_(entrance),
+          gate_(gate),
           room_(room),
           audit_(audit),
           log_(log) {}
 
     grpc::Status Attend(grpc::ServerContext* context, Stream* raw) override {
         Caller caller;
-        WatchedStream stream(*raw, *context, watchdog_, slots_, stall_);
+        WatchedStream stream(*raw, *context, gate_, watchdog_, slots_, stall_);
         try {
             caller = entrance_.identify(*context);
             if (caller.role != Role::client) {
@@ -369,6 +386,7 @@ class FederationService final : public v1::Federation::Service {
     wire::Limits limits_;
     std::chrono::milliseconds stall_;
     Entrance& entrance_;
+    Gate& gate_;
     Room& room_;
     AuditTrail& audit_;
     Log& log_;
@@ -411,7 +429,7 @@ struct Server::Parts {
                 .on_deaf = std::move(on_deaf)},
                log),
           entrance(doorman, gate, secure),
-          service(kit, entrance, room, audit, log),
+          service(kit, entrance, gate, room, audit, log),
           health(
               entrance, [this] { return gate.trouble(); },
               [&room](const std::string& reason) { room.refused("", reason); }) {}

@@ -59,7 +59,8 @@ Json status_json(const StatusReport& status) {
         if (client.rows) json["rows"] = *client.rows;
         if (client.bytes_up) json["bytes_up"] = *client.bytes_up;
         if (client.bytes_down) json["bytes_down"] = *client.bytes_down;
-        if (client.rse) json["rse"] = *client.rse;
+        // JSON knows no infinity.
+        if (client.rse && std::isfinite(*client.rse)) json["rse"] = *client.rse;
         if (!client.last_refusal.empty()) json["last_refusal"] = client.last_refusal;
         clients.push_back(std::move(json));
     }
@@ -91,7 +92,7 @@ StatusReport parse_status(const std::string& text, const std::string& where) {
             if (entry.contains("rows")) client.rows = entry["rows"].get<Index>();
             if (entry.contains("bytes_up")) client.bytes_up = entry["bytes_up"].get<double>();
             if (entry.contains("bytes_down")) client.bytes_down = entry["bytes_down"].get<double>();
-            if (entry.contains("rse")) client.rse = entry["rse"].get<double>();
+            if (entry.contains("rse") && entry["rse"].is_number()) client.rse = entry["rse"].get<double>();
             client.last_refusal = entry.value("last_refusal", "");
             status.clients.push_back(std::move(client));
         }

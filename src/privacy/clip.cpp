@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 
@@ -12,7 +13,10 @@ namespace couplet {
 std::vector<double> row_norms(const TensorView<const double>& x) {
     const auto rows = x.unfold(1);
     std::vector<double> norms;
-    for (Index i = 0; i < rows.rows; ++i) norms.push_back(std::sqrt(squared_norm<double>(rows.rows_from(i, 1))));
+    for (Index i = 0; i < rows.rows; ++i) {
+        const ScaledNorm size = scaled_norm<double>(rows.rows_from(i, 1));
+        norms.push_back(std::ldexp(std::sqrt(size.squares), size.exponent));
+    }
     return norms;
 }
 

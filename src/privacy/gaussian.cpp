@@ -1,6 +1,7 @@
 #include "couplet/privacy/gaussian.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "couplet/core/error.hpp"
@@ -22,6 +23,22 @@ void require(bool good, const std::string& what, double found, const std::string
 }
 
 }  // namespace
+
+std::string weakness(PrivacyGuarantee guarantee, std::int64_t patients) {
+    constexpr double most = 10;
+    const auto short_number = [](double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.3g", value);
+        return std::string(text);
+    };
+    if (guarantee.epsilon > most) {
+        return "epsilon " + short_number(guarantee.epsilon) + " is more than " + short_number(most) +
+               ": next to nothing is promised";
+    }
+    if (guarantee.delta * static_cast<double>(patients) < 1) return "";
+    return "delta " + short_number(guarantee.delta) + " is at least one in " + std::to_string(patients) +
+           " patients: the promise may leave out one of them";
+}
 
 double gaussian_delta(double epsilon, double sigma, double sensitivity) {
     const double ratio = sensitivity / sigma;

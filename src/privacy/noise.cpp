@@ -61,15 +61,19 @@ NoisePlan plan_noise(PrivacyGuarantee guarantee, double clip, int releases, Nois
 
 double expected_loss(const NoisePlan& plan, std::int64_t patients, std::int64_t features, std::int64_t rank,
                      std::optional<std::int64_t> width) {
+    return std::min(1.0, patients_for_loss(plan, 1, features, rank, width) / static_cast<double>(patients));
+}
+
+double patients_for_loss(const NoisePlan& plan, double loss, std::int64_t features, std::int64_t rank,
+                         std::optional<std::int64_t> width) {
     const double root = std::sqrt(static_cast<double>(features));
     const double norm = width ? root + std::sqrt(static_cast<double>(*width)) : 2 * root;
-    const double energy = static_cast<double>(patients) * plan.clip * plan.clip;
-    return std::min(1.0, 2 * static_cast<double>(rank) * plan.in_sum * norm / energy);
+    return 2 * static_cast<double>(rank) * plan.in_sum * norm / (plan.clip * plan.clip) / loss;
 }
 
 NoiseSource::NoiseSource(Secret key) : key_(std::move(key)) { require_sodium(); }
 
-NoiseSource NoiseSource::seeded(std::uint64_t seed, std::uint64_t stream) {
+NoiseSource NoiseSource::repeatable(std::uint64_t seed, std::uint64_t stream) {
     require_sodium();
     std::uint8_t text[16];
     std::memcpy(text, &seed, 8);

@@ -11,6 +11,13 @@ void require_sodium() {
     if (ready < 0) throw RunError({"libsodium", "not ready", "a system with a source of randomness", ""});
 }
 
+Key hash_bytes(Bytes text) {
+    require_sodium();
+    Key hash;
+    ::crypto_generichash(hash.data(), hash.size(), text.data(), text.size(), nullptr, 0);
+    return hash;
+}
+
 Secret Secret::random() {
     require_sodium();
     Secret secret;

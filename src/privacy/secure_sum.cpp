@@ -27,12 +27,6 @@ void put(Buffer& to, const std::set<Party>& parties) {
     for (const Party party : parties) put(to, static_cast<std::uint64_t>(party));
 }
 
-Key hash_of(const Buffer& text) {
-    Key hash;
-    ::crypto_generichash(hash.data(), hash.size(), text.data(), text.size(), nullptr, 0);
-    return hash;
-}
-
 std::string name(Party party) { return "client " + std::to_string(party + 1); }
 
 std::set<Party> parties_of(const auto& by_party) {
@@ -104,7 +98,7 @@ Key session_of(const SumTerms& terms) {
     std::memcpy(&step, &terms.step, sizeof step);
     put(text, step);
     put(text, static_cast<std::uint64_t>(terms.threshold));
-    return hash_of(text);
+    return hash_bytes(text);
 }
 
 std::vector<std::uint8_t> advertisement_text(const Key& session, Party party, const Key& sealing, const Key& masking) {

@@ -18,7 +18,8 @@ void require_cohort(Index clients, const SumDemands& demands) {
     if (clients >= demands.min_cohort && clients <= most_shares) return;
     throw InputError({"--secure", std::to_string(clients) + " clients",
                       std::to_string(demands.min_cohort) + " to " + std::to_string(most_shares),
-                      "A sum over fewer would show what each has."});
+                      clients > most_shares ? "A secret has no more shares; join clients, or run several federations."
+                                            : "A sum over fewer would show what each has."});
 }
 
 SumTerms terms_of(const Key& job, std::int64_t pass, std::size_t length, const FixedPoint& how, int threshold) {

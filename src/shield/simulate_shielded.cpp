@@ -12,8 +12,8 @@
 #include "couplet/ctt/subspace.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/privacy/clip.hpp"
+#include "couplet/secure/secure_messages.hpp"
 #include "couplet/shield/masked_sums.hpp"
-#include "couplet/shield/norm_histogram.hpp"
 #include "couplet/sim/reference.hpp"
 #include "couplet/sim/run.hpp"
 
@@ -36,10 +36,12 @@ Job require_job(const ClientSource& source, const SimulationOptions& options, co
         throw InputError({"--secure", "given with a saved merge or a dry run", "one or the other", ""});
     }
     if (source.clients() < 1) throw InputError({"clients", "none", "at least one client", ""});
-    if (shield.guarantee && !shield.clip) {
+    require_possible({.guarantee = shield.guarantee, .clip = shield.clip});
+    require_private_preparation(shield.guarantee, {options.scale_clients, options.heldout});
+    if (shield.policy && !shield.secure) {
         throw InputError(
-            {"--clip", "missing with --dp-epsilon", "the norm that no record shall exceed",
-             "Choose it from public knowledge: a norm looked up in the data would not be private itself."});
+            {"--policy", "on without --secure", "--secure as well",
+             "The policy limits what sums over all clients show; without masks each client's own are seen."});
     }
     const bool distributed = shield.noise == NoisePlace::distributed;
     if (shield.guarantee && distributed && !shield.secure) {
@@ -60,19 +62,18 @@ class ShieldedRun {
         const auto sizes = training_.front().shape().sizes();
         features_ = Shape(std::vector<Index>(sizes.begin() + 1, sizes.end()));
         report_.secure = shield.secure;
-        report_.policy = shield.policy;
+        report_.policy = shield.policy && !shield.guarantee;
+        if (shield.guarantee && shield.repeatable_noise) {
+            report_.withdrawn = "the noise follows from a seed, and whoever knows it takes the noise away";
+        }
         if (shield.secure) open_sums();
     }
 
     ShieldReport execute(const std::function<void(const ShieldReport&)>& announce) {
-        measure();
-        fit_policy();
+        plan();
         clip();
         SubspaceIteration iteration(run_.job_, features_);
-        report_.sums = iteration.sums_left();
-        report_.directions =
-            iteration.want() == Want::gram ? features_.size() : run_.job_.passes * iteration.basis().cols();
-        plan(iteration);
+        estimate(iteration);
         if (announce) announce(report_);
         Index rounds = 0;
         while (iteration.want() != Want::nothing) {
@@ -96,68 +97,64 @@ class ShieldedRun {
         }
     }
     /// Counts of patients and norms. Under a guarantee nothing is counted: it would be a release of its own.
-    void measure() {
-        for (const auto& x : training_) largest_ = std::max(largest_, x.shape()[0]);
-        if (shield_.guarantee) {
-            for (const auto& x : training_) patients_ += x.shape()[0];
-            return;
-        }
+    std::optional<Census> census() {
+        if (shield_.guarantee) return std::nullopt;
         std::vector<std::vector<std::uint64_t>> counts;
-        for (const auto& x : training_) counts.push_back(norm_histogram(x));
-        std::vector<std::uint64_t> all(norm_classes, 0);
+        for (std::size_t k = 0; k < training_.size(); ++k) {
+            counts.push_back(take_census(training_[k], "client " + std::to_string(k + 1)));
+        }
+        std::vector<std::uint64_t> all(census_length, 0);
         if (sums_) {
-            all = sums_->add(std::move(counts), {1, Ring(48)});
+            all = sums_->add(std::move(counts), census_fixed_point());
         } else {
             for (const auto& own : counts) {
                 for (std::size_t i = 0; i < all.size(); ++i) all[i] += own[i];
             }
         }
-        patients_ = static_cast<Index>(histogram_total(all));
-        longest_ = histogram_quantile(all, 1);
-        usual_ = histogram_quantile(all, shield_.limits.clip_quantile);
+        return read_census(all, shield_.limits.clip_quantile);
     }
-    void fit_policy() {
-        if (!shield_.policy) return;
-        Job& job = run_.job_;
-        const bool gram = SubspaceIteration(job, features_).want() == Want::gram;
-        const Index honest = patients_ - shield_.colluders * largest_;
-        const FittedPlan fitted = fit_plan({*job.rank, job.oversampling, job.passes, gram}, honest, features_.size(),
-                                           job.sketch != Sketch::gram, shield_.limits);
-        job.rank = fitted.plan.rank;
-        job.oversampling = fitted.plan.oversampling;
-        job.passes = fitted.plan.passes;
-        if (gram && !fitted.plan.gram) job.sketch = Sketch::random;
-        // A plan that was made smaller must not become a Gram matrix because that is fewer numbers.
-        if (!fitted.plan.gram) job.sketch = Sketch::random;
-        report_.changes = fitted.changes;
-        report_.warnings = fitted.warnings;
+    /// What the parties of a network agree on, by the same function.
+    void plan() {
+        const ShieldTerms terms{shield_.policy, shield_.colluders, shield_.guarantee, shield_.clip,
+                                shield_.noise.value_or(shield_.secure ? NoisePlace::distributed : NoisePlace::local)};
+        const Index survivors = report_.threshold > 0 ? report_.threshold : run_.clients();
+        plan_ = plan_shield(run_.job_, features_, terms, census(), run_.clients(), survivors, shield_.limits);
+        run_.job_ = plan_.job;
+        report_.sums = plan_.sums;
+        report_.directions = plan_.directions;
+        report_.clip = plan_.clip;
+        report_.changes = plan_.changes;
+        report_.warnings = plan_.warnings;
+        report_.noise = plan_.noise;
+        if (sums_) report_.ring_bits = plan_.how.ring.bits();
     }
     void clip() {
-        if (shield_.clip) {
-            report_.clip = shield_.clip;
-        } else if (shield_.policy && usual_ > 0) {
-            report_.clip = usual_;
-        }
         if (!report_.clip) return;
+        // How many records were longer is nobody's business under a guarantee.
+        if (!report_.noise) report_.clipped = 0;
         clipped_.resize(training_.size());
         for (std::size_t k = 0; k < training_.size(); ++k) {
             Clipped one = clip_rows(training_[k], *report_.clip);
-            report_.clipped += one.rows;
+            if (report_.clipped) *report_.clipped += one.rows;
             clipped_[k] = std::move(one.tensor);
             training_[k] = clipped_[k].view();
         }
     }
-    void plan(const SubspaceIteration& iteration) {
-        if (!shield_.guarantee) return;
-        const NoisePlace place = shield_.noise.value_or(shield_.secure ? NoisePlace::distributed : NoisePlace::local);
-        const Index survivors = report_.threshold > 0 ? report_.threshold : run_.clients();
-        const Index colluders = place == NoisePlace::distributed ? shield_.colluders : 0;
-        report_.noise = plan_noise(*shield_.guarantee, *report_.clip, static_cast<int>(iteration.sums_left()), place,
-                                   run_.clients(), survivors, colluders);
+    void estimate(const SubspaceIteration& iteration) {
+        if (!report_.noise) return;
         std::optional<Index> width;
         if (iteration.want() == Want::sketch) width = iteration.basis().cols();
+        const Index rank = *run_.job_.rank;
+        report_.patients_needed =
+            std::ceil(patients_for_loss(*report_.noise, acceptable_loss, features_.size(), rank, width));
+        if (!shield_.public_patients) return;
         report_.expected_loss =
-            couplet::expected_loss(*report_.noise, patients_, features_.size(), *run_.job_.rank, width);
+            couplet::expected_loss(*report_.noise, *shield_.public_patients, features_.size(), rank, width);
+    }
+    /// Fresh for every sum and client: a key that others can guess would take the guarantee away.
+    NoiseSource noise_source(std::uint64_t stream) const {
+        if (shield_.repeatable_noise) return NoiseSource::repeatable(*shield_.repeatable_noise, stream);
+        return NoiseSource(Secret::random());
     }
 
     std::vector<double> total(Want want, const Matrix<double>& basis) {
@@ -172,13 +169,13 @@ class ShieldedRun {
                     (want == Want::projected ? projected_gram(x, basis.view()) : sketch_sum(x, basis.view())).get();
                 if (!report_.noise || report_.noise->own == 0) return;
                 const auto stream = static_cast<std::uint64_t>(sum * run_.clients() + k);
-                NoiseSource::seeded(run_.job_.seed, stream).add(parts[at], report_.noise->own);
+                noise_source(stream).add(parts[at], report_.noise->own);
             },
             [](Index) {});
         const Stopwatch watch(run_.result_.seconds.server);
         auto all = sums_ ? masked(parts) : plain(parts);
         if (report_.noise && report_.noise->place == NoisePlace::central) {
-            NoiseSource::seeded(run_.job_.seed, ~static_cast<std::uint64_t>(sum)).add(all, report_.noise->sigma);
+            noise_source(~static_cast<std::uint64_t>(sum)).add(all, report_.noise->sigma);
         }
         numbers_up_ += static_cast<double>(all.size()) * static_cast<double>(run_.clients());
         return all;
@@ -192,22 +189,9 @@ class ShieldedRun {
         return all;
     }
     std::vector<double> masked(const Parts& parts) {
-        const double bound = largest_sum();
-        // With noise the step need only be small beside it; without, a sum keeps what a double holds.
-        const FixedPoint how = agree_fixed_point(bound, run_.clients(), report_.noise ? 58 : 52);
-        report_.ring_bits = how.ring.bits();
         std::vector<std::vector<std::uint64_t>> integers;
-        for (const auto& part : parts) integers.push_back(encode_fixed(part, how, bound));
-        return decode_fixed(sums_->add(std::move(integers), how), how);
-    }
-    /// No entry of a sum of products of rows exceeds the squares of the rows together.
-    double largest_sum() const {
-        if (report_.noise) {
-            constexpr double most_patients = 0x1.0p32;  // the count itself is nobody's business
-            return most_patients * *report_.clip * *report_.clip;
-        }
-        const double norm = std::min(longest_, report_.clip.value_or(longest_));
-        return std::max(static_cast<double>(patients_) * norm * norm, 0x1.0p-500);
+        for (const auto& part : parts) integers.push_back(encode_fixed(part, plan_.how, plan_.bound));
+        return decode_fixed(sums_->add(std::move(integers), plan_.how), plan_.how);
     }
     void count_down(Index numbers) {
         numbers_down_ += static_cast<double>(numbers) * static_cast<double>(run_.clients());
@@ -235,10 +219,7 @@ class ShieldedRun {
     Shape features_;
     std::unique_ptr<MaskedSums> sums_;
     ShieldReport report_;
-    Index patients_ = 0;
-    Index largest_ = 0;  ///< client
-    double longest_ = 0;
-    double usual_ = 0;
+    ShieldPlan plan_;
     Index sum_ = 0;
     double numbers_up_ = 0;
     double numbers_down_ = 0;

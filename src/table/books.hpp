@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,10 +34,59 @@ class TextBook {
     std::unordered_map<std::string_view, std::uint32_t> numbers_;
 };
 
+/// What events call one code, and how many patients' events do. Nearly always that is one label, which costs nothing:
+/// patients are remembered of others alone.
+class LabelBook {
+  public:
+    struct Best {
+        std::string label = {};
+        Index patients = 0;  ///< at least so many
+    };
+    void add(std::string_view label, std::uint32_t patient) {
+        if (label.empty() || label == first_) return;
+        if (first_.empty()) {
+            first_ = label;
+            return;
+        }
+        auto at = std::find_if(others_.begin(), others_.end(), [&](const auto& one) { return one.label == label; });
+        if (at == others_.end() && others_.size() == most_labels) --at;
+        if (at == others_.end())
+            at = others_.insert(at, {.label = others_.size() + 1 < most_labels ? std::string(label) : ""});
+        const auto place = std::lower_bound(at->patients.begin(), at->patients.end(), patient);
+        const bool known = place != at->patients.end() && *place == patient;
+        if (!known && at->patients.size() < most_patients) at->patients.insert(place, patient);
+    }
+    /// The label of most patients, of a code that `all` patients have.
+    Best best(Index all) const {
+        Best result{first_, all};
+        for (const Other& other : others_) {
+            const auto count = static_cast<Index>(other.patients.size());
+            result.patients -= other.patients.size() < most_patients ? count : all;
+        }
+        result.patients = std::max<Index>(0, result.patients);
+        for (const Other& other : others_) {
+            const auto count = static_cast<Index>(other.patients.size());
+            if (!other.label.empty() && count > result.patients) result = {other.label, count};
+        }
+        return result;
+    }
+
+  private:
+    struct Other {
+        std::string label = {};  ///< empty: all that did not find a place of their own
+        std::vector<std::uint32_t> patients = {};
+    };
+    static constexpr std::size_t most_labels = 16;
+    static constexpr std::size_t most_patients = 1000;
+    std::string first_;
+    std::vector<Other> others_;
+};
+
 /// What is known of a code beside its name.
 struct CodeFacts {
-    std::string label = {};
-    std::string unit = {};
+    LabelBook labels = {};
+    std::optional<std::string> unit = {};  ///< of its values; "" where they have none
+    std::string system = {};               ///< the code list that it is of
     Index events = 0;
     Index patients = 0;
     Index group = 0;  ///< of a wide table: the place of its column

@@ -24,10 +24,11 @@ TableReport build_table(std::span<const TableInput> tables, const TableOptions& 
     TableReport result;
     write_table(place, gathered, placement, options, result);
     result.vocabulary = std::move(placement.vocabulary);
-    result.vocabulary.patients = result.patients;
+    result.vocabulary.patients = result.patients + result.without;
     result.tables = std::move(gathered.tables);
     result.records = std::move(gathered.records);
     result.withdrawn = gathered.withdrawn;
+    result.without_value = gathered.without_value;
     result.unknown = std::move(placement.unknown);
     result.unknown_events = placement.unknown_events;
     result.cut_terms = placement.cut_terms;

@@ -120,7 +120,9 @@ void combine(CellRule rule, Cell& before, const Cell& later) {
             before.weight += later.weight;
             return;
         case CellRule::last:
-            if (later.weight >= before.weight) before = later;
+            if (later.weight > before.weight || (later.weight == before.weight && later.value > before.value)) {
+                before = later;
+            }
             return;
     }
 }

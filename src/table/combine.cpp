@@ -38,9 +38,37 @@ void count_patients(Gathered& gathered) {
     }
 }
 
-Term term_of(const FoundMode& mode, std::uint32_t number, const TableOptions& options) {
+/// What the entries are, which sites must agree on: counts, sums and last values are not those of a table of means.
+std::string unit_of(const Gathered& gathered, const FoundMode& mode, const CodeFacts& facts) {
+    const std::string unit = facts.unit.value_or("");
+    if (mode.kind == TermKind::columns) return unit;
+    // Of several modes of a table the first one of codes tells it.
+    for (const Block& block : gathered.blocks) {
+        const auto is_codes = [&](std::size_t n) { return !gathered.modes[n].bin; };
+        auto first = std::find_if(block.modes.begin(), block.modes.end(), is_codes);
+        if (first == block.modes.end()) first = block.modes.begin();
+        if (&gathered.modes[*first] != &mode) continue;
+        switch (gathered.rule) {
+            case CellRule::presence:
+                return "";
+            case CellRule::count:
+                return "events";
+            case CellRule::sum:
+                return unit.empty() ? "sum" : "sum of " + unit;
+            case CellRule::mean:
+                return unit.empty() ? "mean" : unit;
+            case CellRule::last:
+                return unit.empty() ? "last" : "last " + unit;
+        }
+    }
+    return unit;
+}
+
+Term term_of(const Gathered& gathered, const FoundMode& mode, std::uint32_t number, const TableOptions& options) {
     const CodeFacts& facts = mode.book.facts[number];
-    Term term{mode.book.codes[number], facts.label, facts.unit, facts.patients};
+    const auto [label, patients] = facts.labels.best(facts.patients);
+    Term term{mode.book.codes[number], label, unit_of(gathered, mode, facts), facts.patients};
+    if (!label.empty() && patients < facts.patients) term.label_patients = patients;
     if (term.label.empty() && options.name_of) term.label = options.name_of(mode.name, term.code);
     if (term.label.empty()) term.label = term.code;
     return term;
@@ -48,9 +76,22 @@ Term term_of(const FoundMode& mode, std::uint32_t number, const TableOptions& op
 
 bool is_unmapped(const CodeFacts& facts) { return facts.group < 0; }
 
+/// Where every code is of one patient, and every patient has one, the column identifies the patients, and its codes
+/// would travel with the schema.
+void require_shared(const Gathered& gathered, const FoundMode& mode) {
+    constexpr std::size_t enough = 20;
+    const std::size_t codes = mode.book.codes.size();
+    if (mode.kind != TermKind::codes || codes < enough || codes < gathered.patients.size()) return;
+    const auto shared = [](const CodeFacts& facts) { return facts.patients > 1; };
+    if (std::any_of(mode.book.facts.begin(), mode.book.facts.end(), shared)) return;
+    throw InputError({"--modes", fmt::format("{} of {}, each of one patient alone", codes, mode.name),
+                      "codes that patients share", "Name another column: this one identifies the patients."});
+}
+
 /// Bins from the first to the last, those that nobody has too.
-void place_time(const FoundMode& mode, const TableOptions& options, ModeTerms& terms,
+void place_time(const Gathered& gathered, const FoundMode& mode, const TableOptions& options, ModeTerms& terms,
                 std::vector<std::int64_t>& position) {
+    const std::string unit = unit_of(gathered, mode, mode.whole);
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < mode.book.codes.size(); ++i) {
         numbers.push_back(*parse_bin_label(mode.book.codes[i], *mode.bin));
@@ -62,7 +103,7 @@ void place_time(const FoundMode& mode, const TableOptions& options, ModeTerms& t
     }
     for (std::int64_t number = *first; number <= *last; ++number) {
         const std::string label = bin_label(number, *mode.bin);
-        terms.terms.push_back({label, label, "", 0});
+        terms.terms.push_back({label, label, unit, 0});
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         position[i] = numbers[i] - *first;
@@ -70,8 +111,8 @@ void place_time(const FoundMode& mode, const TableOptions& options, ModeTerms& t
     }
 }
 
-void place_found(const FoundMode& mode, const TableOptions& options, Index top, ModeTerms& terms, Placement& placement,
-                 std::vector<std::int64_t>& position) {
+void place_found(const Gathered& gathered, const FoundMode& mode, const TableOptions& options, Index top,
+                 ModeTerms& terms, Placement& placement, std::vector<std::int64_t>& position) {
     std::vector<std::uint32_t> order(mode.book.codes.size());
     std::iota(order.begin(), order.end(), 0U);
     std::erase_if(order, [&](std::uint32_t i) { return is_unmapped(mode.book.facts[i]); });
@@ -90,16 +131,30 @@ void place_found(const FoundMode& mode, const TableOptions& options, Index top, 
     }
     for (const std::uint32_t number : order) {
         position[number] = static_cast<std::int64_t>(terms.terms.size());
-        terms.terms.push_back(term_of(mode, number, options));
+        terms.terms.push_back(term_of(gathered, mode, number, options));
     }
 }
 
+[[noreturn]] void refuse_unit(const FoundMode& mode, const Term& term, const std::string& unit) {
+    const auto said = [](const std::string& text) { return text.empty() ? "no unit" : shown(text); };
+    throw InputError({mode.name, fmt::format("{} in {}", shown(term.label), said(unit)),
+                      said(term.unit) + ", as in the schema",
+                      "Convert the values to the unit of the schema, name the column of the units, or use the "
+                      "--aggregate of the other sites."});
+}
+
 /// The schema's terms with this site's counts.
-void place_given(const FoundMode& mode, const ModeTerms& given, ModeTerms& terms, std::vector<std::int64_t>& position) {
+void place_given(const Gathered& gathered, const FoundMode& mode, const ModeTerms& given, ModeTerms& terms,
+                 std::vector<std::int64_t>& position) {
     std::map<std::string_view, std::int64_t> places;
     terms.terms = given.terms;
+    const auto has_unit = [](const Term& term) { return !term.unit.empty(); };
+    // A schema without any unit leaves them to the sites, whose federation compares them.
+    const bool with_units = std::any_of(given.terms.begin(), given.terms.end(), has_unit);
+    bool met = false;
     for (Term& term : terms.terms) {
         term.patients = 0;
+        term.label_patients = {};
         places.emplace(term.code, static_cast<std::int64_t>(&term - terms.terms.data()));
     }
     for (std::size_t i = 0; i < mode.book.codes.size(); ++i) {
@@ -107,14 +162,30 @@ void place_given(const FoundMode& mode, const ModeTerms& given, ModeTerms& terms
         if (at == places.end()) continue;
         const CodeFacts& facts = mode.book.facts[i];
         Term& term = terms.terms[static_cast<std::size_t>(at->second)];
-        if (!term.unit.empty() && !facts.unit.empty() && term.unit != facts.unit) {
-            throw InputError({"--schema", fmt::format("{} of {} in {}", mode.name, shown(term.label), shown(term.unit)),
-                              fmt::format("{}, as this site has it", shown(facts.unit)),
-                              "Convert the values to the unit of the schema first."});
-        }
+        const std::string unit = unit_of(gathered, mode, mode.kind == TermKind::time ? mode.whole : facts);
+        if (with_units && term.unit != unit) refuse_unit(mode, term, unit);
+        term.unit = unit;
         position[i] = at->second;
         term.patients = facts.patients;
+        met = met || facts.events > 0;
     }
+    if (met) return;
+    throw InputError({"--schema", fmt::format("no {} that this site has", mode.name), "at least one",
+                      "The codes of the schema are others: see couplet schema --propose."});
+}
+
+/// Terms from columns that the table does not have: "age", or "sex=f" of a column sex.
+std::vector<std::int64_t> absent_terms(const FoundMode& mode, const ModeTerms& terms) {
+    std::vector<std::int64_t> absent;
+    if (mode.kind != TermKind::columns) return absent;
+    for (std::size_t i = 0; i < terms.terms.size(); ++i) {
+        const std::string& code = terms.terms[i].code;
+        const bool here = std::any_of(mode.columns.begin(), mode.columns.end(), [&](const FoundColumn& column) {
+            return code == column.label || code.starts_with(column.label + "=");
+        });
+        if (!here) absent.push_back(static_cast<std::int64_t>(i));
+    }
+    return absent;
 }
 
 void note_unknown(const FoundMode& mode, const std::vector<std::int64_t>& position, bool given, Placement& placement) {
@@ -122,7 +193,8 @@ void note_unknown(const FoundMode& mode, const std::vector<std::int64_t>& positi
         const CodeFacts& facts = mode.book.facts[i];
         if (position[i] >= 0 || facts.events == 0 || (!given && !is_unmapped(facts))) continue;
         placement.unknown.push_back(
-            {mode.name, mode.book.codes[i], is_unmapped(facts) ? "no matching concept" : facts.label, facts.events});
+            {mode.name, mode.book.codes[i],
+             is_unmapped(facts) ? "no matching concept" : facts.labels.best(facts.patients).label, facts.events});
         placement.unknown_events += facts.events;
     }
 }
@@ -149,6 +221,7 @@ class BlockRows {
             positions_.push_back(&placement.position[mode]);
             strides_.push_back(features.product(static_cast<Index>(mode) + 1, features.order()));
         }
+        for (const std::int64_t at : placement.absent[block.modes.front()]) absent_.push_back(at * strides_.front());
         more_ = cursor_.next(key_, value_);
     }
 
@@ -162,8 +235,9 @@ class BlockRows {
                 known = known && at >= 0;
                 offset += at * strides_[n];
             }
-            if (known && value_ != 0) entries_.emplace_back(offset, value_);
+            if (known) entries_.emplace_back(offset, value_);
         }
+        for (const Index offset : absent_) entries_.emplace_back(offset, std::numeric_limits<double>::quiet_NaN());
         return entries_;
     }
 
@@ -174,8 +248,16 @@ class BlockRows {
     CellKey key_;
     double value_ = 0;
     bool more_ = false;
+    std::vector<Index> absent_;  ///< offsets of entries that are known of nobody here
     PatientEntries entries_;
 };
+
+[[noreturn]] void refuse_overflow(const Gathered& gathered, std::uint32_t patient) {
+    throw InputError({gathered.tables.front(),
+                      fmt::format("values of the patient {} that add up to more than a number can hold",
+                                  shown(gathered.patients[patient])),
+                      "numbers up to 1.8e308", "Look for a value that stands for a missing one."});
+}
 
 }  // namespace
 
@@ -192,17 +274,19 @@ Placement place_terms(Gathered& gathered, const TableOptions& options) {
         std::vector<std::int64_t> position(mode.book.codes.size(), -1);
         ModeTerms terms{mode.name, mode.kind, {}};
         if (options.schema) {
-            place_given(mode, given_mode(*options.schema, gathered, n), terms, position);
+            place_given(gathered, mode, given_mode(*options.schema, gathered, n), terms, position);
         } else if (mode.kind == TermKind::time) {
-            place_time(mode, options, terms, position);
+            place_time(gathered, mode, options, terms, position);
         } else {
+            require_shared(gathered, mode);
             const Index top = options.top.empty() ? 0 : options.top[options.top.size() == 1 ? 0 : n];
-            place_found(mode, options, top, terms, placement, position);
+            place_found(gathered, mode, options, top, terms, placement, position);
         }
         note_unknown(mode, position, options.schema.has_value(), placement);
         if (terms.terms.empty()) {
             throw InputError({mode.name, "no codes", "at least one", "Check the columns in --modes."});
         }
+        placement.absent.push_back(options.schema ? absent_terms(mode, terms) : std::vector<std::int64_t>{});
         placement.vocabulary.modes.push_back(std::move(terms));
         placement.position.push_back(std::move(position));
     }
@@ -228,6 +312,9 @@ void for_each_patient(const Gathered& gathered, const Placement& placement, cons
             std::swap(entries, next);
         }
         std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (const auto& [offset, value] : entries) {
+            if (std::isinf(value)) refuse_overflow(gathered, patient);
+        }
         f(patient, entries);
     }
 }

@@ -15,6 +15,8 @@ struct Placement {
     std::vector<UnknownTerm> unknown = {};                 ///< frequent ones first
     Index unknown_events = 0;
     Index cut_terms = 0;
+    /// Of each mode: terms of the schema from columns that this site does not have. Their entries are not known.
+    std::vector<std::vector<std::int64_t>> absent = {};
 };
 
 /// Counts who has what and puts the terms in order, those of the schema where one is given. Throws InputError where
@@ -24,7 +26,8 @@ Placement place_terms(Gathered& gathered, const TableOptions& options);
 /// Entries of one patient, as offset in the features (row-major) and value, in the order of the offsets.
 using PatientEntries = std::vector<std::pair<Index, double>>;
 
-/// Calls f(patient, entries) for every patient, those without entries too.
+/// Calls f(patient, entries) for every patient, those without entries too. Zeros that were measured are entries. Throws
+/// InputError for values that add up to more than a number can hold.
 void for_each_patient(const Gathered& gathered, const Placement& placement, const Shape& features,
                       const std::function<void(std::uint32_t, const PatientEntries&)>& f);
 

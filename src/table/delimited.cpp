@@ -10,13 +10,6 @@
 namespace couplet {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-    return text;
-}
-
 template <class Source>
 char separator_of(const Source& make_lines, const TextForm& form) {
     if (form.separator != '\0') return form.separator;
@@ -56,6 +49,11 @@ DelimitedReader::DelimitedReader(std::string name, CsvReader csv, const TextForm
 void DelimitedReader::read_header() {
     if (!csv_.next(first_)) throw InputError({name_, "an empty file", "a table", "Check how it was exported."});
     for (std::size_t c = 0; c < first_.size(); ++c) columns_.push_back(std::to_string(c + 1));
+    for (std::size_t c = 0; c < first_.size(); ++c) {
+        if (first_[c].find('\r') == std::string_view::npos) continue;
+        refuse(static_cast<Index>(c), "a carriage return in the middle of the first line",
+               "lines that end with LF or CRLF", "Convert it, for example with tr '\\r' '\\n'.");
+    }
     check_text(first_);
     if (!form_.header) {
         waiting_ = true;
@@ -86,6 +84,7 @@ bool DelimitedReader::next(std::vector<std::string_view>& row) {
     if (waiting_) {
         waiting_ = false;
         row = first_;
+        for (std::string_view& cell : row) cell = trimmed(cell);
         return true;
     }
     if (!csv_.next(row)) return false;

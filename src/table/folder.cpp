@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <numeric>
 #include <system_error>
@@ -14,6 +15,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/atomic_file.hpp"
+#include "couplet/io/csv_text.hpp"
 #include "couplet/io/npy_header.hpp"
 #include "couplet/io/schema_file.hpp"
 
@@ -23,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* file_names[] = {"tensor.npy",  "tensor.tns",  "patients.csv",
-                                      "schema.json", "unknown.csv", "manifest.json"};
 /// Identifiers are nobody else's business.
 constexpr unsigned private_file = 0600;
 
@@ -32,12 +32,11 @@ void append(AtomicFile& file, std::string_view text) { file.write(std::as_bytes(
 
 std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-/// A field of a csv file: quoted where it must be.
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
+/// Whether couplet table wrote what is there.
+bool holds_table(const fs::path& folder) {
+    std::ifstream stream(folder / "manifest.json", std::ios::binary);
+    const Json json = Json::parse(stream, nullptr, false);
+    return json.is_object() && json.contains("kind") && json["kind"] == "table";
 }
 
 /// Which patients have a row, and which one, in the order of the rows.
@@ -125,7 +124,10 @@ class Writer {
         AtomicFile schema(at("schema.json"), folder_.overwrite());
         Vocabulary told = placement_.vocabulary;
         for (ModeTerms& mode : told.modes) {
-            for (Term& term : mode.terms) term.patients = 0;
+            for (Term& term : mode.terms) {
+                term.patients = 0;
+                term.label_patients = {};
+            }
         }
         append(schema, dumped(vocabulary_json(told)));
         std::optional<AtomicFile> unknown;
@@ -151,8 +153,9 @@ class Writer {
         std::vector<bool> has_entries(gathered_.patients.size());
         for_each_patient(gathered_, placement_, features_, [&](std::uint32_t patient, const PatientEntries& entries) {
             has_entries[patient] = !entries.empty();
-            for (const auto& entry : entries) {
-                ++(std::isnan(entry.second) ? report_.missing : report_.entries);
+            for (const auto& [offset, value] : entries) {
+                if (std::isnan(value)) ++report_.missing;
+                if (!std::isnan(value) && (value != 0 || options_.absent_nan)) ++report_.entries;
             }
         });
         rows_ = number_rows(gathered_, has_entries, options_.keep_empty || gathered_.in_order);
@@ -192,6 +195,7 @@ class Writer {
         for_each_patient(gathered_, placement_, features_, [&](std::uint32_t patient, const PatientEntries& entries) {
             const std::int64_t row = rows_.of_patient[patient];
             for (const auto& [offset, value] : entries) {
+                if (value == 0) continue;
                 fmt::format_to(std::back_inserter(text), "{}", row + 1);
                 for (Index n = 1; n < order; ++n) {
                     fmt::format_to(std::back_inserter(text), " {}", offset / all.product(n + 1, order) % all[n] + 1);
@@ -232,8 +236,8 @@ class Writer {
     void write_unknown(AtomicFile& file) {
         std::string text = "mode,code,label,events\n";
         for (const UnknownTerm& term : placement_.unknown) {
-            text += fmt::format("{},{},{},{}\n", csv_field(term.mode), csv_field(term.code), csv_field(term.label),
-                                term.events);
+            text += fmt::format("{},{},{},{}\n", safe_csv_field(term.mode), safe_csv_field(term.code),
+                                safe_csv_field(term.label), term.events);
         }
         append(file, text);
     }
@@ -247,7 +251,7 @@ class Writer {
             labels.push_back(std::move(one));
         }
         Vocabulary counted = placement_.vocabulary;
-        counted.patients = report_.patients;
+        counted.patients = report_.patients + report_.without;  // whom the counts of the codes are of
         return {{"kind", "table"},
                 {"source", gathered_.tables},
                 {"aggregate", to_string(gathered_.rule)},
@@ -277,22 +281,34 @@ class Writer {
 
 TableFolder::TableFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {
     std::error_code failed;
-    made_ = fs::create_directories(folder_, failed);
     std::error_code ignored;
+    for (fs::path at = folder_.lexically_normal(); !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
+        made_.push_back(at);
+    }
+    fs::create_directories(folder_, failed);
     if (!fs::is_directory(folder_, ignored)) {
         throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
                           "a folder, or a place to make one", "Choose another output folder."});
     }
-    for (const char* name : file_names) {
-        if (overwrite || !fs::exists(folder_ / name, ignored)) continue;
-        throw InputError({(folder_ / name).string(), "the file exists", "a folder without a table",
+    const bool ours = holds_table(folder_);
+    for (const char* name : table_files) {
+        if ((overwrite && ours) || !fs::exists(folder_ / name, ignored)) continue;
+        const std::string file = (folder_ / name).string();
+        remove_made();
+        if (!ours && overwrite) {
+            throw InputError({file, "a file that couplet table did not write", "a folder with a table, or without one",
+                              "Choose another output folder."});
+        }
+        throw InputError({file, "the file exists", "a folder without a table",
                           "Choose another output folder, or use --force to replace it."});
     }
 }
 
-TableFolder::~TableFolder() {
+TableFolder::~TableFolder() { remove_made(); }
+
+void TableFolder::remove_made() const {
     std::error_code ignored;
-    if (made_) fs::remove(folder_, ignored);  // which leaves a folder with files alone
+    for (const fs::path& at : made_) fs::remove(at, ignored);  // which leaves a folder with files alone
 }
 
 void write_table(const TableFolder& folder, const Gathered& gathered, const Placement& placement,

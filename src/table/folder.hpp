@@ -4,8 +4,9 @@
 
 namespace couplet {
 
-/// The folder of a table while it is made: what exists is refused unless `overwrite`; a folder that was made for it and
-/// stays empty is removed.
+/// The folder of a table while it is made: what exists is refused unless `overwrite`, and then too where no table was
+/// written there before: files of the same names are somebody else's. Folders that were made for it and stay empty are
+/// removed.
 class TableFolder {
   public:
     TableFolder(std::filesystem::path folder, bool overwrite);
@@ -16,9 +17,10 @@ class TableFolder {
     bool overwrite() const noexcept { return overwrite_; }
 
   private:
+    void remove_made() const;
     std::filesystem::path folder_;
     bool overwrite_;
-    bool made_ = false;
+    std::vector<std::filesystem::path> made_;  ///< innermost first
 };
 
 /// Writes all files, the manifest last, and fills in what the report says of them.

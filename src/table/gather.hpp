@@ -8,12 +8,21 @@
 
 namespace couplet {
 
+/// A column of a wide table: what it is called, without its unit, and what it holds.
+struct FoundColumn {
+    std::string label = {};
+    std::string unit = {};
+    WideColumn::Kind kind = WideColumn::Kind::detect;
+};
+
 /// A feature mode and the codes met in it.
 struct FoundMode {
     std::string name = {};
     TermKind kind = TermKind::codes;
     std::optional<TimeBin> bin = {};
     CodeBook book = {};
+    CodeFacts whole = {};                   ///< of bins whose table has no codes: what is known of all of them
+    std::vector<FoundColumn> columns = {};  ///< of a wide table
 };
 
 /// Modes whose codes come together, and the cells of them.
@@ -31,6 +40,7 @@ struct Gathered {
     std::vector<std::string> tables = {};
     std::vector<Index> records = {};
     Index withdrawn = 0;
+    Index without_value = 0;  ///< events without a number where one counts
     CellRule rule = CellRule::presence;
 };
 

@@ -97,7 +97,7 @@ bool JsonLinesReader::next(std::vector<std::string_view>& row) {
                 cells_[c] = simdjson::minify(value);
             }
         }
-        row.push_back(cells_[c]);
+        row.push_back(trimmed(cells_[c]));
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/line_reader.hpp"
@@ -50,6 +51,49 @@ void refuse_binary(const std::filesystem::path& path, std::string_view line) {
                       "a text table", "Export it as csv or ndjson; Parquet comes through couplet.table in Python."});
 }
 
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// "1.234,5" as "1234.5": points may only group digits by three, before the comma. Nothing for other uses of a point.
+std::optional<std::string> ungrouped(std::string_view cell, char decimal) {
+    const std::string_view whole = cell.substr(0, cell.find(decimal));
+    if (cell.substr(whole.size()).find('.') != std::string_view::npos) return std::nullopt;
+    std::string text;
+    std::size_t digits = 0;  // since the last point
+    bool grouped = false;
+    for (const char c : whole) {
+        if (c == '.') {
+            if (digits == 0 || digits > 3 || (grouped && digits != 3)) return std::nullopt;
+            grouped = true;
+            digits = 0;
+            continue;
+        }
+        digits = is_digit(c) ? digits + 1 : 0;
+        text += c;
+    }
+    if (grouped && digits != 3) return std::nullopt;
+    text += cell.substr(whole.size());
+    std::replace(text.begin(), text.end(), decimal, '.');
+    return text;
+}
+
+NumberText read_number(std::string_view cell, char decimal, double& value) {
+    if (decimal == '.') return parse_number(cell, value);
+    const auto text = ungrouped(cell, decimal);
+    return text ? parse_number(*text, value) : NumberText::not_a_number;
+}
+
+std::string number_remedy(std::string_view cell, char decimal) {
+    const std::size_t comma = cell.rfind(',');
+    const std::size_t point = cell.rfind('.');
+    if (decimal != '.') {
+        if (point != std::string_view::npos) return "With --decimal comma a point only groups digits: 1.234,5.";
+    } else if (comma != std::string_view::npos) {
+        const bool groups = point != std::string_view::npos && point > comma;
+        return groups ? "Write it without commas between the thousands." : "Use --decimal comma for numbers like 1,5.";
+    }
+    return "Leave missing values empty; COLUMN:category takes text in a wide table.";
+}
+
 }  // namespace
 
 bool RecordReader::has_column(std::string_view name) const {
@@ -66,7 +110,9 @@ Index RecordReader::column(std::string_view name) const {
     throw InputError({name_,
                       fmt::format("{} column {} among {}", count == 0 ? "no" : "more than one", shown(name), all),
                       "one column of that name",
-                      columns_.size() == 1 ? "Perhaps the separator is another one: see --separator." : ""});
+                      count > 1              ? "Rename one of them in the first line."
+                      : columns_.size() == 1 ? "Perhaps the separator is another one: see --separator."
+                                             : "Spell it as in the first line."});
 }
 
 std::string RecordReader::place(Index column) const {
@@ -90,6 +136,9 @@ std::unique_ptr<RecordReader> open_records(const std::filesystem::path& path, co
     if (const auto type = fhir_resource_type(start); type && !fhir_mode_name(*type).empty()) {
         return std::make_unique<FhirReader>(path);
     }
+    // What is no JSON is told as such, before anybody asks which columns it has.
+    std::vector<std::string_view> row;
+    JsonLinesReader(path, {}).next(row);
     return std::make_unique<JsonLinesReader>(path, wanted);
 }
 
@@ -98,25 +147,26 @@ std::string table_name(const std::filesystem::path& path) {
     return name.substr(0, name.find('.'));
 }
 
+bool is_number_cell(std::string_view cell, char decimal) {
+    double value = 0;
+    return read_number(cell, decimal, value) == NumberText::number && std::isfinite(value);
+}
+
 double number_cell(const RecordReader& reader, Index column, std::string_view cell, char decimal) {
     if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
     double value = 0;
-    NumberText kind;
-    if (decimal == '.') {
-        kind = parse_number(cell, value);
-    } else {
-        std::string text(cell);
-        // A point could only group digits: 1.234,5.
-        std::erase(text, '.');
-        std::replace(text.begin(), text.end(), decimal, '.');
-        kind = parse_number(text, value);
-    }
+    const NumberText kind = read_number(cell, decimal, value);
     if (kind == NumberText::number && std::isfinite(value)) return value;
-    const bool comma = decimal == '.' && cell.find(',') != std::string_view::npos;
     reader.refuse(column, shown(cell),
                   kind == NumberText::out_of_range ? "a number in the range of float64" : "a number",
-                  comma ? "Use --decimal comma for numbers like 1,5."
-                        : "Leave missing values empty; COLUMN:category takes text in a wide table.");
+                  number_remedy(cell, decimal));
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+    return text;
 }
 
 std::string latin1_to_utf8(std::string_view text) {

@@ -168,7 +168,8 @@ std::optional<KnownForm> known_form(const RecordReader& reader) {
                          .label = "display",
                          .time = "date",
                          .value = fhir->resource() == "Observation" ? "value" : "",
-                         .unit = fhir->resource() == "Observation" ? "unit" : ""};
+                         .unit = fhir->resource() == "Observation" ? "unit" : "",
+                         .system = "system"};
     }
     if (auto form = omop_form(reader)) return form;
     return synthea_form(reader);

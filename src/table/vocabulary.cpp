@@ -13,6 +13,7 @@
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/schema_file.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/table/dates.hpp"
 
 namespace couplet {
 namespace {
@@ -50,6 +51,12 @@ std::vector<T> list_of(const Json& mode, const char* key, std::size_t size, cons
     return list.get<std::vector<T>>();
 }
 
+/// More patients than there are people would not add up.
+bool is_count(const Json& json) {
+    constexpr std::uint64_t most = 1'000'000'000'000;
+    return json.is_number_integer() && json >= 0 && json.get<std::uint64_t>() <= most;
+}
+
 ModeTerms parse_terms(const Json& json, const ModeLabels& labels, const std::string& where) {
     ModeTerms mode{.name = labels.name, .kind = parse_kind(json, where)};
     const std::size_t size = labels.entries.size();
@@ -58,13 +65,15 @@ ModeTerms parse_terms(const Json& json, const ModeLabels& labels, const std::str
     }
     auto codes = list_of<std::string>(json, "codes", size, where, [](const Json& c) { return c.is_string(); });
     if (codes.empty()) codes = labels.entries;
-    const auto patients =
-        list_of<Index>(json, "patients", size, where, [](const Json& c) { return c.is_number_integer() && c >= 0; });
+    const auto patients = list_of<Index>(json, "patients", size, where, is_count);
+    const auto named =
+        list_of<Json>(json, "label_patients", size, where, [](const Json& c) { return c.is_null() || is_count(c); });
     for (std::size_t i = 0; i < size; ++i) {
         mode.terms.push_back({.code = codes[i],
                               .label = labels.entries[i],
                               .unit = labels.units.empty() ? "" : labels.units[i],
                               .patients = patients.empty() ? 0 : patients[i]});
+        if (!named.empty() && !named[i].is_null()) mode.terms.back().label_patients = named[i].get<Index>();
     }
     std::set<std::string> seen;
     for (const Term& term : mode.terms) {
@@ -90,7 +99,7 @@ struct Told {
     std::size_t sites = 0;
     Index patients = 0;
     std::map<std::string, Index> labels = {};  ///< patients behind each, one for a site that tells no number
-    std::string unit = {};
+    std::optional<std::string> unit = {};
     std::string unit_site = {};
 };
 
@@ -125,11 +134,11 @@ std::map<std::string, Told> gather(std::span<const Vocabulary> sites, std::span<
             ++told.sites;
             told.patients += term.patients;
             told.labels[term.label] += std::max<Index>(1, term.patients);
-            if (term.unit.empty()) continue;
-            if (!told.unit.empty() && told.unit != term.unit) {
-                throw InputError({names[k], fmt::format("{} in {}", shown(term.label), shown(term.unit)),
-                                  fmt::format("{} as in {}", shown(told.unit), told.unit_site),
-                                  "Convert one of them before the table is built."});
+            if (told.unit && *told.unit != term.unit) {
+                const auto said = [](const std::string& unit) { return unit.empty() ? "no unit" : shown(unit); };
+                throw InputError({names[k], fmt::format("{} in {}", shown(term.label), said(term.unit)),
+                                  fmt::format("{} as in {}", said(*told.unit), told.unit_site),
+                                  "Build the tables with the units, in one unit, and with the same --aggregate."});
             }
             told.unit = term.unit;
             told.unit_site = names[k];
@@ -138,13 +147,41 @@ std::map<std::string, Told> gather(std::span<const Vocabulary> sites, std::span<
     return all;
 }
 
+/// Bins between those of the sites belong to the mode too: time has no gaps.
+void fill_bins(std::vector<Term>& terms, Index most) {
+    for (const TimeBin bin : {TimeBin::day, TimeBin::week, TimeBin::month, TimeBin::quarter, TimeBin::year}) {
+        std::vector<std::int64_t> numbers;
+        for (const Term& term : terms) {
+            if (const auto number = parse_bin_label(term.code, bin)) numbers.push_back(*number);
+        }
+        if (numbers.size() != terms.size() || numbers.empty()) continue;
+        const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end());
+        if (*last - *first >= most) {
+            throw InputError({"--merge", fmt::format("{} bins of a {}", *last - *first + 1, to_string(bin)),
+                              fmt::format("at most {}", most), "Use a coarser bin at the sites."});
+        }
+        std::set<std::string> known;
+        const std::string unit = terms.front().unit;
+        for (const Term& term : terms) known.insert(term.code);
+        for (std::int64_t number = *first; number <= *last; ++number) {
+            const std::string label = bin_label(number, bin);
+            if (known.insert(label).second) terms.push_back({label, label, unit, 0});
+        }
+        return;
+    }
+    if (terms.empty()) return;
+    throw InputError(
+        {"--merge", fmt::format("bins as different as {} and {}", shown(terms.front().code), shown(terms.back().code)),
+         "days, weeks, months, quarters or years at all sites", "Build the tables with the same @BIN."});
+}
+
 /// What is kept of one mode, in the order of its kind.
 std::vector<Term> choose(const std::map<std::string, Told>& all, TermKind kind, std::size_t sites,
                          const MergeOptions& options, Index top) {
     std::vector<Term> terms;
     for (const auto& [code, told] : all) {
         if (options.rule == MergeRule::every && told.sites < sites) continue;
-        terms.push_back({code, best_label(told.labels), told.unit, told.patients});
+        terms.push_back({code, best_label(told.labels), told.unit.value_or(""), told.patients});
     }
     const auto by_code = [](const Term& a, const Term& b) { return code_less(a.code, b.code); };
     const auto by_count = [&](const Term& a, const Term& b) {
@@ -154,9 +191,29 @@ std::vector<Term> choose(const std::map<std::string, Told>& all, TermKind kind, 
         std::sort(terms.begin(), terms.end(), by_count);
         if (top > 0 && static_cast<Index>(terms.size()) > top) terms.resize(static_cast<std::size_t>(top));
     } else {
+        constexpr Index most_bins = 100'000;
+        if (kind == TermKind::time) fill_bins(terms, most_bins);
         std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.code < b.code; });
     }
     return terms;
+}
+
+}  // namespace
+
+namespace {
+
+/// Labels that occur twice with their codes behind them, until none does.
+std::vector<std::string> different_labels(const ModeTerms& mode) {
+    std::vector<std::string> labels;
+    for (const Term& term : mode.terms) labels.push_back(term.label);
+    for (;;) {
+        std::map<std::string, int> times;
+        for (const std::string& label : labels) ++times[label];
+        if (times.size() == labels.size()) return labels;
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            if (times[labels[i]] > 1) labels[i] += fmt::format(" ({})", mode.terms[i].code);
+        }
+    }
 }
 
 }  // namespace
@@ -169,13 +226,8 @@ Schema schema_of(const Vocabulary& vocabulary) {
     std::vector<Index> sizes;
     Labels labels;
     for (const ModeTerms& mode : vocabulary.modes) {
-        std::map<std::string, int> times;
-        for (const Term& term : mode.terms) ++times[term.label];
-        ModeLabels one{.name = mode.name};
-        for (const Term& term : mode.terms) {
-            one.entries.push_back(times[term.label] > 1 ? fmt::format("{} ({})", term.label, term.code) : term.label);
-            one.units.push_back(term.unit);
-        }
+        ModeLabels one{.name = mode.name, .entries = different_labels(mode)};
+        for (const Term& term : mode.terms) one.units.push_back(term.unit);
         sizes.push_back(static_cast<Index>(mode.terms.size()));
         labels.push_back(std::move(one));
     }
@@ -190,12 +242,17 @@ Json vocabulary_json(const Vocabulary& vocabulary) {
         one["kind"] = kind_name(mode.kind);
         one["codes"] = Json::array();
         Json patients = Json::array();
+        Json named = Json::array();
         bool told = false;
+        bool mixed = false;
         for (const Term& term : mode.terms) {
             one["codes"].push_back(term.code);
             patients.push_back(term.patients);
             told = told || term.patients > 0;
+            named.push_back(term.label_patients ? Json(*term.label_patients) : Json());
+            mixed = mixed || term.label_patients;
         }
+        if (mixed) one["label_patients"] = std::move(named);
         if (told) one["patients"] = std::move(patients);
     }
     if (vocabulary.patients > 0) json["patients"] = vocabulary.patients;
@@ -210,8 +267,8 @@ Vocabulary parse_vocabulary(const Json& json, const std::string& where) {
         vocabulary.modes.push_back(parse_terms(json["modes"][n], labels, where));
     }
     if (json.contains("patients")) {
-        if (!json["patients"].is_number_integer() || json["patients"] < 0) {
-            throw InputError({where, "patients that are no number", "a whole number", remedy});
+        if (!is_count(json["patients"])) {
+            throw InputError({where, "patients that are no number", "a whole number up to 1e12", remedy});
         }
         vocabulary.patients = json["patients"].get<Index>();
     }
@@ -234,15 +291,20 @@ void save_vocabulary(const fs::path& path, const Vocabulary& vocabulary, bool ov
 
 Proposal propose(const Vocabulary& mine, Index threshold) {
     Proposal proposal;
-    proposal.vocabulary.patients = mine.patients;
+    const auto rounded = [&](Index patients) { return patients / threshold * threshold; };
+    proposal.vocabulary.patients = rounded(mine.patients);
     for (const ModeTerms& mode : mine.modes) {
         ModeTerms told{mode.name, mode.kind, {}};
-        for (Term term : mode.terms) {
-            if (mode.kind == TermKind::time) {
-                term.patients = 0;
-            } else if (term.patients < threshold) {
-                continue;
-            }
+        const auto frequent = [&](const Term& term) { return term.patients >= threshold; };
+        // Bins follow each other: those between two that are told are no news.
+        const auto first = std::find_if(mode.terms.begin(), mode.terms.end(), frequent);
+        const auto last = std::find_if(mode.terms.rbegin(), mode.terms.rend(), frequent).base();
+        for (auto at = first; at < last; ++at) {
+            if (mode.kind != TermKind::time && !frequent(*at)) continue;
+            Term term = *at;
+            term.patients = mode.kind == TermKind::time ? 0 : rounded(term.patients);
+            if (term.label_patients && *term.label_patients < threshold) term.label = term.code;
+            term.label_patients = {};
             told.terms.push_back(std::move(term));
         }
         if (told.terms.empty()) {
@@ -277,6 +339,41 @@ Vocabulary merge_vocabularies(std::span<const Vocabulary> sites, std::span<const
         }
     }
     return merged;
+}
+
+std::vector<SimilarCodes> similar_codes(const Vocabulary& vocabulary) {
+    std::vector<SimilarCodes> result;
+    for (const ModeTerms& mode : vocabulary.modes) {
+        if (mode.kind != TermKind::codes) continue;
+        std::map<std::string, std::string> seen;
+        for (const Term& term : mode.terms) {
+            std::string folded;
+            for (const char c : term.code) {
+                if (c != ' ') folded += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            }
+            const auto [at, fresh] = seen.emplace(std::move(folded), term.code);
+            if (!fresh) result.push_back({mode.name, at->second, term.code});
+        }
+    }
+    return result;
+}
+
+std::string similar_text(const std::vector<SimilarCodes>& similar) {
+    constexpr std::size_t most = 4;
+    std::vector<std::string> named;
+    for (std::size_t i = 0; i < std::min(most, similar.size()); ++i) {
+        named.push_back(fmt::format("{} and {}", shown(similar[i].one), shown(similar[i].other)));
+    }
+    return fmt::format("codes that differ by capitals or blanks alone count as two: {}{}", fmt::join(named, ", "),
+                       similar.size() > most ? ", ..." : "");
+}
+
+Json similar_json(const Vocabulary& vocabulary) {
+    Json list = Json::array();
+    for (const SimilarCodes& pair : similar_codes(vocabulary)) {
+        list.push_back({{"mode", pair.mode}, {"codes", {pair.one, pair.other}}});
+    }
+    return list;
 }
 
 }  // namespace couplet

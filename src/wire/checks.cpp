@@ -1,10 +1,11 @@
 #include "checks.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/utf8.hpp"
 
 namespace couplet::wire {
 
@@ -46,10 +47,13 @@ std::string text(const std::string& value, const std::string& who) {
     if (value.size() > most_text) {
         refuse(who, "a text of " + std::to_string(value.size()) + " bytes", "at most " + std::to_string(most_text));
     }
-    // It ends in logs and on terminals.
-    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-    if (std::any_of(value.begin(), value.end(), is_control))
-        refuse(who, "a text with control characters", "plain text");
+    // It ends in logs, in JSON and on terminals.
+    for (std::string_view rest = value; !rest.empty();) {
+        const CodePoint next = first_code_point(rest);
+        if (next.length == 0) refuse(who, "a text that is not UTF-8", "plain text");
+        if (is_control(next.value)) refuse(who, "a text with control characters", "plain text");
+        rest.remove_prefix(next.length);
+    }
     return value;
 }
 

@@ -28,7 +28,7 @@ double finite(double value, const std::string& who, const char* what);
 double squares(double value, const std::string& who, const char* what);
 /// From 0 up to 1.
 double part(double value, const std::string& who, const char* what);
-/// Short, and without control characters.
+/// Short, UTF-8, and without control characters.
 std::string text(const std::string& value, const std::string& who);
 /// At most `most` numbers, each at least 1.
 std::vector<Index> indices(const Numbers& values, const std::string& who, const char* what, int most);

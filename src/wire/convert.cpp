@@ -15,12 +15,15 @@
 #include "federation.pb.h"
 #include "payload_reader.hpp"
 #include "peer_convert.hpp"
+#include "secure_convert.hpp"
 #include "shared_fields.hpp"
 
 namespace couplet::wire {
 namespace {
 
 constexpr int most_names = 100'000;
+// Of a job of secure sums, so that a program without them refuses it.
+constexpr std::uint32_t shielded_aggregate = static_cast<std::uint32_t>(Aggregate::subspace) + 1;
 
 // ---- to protobuf
 
@@ -34,7 +37,8 @@ v1::Join to_proto(const Join& join) {
 v1::Welcome to_proto(const Welcome& welcome) {
     const Job& job = welcome.spec.job;
     v1::Welcome p;
-    p.set_aggregate(static_cast<std::uint32_t>(job.aggregate));
+    p.set_aggregate(welcome.spec.shield ? shielded_aggregate : static_cast<std::uint32_t>(job.aggregate));
+    if (welcome.spec.shield) *p.mutable_shield() = wire::to_proto(*welcome.spec.shield);
     if (job.rank) p.set_rank(static_cast<std::uint64_t>(*job.rank));
     if (job.eps) p.set_eps(*job.eps);
     p.set_eps1(job.eps1);
@@ -53,6 +57,8 @@ v1::Welcome to_proto(const Welcome& welcome) {
     p.set_precision(static_cast<std::uint32_t>(job.precision));
     if (job.bytes) p.set_bytes(static_cast<std::uint64_t>(*job.bytes));
     if (job.bytes_total) p.set_bytes_total(static_cast<std::uint64_t>(*job.bytes_total));
+    p.set_centre(welcome.spec.centring.centre);
+    p.set_scale(welcome.spec.centring.scale);
     return p;
 }
 
@@ -145,6 +151,14 @@ v1::FillSums to_proto(const FillSums& sums) {
     return p;
 }
 
+v1::CentringRequest to_proto(const CentringRequest& request) {
+    v1::CentringRequest p;
+    p.set_means(request.centring.mean.size());
+    p.set_scales(request.centring.scale.size());
+    p.set_answered(request.answered);
+    return p;
+}
+
 v1::Report to_proto(const Report& report) {
     v1::Report p;
     put_fit(p, report);
@@ -193,6 +207,9 @@ struct BodyWriter {
     void operator()(const PeerMerge& body) const { *head.mutable_peer_merge() = to_proto(body); }
     void operator()(const Bulletin& body) const { *head.mutable_bulletin() = to_proto(body); }
     void operator()(const FillSums& body) const { *head.mutable_fill_sums() = to_proto(body); }
+    void operator()(const SecureRequest& body) const { *head.mutable_secure_request() = wire::to_proto(body); }
+    void operator()(const SecureReply& body) const { *head.mutable_secure_reply() = wire::to_proto(body); }
+    void operator()(const CentringRequest& body) const { *head.mutable_centring() = to_proto(body); }
 };
 
 // ---- what a head promises
@@ -225,6 +242,16 @@ Promise promise(const v1::SumReply& p, const std::string& who) {
     Promise result{Kind::sum_reply, count};
     result.pass = p.pass();
     return result;
+}
+
+Promise promise(const v1::CentringRequest& p, const std::string& who) {
+    const Index means = to_index(p.means(), who, "means");
+    const Index scales = to_index(p.scales(), who, "scales");
+    if (means > 0 && scales > 0 && means != scales) {
+        refuse(who, std::to_string(scales) + " scales", std::to_string(means) + ", one for each mean");
+    }
+    checked_product(std::max(means, scales), 2);
+    return {Kind::centring, means + scales};
 }
 
 /// What an upload says beside its block. Checked with the head too: once a message is kept, nothing in it may be wrong.
@@ -302,6 +329,12 @@ Promise promise(const v1::Head& head, const std::string& who) {
         case v1::Head::kFillSums:
             fill_sums(head.fill_sums(), who);
             return {Kind::fill_sums};
+        case v1::Head::kSecureRequest:
+            return promise_of(head.secure_request(), who);
+        case v1::Head::kSecureReply:
+            return promise_of(head.secure_reply(), who);
+        case v1::Head::kCentring:
+            return promise(head.centring(), who);
         case v1::Head::BODY_NOT_SET:
             break;
     }
@@ -309,7 +342,13 @@ Promise promise(const v1::Head& head, const std::string& who) {
 }
 
 /// Bytes that a payload of so many numbers can have. Integers take as many as they need, never more than doubles would.
-void require_payload(Index bytes, Index numbers, const std::optional<BlockCode>& code, const std::string& who) {
+void require_payload(Index bytes, const Promise& promised, const std::string& who) {
+    const Index numbers = promised.numbers;
+    const std::optional<BlockCode>& code = promised.code;
+    if (promised.raw_bytes) {
+        if (bytes == *promised.raw_bytes) return;
+        refuse(who, "a payload of " + std::to_string(bytes) + " bytes", std::to_string(*promised.raw_bytes));
+    }
     constexpr Index empty_stream = 5;
     const bool integers = code && code->kind == BlockCode::Kind::integers;
     const Index most = checked_product(numbers, code && !integers ? sizeof(float) : sizeof(double));
@@ -345,12 +384,13 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     Welcome welcome;
     Job& job = welcome.spec.job;
     constexpr std::uint32_t most_passes = 50;
-    if (p.aggregate() > static_cast<std::uint32_t>(Aggregate::subspace) ||
+    if (p.aggregate() > shielded_aggregate || (p.aggregate() == shielded_aggregate) != p.has_shield() ||
         p.sketch() > static_cast<std::uint32_t>(Sketch::gram) ||
         p.precision() > static_cast<std::uint32_t>(Precision::f64) || p.passes() < 1 || p.passes() > most_passes) {
         refuse(who, "a job of unknown kind", "one that this version computes");
     }
-    job.aggregate = static_cast<Aggregate>(p.aggregate());
+    job.aggregate = p.has_shield() ? Aggregate::subspace : static_cast<Aggregate>(p.aggregate());
+    if (p.has_shield()) welcome.spec.shield = shield_of(p.shield(), who);
     if (p.has_rank()) job.rank = std::max<Index>(1, to_index(p.rank(), who, "rank"));
     if (p.has_eps()) job.eps = part(p.eps(), who, "eps");
     job.eps1 = part(p.eps1(), who, "eps1");
@@ -371,6 +411,11 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     if (p.missing()) {
         if (!job.rank || job.eps || !job.refit) refuse(who, "missing entries without a rank", "a rank and a refit");
         welcome.spec.missing.emplace();
+    }
+    if (welcome.spec.shield && (!job.rank || p.missing())) refuse(who, "secure sums of another job", "a rank alone");
+    welcome.spec.centring = {p.centre(), p.scale()};
+    if (welcome.spec.missing && welcome.spec.centring.any()) {
+        refuse(who, "a job that fills missing entries and centres", "one or the other");
     }
     welcome.place = to_index(p.place(), who, "place");
     welcome.clients = to_index(p.clients(), who, "clients");
@@ -451,6 +496,18 @@ FeaturesMessage from_proto(const v1::Features& p, const Promise& promised, Paylo
     return with_bound(std::move(features));
 }
 
+CentringRequest from_proto(const v1::CentringRequest& p, PayloadReader& payload, const std::string& who) {
+    CentringRequest request{{std::vector<double>(p.means()), std::vector<double>(p.scales())}, p.answered()};
+    for (auto* part : {&request.centring.mean, &request.centring.scale}) {
+        payload.read(part->data(), static_cast<Index>(part->size()));
+    }
+    const auto& scale = request.centring.scale;
+    if (!std::all_of(scale.begin(), scale.end(), [](double value) { return value > 0; })) {
+        refuse(who, "a scale that is not positive", "positive ones");
+    }
+    return request;
+}
+
 std::vector<std::string> names(const google::protobuf::RepeatedPtrField<std::string>& values, const std::string& who) {
     if (values.size() > most_names) refuse(who, std::to_string(values.size()) + " names", "fewer");
     std::vector<std::string> result;
@@ -507,6 +564,12 @@ Body body_of(const v1::Head& head, const Promise& promised, std::span<const std:
             return peer_body(head.bulletin(), who);
         case Kind::fill_sums:
             return fill_sums(head.fill_sums(), who);
+        case Kind::secure_request:
+            return secure_body(head.secure_request(), payload, who);
+        case Kind::secure_reply:
+            return secure_body(head.secure_reply(), payload, who);
+        case Kind::centring:
+            return from_proto(head.centring(), payload, who);
     }
     refuse(who, "a message of unknown kind", "one of protocol " + std::to_string(protocol_version));
 }
@@ -553,6 +616,21 @@ std::vector<std::span<const std::byte>> payload_of(const Message& message) {
             add_all(shared->features.sigma);
         }
     }
+    if (const auto* request = std::get_if<SecureRequest>(&message.body)) {
+        if (const auto* ask = std::get_if<AskKeys>(&request->ask)) {
+            arrays.emplace_back(std::as_bytes(std::span(ask->counts)));
+            add(ask->basis.data(), ask->basis.size());
+        }
+    }
+    if (const auto* reply = std::get_if<SecureReply>(&message.body)) {
+        if (const auto* masked = std::get_if<MaskedNumbers>(&reply->answer)) {
+            arrays.emplace_back(std::as_bytes(std::span(masked->bytes)));
+        }
+    }
+    if (const auto* request = std::get_if<CentringRequest>(&message.body)) {
+        add_all(request->centring.mean);
+        add_all(request->centring.scale);
+    }
     if (const auto* state = std::get_if<PeerState>(&message.body)) add_all(state->values.get());
     if (const auto* merge = std::get_if<PeerMerge>(&message.body)) add_block(merge->state.block);
     if (const auto* basis = std::get_if<PeerBasis>(&message.body)) add(basis->basis.data(), basis->basis.size());
@@ -574,6 +652,7 @@ std::string serialise_head(const Message& message, Index payload_bytes, Index ch
 Head parse_head(std::string_view bytes, const std::string& who) {
     const v1::Head proto = parse_proto(bytes, who);
     Promise promised = promise(proto, who);
+    require_payload(to_index(proto.payload_bytes(), who, "payload"), promised, who);
     Head head{route_of(proto, who),
               promised.kind,
               to_index(proto.payload_bytes(), who, "payload"),
@@ -585,14 +664,13 @@ Head parse_head(std::string_view bytes, const std::string& who) {
               std::move(promised.code),
               promised.numbers};
     require_chunk_bytes(head.chunk_bytes, who);
-    require_payload(head.payload_bytes, head.numbers, head.code, who);
     return head;
 }
 
 Message assemble(std::string_view head, std::span<const std::byte> payload, const std::string& who) {
     const v1::Head proto = parse_proto(head, who);
     const Promise promised = promise(proto, who);
-    require_payload(static_cast<Index>(payload.size()), promised.numbers, promised.code, who);
+    require_payload(static_cast<Index>(payload.size()), promised, who);
     return {route_of(proto, who), body_of(proto, promised, payload, who)};
 }
 

@@ -5,7 +5,7 @@
 namespace couplet::wire {
 namespace {
 
-constexpr std::array<std::string_view, 19> kind_names{"join",
+constexpr std::array<std::string_view, 22> kind_names{"join",
                                                       "welcome",
                                                       "greeting",
                                                       "start",
@@ -23,7 +23,10 @@ constexpr std::array<std::string_view, 19> kind_names{"join",
                                                       "basis",
                                                       "merge",
                                                       "bulletin",
-                                                      "sums of a completion"};
+                                                      "sums of a completion",
+                                                      "request of a secure sum",
+                                                      "part of a secure sum",
+                                                      "centring"};
 static_assert(kind_names.size() == std::variant_size_v<Body>);
 
 int digit_value(char c) {

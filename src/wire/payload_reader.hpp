@@ -20,7 +20,8 @@ struct Promise {
     std::vector<Index> ranks = {};
     Index rows = 0;
     Index pass = 0;
-    std::optional<BlockCode> code = {};  ///< without its bytes
+    std::optional<BlockCode> code = {};   ///< without its bytes
+    std::optional<Index> raw_bytes = {};  ///< the payload is bytes, not numbers
 };
 
 /// Hands the payload out array by array.
@@ -32,6 +33,13 @@ class PayloadReader {
         const auto size = static_cast<std::size_t>(count) * sizeof(double);
         std::memcpy(to, bytes_.data(), size);
         bytes_ = bytes_.subspan(size);
+    }
+    /// All that is left.
+    std::vector<std::uint8_t> rest() {
+        const auto* first = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+        std::vector<std::uint8_t> result(first, first + bytes_.size());
+        bytes_ = {};
+        return result;
     }
     /// All that is left, as the bytes of this code.
     std::shared_ptr<const BlockCode> coded(BlockCode code) {

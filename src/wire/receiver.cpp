@@ -69,6 +69,8 @@ void Receiver::chunk(std::span<const std::byte> bytes) {
     }
     if (head_->code) {
         coded_.insert(coded_.end(), bytes.begin(), bytes.end());
+    } else if (head_->kind == Kind::secure_reply) {
+        // Integers of a ring: whatever they are, they are numbers.
     } else if (const auto at = first_non_finite(bytes)) {
         throw InputError({who_,
                           "NaN or infinity at number " + std::to_string(received_ / 8 + *at + 1) + " of its " +

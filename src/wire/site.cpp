@@ -24,11 +24,22 @@ Limits limits_for(const Tensor<double>& x) {
 
 }  // namespace
 
+void refuse_centring(const JobSpec& spec) {
+    if (!spec.centring.any()) return;
+    throw InputError({coordinator, "a job that centres or scales its features", "one that takes them as they are",
+                      "couplet coordinator and couplet client do it."});
+}
+
 Site::Site(const Message& welcome, std::shared_ptr<const Tensor<double>> x)
     : job_(welcome.route.job),
       spec_(std::get<Welcome>(welcome.body).spec),
       place_(std::get<Welcome>(welcome.body).place) {
     const Stopwatch watch(seconds_);
+    if (spec_.shield) {
+        // Its sums are masked by keys that the clients' certificates sign; bytes that somebody carries have none.
+        throw InputError({coordinator, "a job of secure sums", "a plain one", "Use couplet client for it."});
+    }
+    refuse_centring(spec_);
     if (spec_.missing) {
         x_ = std::move(x);
         schema_ = feature_schema(*x_, "client");

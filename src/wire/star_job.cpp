@@ -9,6 +9,7 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/wire/envelope.hpp"
+#include "couplet/wire/site.hpp"
 #include "couplet/wire/stopwatch.hpp"
 
 namespace couplet::wire {
@@ -63,6 +64,7 @@ void require_finite(const Features& features) {
 
 StarJob::StarJob(StarJobOptions options)
     : id_(options.id), spec_(std::move(options.spec)), given_(std::move(options.schema)) {
+    refuse_centring(spec_);
     // What rounding changes from one attempt to the next must stay below what counts as settled.
     if (spec_.missing) spec_.job.precision = Precision::f64;
 }

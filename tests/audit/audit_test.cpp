@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "audit_test_support.hpp"
 #include "couplet/core/error.hpp"
 #include "datasets.hpp"
@@ -25,6 +28,7 @@ TEST(Audit, TriesEveryModeAndView) {
     AuditOptions options{.job = ranked_job(4)};
     options.job.passes = 1;
     options.guarantee = PrivacyGuarantee{1, 1e-5};
+    options.clip = 3;
     std::vector<std::int64_t> heard;
     options.progress = [&](const ProgressEvent& event) { heard.push_back(event.done); };
     const auto report = audit(people.views(), people.controls.view(), options);
@@ -34,10 +38,11 @@ TEST(Audit, TriesEveryModeAndView) {
                          "stack/coordinator", "stack/neighbour", "average/coordinator", "subspace/coordinator",
                          "stack/every client", "secure, policy off/coordinator",
                          "secure, policy off/coordinator with a client", "secure, policy off/every client",
-                         "secure/coordinator", "secure/coordinator with a client", "secure/every client",
+                         "secure, policy off/coordinator and clients", "secure/coordinator",
+                         "secure/coordinator with a client", "secure/every client", "secure/coordinator and clients",
                          "private/whoever sees the noised sums", "private/every client"}));
     EXPECT_EQ(heard.size(), views.size() + 2);
-    EXPECT_EQ(heard.back(), 13);
+    EXPECT_EQ(heard.back(), 15);
     EXPECT_TRUE(report.skipped.empty());
     EXPECT_EQ(report.clients, 3);
     EXPECT_EQ(report.patients, 30);
@@ -46,11 +51,13 @@ TEST(Audit, TriesEveryModeAndView) {
     EXPECT_GT(report.leverage, 0);
     EXPECT_LE(report.leverage, 1);
     EXPECT_EQ(find(report, "secure, policy off", "coordinator with a client").ica.patients, 60);
-    // 60 honest patients: 6 directions.
-    EXPECT_EQ(find(report, "secure", "coordinator").directions, 6);
-    EXPECT_EQ(find(report, "secure", "coordinator").policy.front(), "oversampling 10 -> 2");
+    // 90 patients less a client of 30 to 32: 5 directions.
+    EXPECT_EQ(find(report, "secure", "coordinator").directions, 5);
+    EXPECT_EQ(find(report, "secure", "coordinator").policy[0], "sketch gram -> random");
+    EXPECT_EQ(find(report, "secure", "coordinator").policy[1], "oversampling 10 -> 1");
     EXPECT_EQ(find(report, "private", "every client").verdict, Verdict::differentially_private);
-    EXPECT_NE(verdict_sentence(find(report, "private", "every client")).find("epsilon 1.00"), std::string::npos);
+    EXPECT_NE(verdict_sentence(find(report, "private", "every client")).find("epsilon 1 and delta 1e-05"),
+              std::string::npos);
 }
 
 TEST(Audit, OfOneClientSaysWhatItCouldNotTry) {
@@ -65,11 +72,130 @@ TEST(Audit, OfOneClientSaysWhatItCouldNotTry) {
 }
 
 TEST(Audit, SaysThatThePolicyRefuses) {
-    const auto people = choose(sparse_patients(40, 5, 6, 2), 2, 5, 1);
-    const auto report = audit(people.views(), people.controls.view(), {.job = ranked_job(4)});
+    const auto people = choose(sparse_patients(40, 5, 6, 2), 3, 3, 1);
+    const auto report = audit(people.views(), people.controls.view(), {.job = ranked_job(3)});
     ASSERT_EQ(report.skipped.size(), 1U);
-    EXPECT_NE(report.skipped[0].find("secure: refused, leakage policy: 5 honest patients"), std::string::npos)
+    EXPECT_NE(report.skipped[0].find("secure: refused, leakage policy: 6 honest patients"), std::string::npos)
         << report.skipped[0];
+    // Nor would two clients be let in.
+    const auto two = choose(sparse_patients(40, 5, 6, 2), 2, 15, 1);
+    const auto refused = audit(two.views(), two.controls.view(), {.job = ranked_job(4)}).skipped;
+    ASSERT_EQ(refused.size(), 2U);
+    EXPECT_EQ(refused[0].rfind("secure, policy off: refused, --secure: 2 clients", 0), 0U) << refused[0];
+}
+
+/// What simulate --secure would run: with few features and many patients that is the Gram matrix.
+TEST(Audit, AttacksTheSumsThatTheJobWouldAskFor) {
+    const auto people = choose(sparse_patients(700, 5, 5, 2), 4, 150, 1);
+    AuditOptions options{.job = ranked_job(5), .only = "secure"};
+    options.job.aggregate = Aggregate::subspace;
+    const auto report = audit(people.views(), people.controls.view(), options);
+    const Finding& sums = find(report, "secure", "coordinator");
+    EXPECT_EQ(sums.directions, 25);
+    ASSERT_EQ(sums.policy.size(), 1U);
+    EXPECT_EQ(sums.policy[0].rfind("records clipped at norm ", 0), 0U);
+}
+
+TEST(Audit, CallsPatientsWhatItHasRebuilt) {
+    // Four patients and one control, with which no test of significance can say anything.
+    const auto people = choose(sparse_patients(5, 12, 15, 2), 1, 4, 1);
+    const auto report = audit(people.views(), people.controls.view(), {.job = ranked_job(4)});
+    const Finding& message = find(report, "stack", "coordinator");
+    EXPECT_EQ(message.recovered(), 4);
+    EXPECT_FALSE(message.ica.exceeds_control() && message.rank_one.exceeds_control());
+    EXPECT_EQ(message.verdict, Verdict::patients);
+    EXPECT_NE(verdict_sentence(message).find("4 of 4 recovered, control 0 of 1; more controls would tell"),
+              std::string::npos)
+        << verdict_sentence(message);
+}
+
+TEST(Audit, NeverSaysThatNothingSucceededBesideWhatDid) {
+    Finding finding;
+    finding.ica = {320, 6, 80, 2};
+    for (const Verdict verdict : {Verdict::patients, Verdict::membership, Verdict::second_moments,
+                                  Verdict::features_only, Verdict::differentially_private}) {
+        finding.verdict = verdict;
+        finding.guarantee = PrivacyGuarantee{1, 1e-5};
+        EXPECT_NE(verdict_sentence(finding).find("6 of 320 recovered, control 2 of 80"), std::string::npos);
+    }
+}
+
+TEST(Audit, EmptyRecordsAndCopiesAreNoPatients) {
+    auto people = choose(sparse_patients(120, 12, 15, 2), 3, 30, 1);
+    for (auto& x : people.clients) {
+        const auto rows = x.view().unfold(1);
+        for (Index i = 3; i < 20; ++i) std::fill_n(rows.row(i), rows.cols, 0.0);
+        for (Index i = 20; i < 30; ++i) std::copy_n(rows.row(0), rows.cols, rows.row(i));
+    }
+    const auto report = audit(people.views(), people.controls.view(), {.job = ranked_job(9)});
+    EXPECT_EQ(report.patients, 3);
+    EXPECT_EQ(report.patients_total, 9);
+    EXPECT_EQ(report.left_out, 81);
+    EXPECT_EQ(find(report, "stack", "coordinator").ica.patients, 3);
+    EXPECT_EQ(find(report, "stack", "coordinator").recovered(), 3);
+    ASSERT_EQ(report.skipped.size(), 1U);
+    EXPECT_NE(report.skipped[0].find("honest patients"), std::string::npos) << report.skipped[0];
+}
+
+TEST(Audit, WithoutControlsIsUntested) {
+    const auto people = choose(sparse_patients(90, 5, 6, 2), 3, 30, 1);
+    AuditOptions options{.job = ranked_job(2), .only = "secure"};
+    options.job.passes = 1;
+    const auto report = audit(people.views(), people.controls.view(), options);
+    EXPECT_EQ(report.controls, 0);
+    const Finding& published = find(report, "secure", "every client");
+    EXPECT_EQ(published.recovered(), 0);
+    EXPECT_EQ(published.verdict, Verdict::untested) << verdict_sentence(published);
+    EXPECT_EQ(verdict_sentence(published).find("no attack here succeeded"), std::string::npos);
+}
+
+TEST(Audit, PatientsWhoTookPartAreNoControls) {
+    const auto people = choose(sparse_patients(60, 5, 6, 2), 2, 20, 1);
+    EXPECT_EQ(usable_controls(people.views(), people.clients[1].view()).shape()[0], 0);
+    Tensor<double> mixed({25, 5, 6});
+    std::copy_n(people.controls.data(), 20 * 30, mixed.data());
+    std::copy_n(people.clients[0].data(), 3 * 30, mixed.data() + 20 * 30);
+    std::copy_n(people.controls.data(), 30, mixed.data() + 23 * 30);
+    std::fill_n(mixed.data() + 24 * 30, 30, 0.0);
+    EXPECT_EQ(usable_controls(people.views(), mixed.view()).shape()[0], 20);
+    const auto report = audit(people.views(), mixed.view(), {.job = ranked_job(4), .only = "stack"});
+    EXPECT_EQ(report.controls, 20);
+    EXPECT_EQ(report.controls_left_out, 5);
+}
+
+TEST(Audit, AGuaranteeThatPromisesNothingIsNone) {
+    const auto people = choose(sparse_patients(700, 5, 5, 2), 3, 200, 1);
+    const auto verdict = [&](PrivacyGuarantee guarantee) {
+        AuditOptions options{.job = ranked_job(4), .guarantee = guarantee, .clip = 3, .only = "private"};
+        const auto report = audit(people.views(), people.controls.view(), options);
+        return find(report, "private", "every client");
+    };
+    EXPECT_EQ(verdict({0.001, 1e-5}).verdict, Verdict::differentially_private);
+    EXPECT_NE(verdict_sentence(verdict({0.001, 1e-5})).find("epsilon 0.001 "), std::string::npos);
+    for (const PrivacyGuarantee guarantee : {PrivacyGuarantee{1e6, 1e-5}, PrivacyGuarantee{1, 0.99}}) {
+        const Finding finding = verdict(guarantee);
+        EXPECT_NE(finding.verdict, Verdict::differentially_private);
+        EXPECT_NE(verdict_sentence(finding).find("no guarantee: "), std::string::npos) << verdict_sentence(finding);
+    }
+}
+
+TEST(AttackCounts, TellsWhoIsCounted) {
+    // Norms of their own: a class that nobody else is in says that its patient took part.
+    Tensor<double> members({40, 2});
+    Tensor<double> controls({40, 2});
+    for (Index i = 0; i < 40; ++i) {
+        members.data()[2 * i] = std::exp2(static_cast<double>(i) / 4 + 0.06);
+        controls.data()[2 * i] = std::exp2(static_cast<double>(i) / 4 + 0.19);
+        members.data()[2 * i + 1] = controls.data()[2 * i + 1] = 0;
+    }
+    const Finding finding = attack_counts("secure", {members.view()}, controls.view(), {});
+    EXPECT_EQ(finding.membership.value, 1);
+    EXPECT_EQ(finding.verdict, Verdict::membership);
+    EXPECT_EQ(finding.moment.small_cells, 40);
+    const Finding crowd = attack_counts("secure", Clients(20, members.view()), members.view(), {});
+    EXPECT_NEAR(crowd.membership.value, 0.5, 1e-12);
+    EXPECT_EQ(crowd.moment.small_cells, 0);
+    EXPECT_EQ(crowd.verdict, Verdict::features_only);
 }
 
 TEST(Audit, RefusesWhatDoesNotFit) {
@@ -84,6 +210,15 @@ TEST(Audit, RefusesWhatDoesNotFit) {
     Clients mixed = people.views();
     mixed.push_back(other.view());
     EXPECT_THROW(audit(mixed, people.controls.view(), options), InputError);
+    options.guarantee = PrivacyGuarantee{1, 1e-5};
+    EXPECT_THROW(audit(people.views(), people.controls.view(), options), InputError);
+    options.guarantee.reset();
+    auto huge = choose(sparse_patients(40, 5, 6, 2), 2, 5, 1);
+    huge.clients[1].data()[0] = 1e160;
+    EXPECT_THROW(audit(huge.views(), huge.controls.view(), options), InputError);
+    auto empty = choose(sparse_patients(40, 5, 6, 2), 2, 5, 1);
+    std::fill_n(empty.clients[0].data(), empty.clients[0].size(), 0.0);
+    EXPECT_THROW(audit(empty.views(), empty.controls.view(), options), InputError);
     options.job.rank.reset();
     EXPECT_THROW(audit(people.views(), people.controls.view(), options), InputError);
 }

@@ -40,6 +40,16 @@ TEST(Recovery, ExceedsItsControlWhenChanceWouldNotDoIt) {
     EXPECT_DOUBLE_EQ((Recovery{40, 10, 200, 5}).control_share(), 0.025);
 }
 
+TEST(Recovery, IsAboveItsControlWhateverATestCanSay) {
+    EXPECT_TRUE((Recovery{320, 6, 80, 0}).above_control());
+    EXPECT_TRUE((Recovery{320, 1, 200, 0}).above_control());
+    EXPECT_TRUE((Recovery{7, 7, 1, 0}).above_control());
+    EXPECT_TRUE((Recovery{4, 4, 0, 0}).above_control());
+    EXPECT_FALSE((Recovery{320, 0, 80, 0}).above_control());
+    EXPECT_FALSE((Recovery{40, 4, 40, 4}).above_control());
+    EXPECT_FALSE((Recovery{40, 4, 40, 5}).above_control());
+}
+
 TEST(AttackRecovery, TriesBothGroups) {
     const std::vector<double> guesses{1, 0, 0, 0, 1, 0};
     const std::vector<double> people{1, 0, 0, 0, 0, 1};

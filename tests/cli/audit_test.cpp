@@ -35,7 +35,8 @@ TEST_F(AuditTest, FindsThePatientsOfPlainMessages) {
     EXPECT_EQ(message["verdict"], "patients");
     EXPECT_GT(message["ica"]["recovered"], 10);
     EXPECT_EQ(message["ica"]["controls_recovered"], 0);
-    EXPECT_EQ(json["findings"].size(), 11U);
+    EXPECT_EQ(json["findings"].size(), 13U);
+    EXPECT_EQ(json["left_out"], 0);
 }
 
 TEST_F(AuditTest, WritesAPageAndKeepsAnOldOne) {
@@ -60,6 +61,31 @@ TEST_F(AuditTest, TakesControlsFromAFile) {
     EXPECT_EQ(run.json()["patients"], 90);
     EXPECT_EQ(run.json()["skipped"].size(), 1U);
     refused({"audit", "x.npy", "--rank", "4", "--controls", "wrong.npy"}, "wrong.npy");
+}
+
+TEST_F(AuditTest, SaysWhatWasNotTestedAndWhoIsNoControl) {
+    const Outcome run =
+        couplet({"audit", "--split", "3", "x.npy", "--rank", "2", "--heldout", "0", "--json", "--quiet"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    for (const Json& finding : run.json()["findings"]) {
+        EXPECT_EQ(finding["sentence"].get<std::string>().find("no attack here succeeded"), std::string::npos)
+            << finding;
+        EXPECT_NE(finding["verdict"], "features-only");
+    }
+    refused({"audit", "c0.npy", "c1.npy", "c2.npy", "--rank", "4", "--controls", "c1.npy"},
+            "c1.npy: no record that could be a control");
+    python("np.save('mixed.npy', np.concatenate([np.load('others.npy'), np.load('c1.npy')[:4]]))");
+    const Outcome mixed = couplet({"audit", "c0.npy", "c1.npy", "--rank", "4", "--controls", "mixed.npy", "--json"});
+    ASSERT_EQ(mixed.status, 0) << mixed.err;
+    EXPECT_EQ(mixed.json()["controls"], 30);
+    EXPECT_EQ(mixed.json()["controls_left_out"], 4);
+}
+
+TEST_F(AuditTest, RefusesDataThatNobodyCanAttack) {
+    python(
+        "np.save('zero.npy', np.zeros((20, 3, 4))); x = np.load('x.npy'); x[0, 0, 0] = 1e160; np.save('huge.npy', x)");
+    refused({"audit", "zero.npy", "--rank", "2"}, "empty records only");
+    refused({"audit", "huge.npy", "--rank", "2"}, "1e160");
 }
 
 TEST_F(AuditTest, TheSeedDecides) {

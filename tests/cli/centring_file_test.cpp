@@ -16,7 +16,8 @@ TEST(CentringFileTest, ReadsBackWhatItKeeps) {
 }
 
 TEST(CentringFileTest, RefusesWhatCannotBe) {
-    for (const char* bad : {R"({"mean": "x"})", R"({"scale": [1, "x"]})", R"({"scale": [0]})", R"({"scale": [-1]})"}) {
+    for (const char* bad : {R"({"mean": "x"})", R"({"scale": [1, "x"]})", R"({"scale": [0]})", R"({"scale": [-1]})",
+                            "7", "[]", "\"x\""}) {
         EXPECT_THROW(read_centring({{"centring", nlohmann::json::parse(bad)}}, "f"), InputError) << bad;
     }
 }

@@ -54,7 +54,7 @@ TEST_F(ClassifyTest, AFolderOfClientsBringsItsLabels) {
               0);
     const Outcome run = couplet({"classify", "beats", "--clients", "2", "--splits", "2"});
     ASSERT_EQ(run.status, 0) << run.err;
-    for (const char* part : {"features of", "centralized", "federated, K = 2", "printed method, K = 2", "100.0%",
+    for (const char* part : {"features of", "centralized", "federated, K = 2", "Zhang et al. 2024, K = 2", "100.0%",
                              "personal core, logistic", "40 in 2 classes", "most frequent class"}) {
         EXPECT_NE(run.out.find(part), std::string::npos) << part << " in\n" << run.out;
     }

@@ -37,6 +37,107 @@ TEST_F(CoordinatorVerbTest, GivesTheJsonAndTheCoresOfASimulation) {
     EXPECT_EQ(get("kits/coordinator/job/job.json"), before);
 }
 
+TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
+    python(
+        "r = np.random.default_rng(6); w = r.standard_normal((4, 5, 4))\n"
+        "for name in 'abc':\n"
+        "    np.save(name + '.npy', np.einsum('ia,ajk->ijk', r.random((200, 4)), w))\n");
+    const int port = 14900 + ::getpid() % 90;
+    couplet({"provision", "--coordinator", "127.0.0.1:" + std::to_string(port), "--clients", "a,b,c", "-o", "three"});
+    shell("rm -r kits; mv three kits; sed -i 's/^http_port.*/http_port = -1/' kits/coordinator/kit.toml");
+    const std::vector<std::string> flags{"--secure", "--rank", "3"};
+    pid_t lead = coordinator(flags);
+    std::vector<pid_t> clients{client("a"), client("b"), client("c")};
+    EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
+    for (const pid_t one : clients) EXPECT_EQ(finish(one), 0) << get("a.err");
+    const Json real = Json::parse(get("coordinator.out"));
+    const Json expected =
+        couplet({"simulate", "a.npy", "b.npy", "c.npy", "--rank", "3", "--secure", "--json", "--quiet"}).json();
+    for (const char* field :
+         {"ranks", "personal_ranks", "rounds", "numbers_up_per_client", "numbers_down_per_client"}) {
+        EXPECT_EQ(real[field], expected[field]) << field;
+    }
+    for (const char* field : {"secure", "policy", "sums", "directions", "ring_bits", "threshold", "clip", "changes"}) {
+        EXPECT_EQ(real["privacy"].value(field, Json()), expected["privacy"].value(field, Json())) << field;
+    }
+    EXPECT_FALSE(real.contains("rse") || real.contains("rse_per_client"));
+    EXPECT_NEAR(Json::parse(get("a.out"))["rse"], expected["rse_per_client"][0].get<double>(), 1e-9);
+    // With noise every client books what the job spends, and refuses the next that its budget does not cover.
+    put("kits/b/policy.toml", "dp_epsilon = 1.5\n");
+    const std::vector<std::string> noised{"--secure", "--rank", "3", "--dp-epsilon", "1", "--clip", "5", "--force"};
+    lead = coordinator(noised);
+    clients = {client("a", {"--force"}), client("b", {"--force"}), client("c", {"--force"})};
+    EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
+    for (const pid_t one : clients) EXPECT_EQ(finish(one), 0) << get("b.err");
+    const Json account = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--account", "--json"}).json();
+    ASSERT_EQ(account["data"].size(), 1U);
+    EXPECT_NEAR(account["data"][0]["epsilon"], 1, 1e-3);
+    EXPECT_TRUE(account["data"][0]["given"]);
+    lead = coordinator({"--secure", "--rank", "3", "--dp-epsilon", "1.3", "--clip", "5", "--force"});
+    clients = {client("a", {"--force"}), client("b", {"--force"}), client("c", {"--force"})};
+    EXPECT_EQ(finish(lead), 1);
+    for (const pid_t one : clients) EXPECT_NE(finish(one), 0);
+    EXPECT_NE(get("b.err").find("privacy budget: epsilon"), std::string::npos) << get("b.err");
+    EXPECT_NE(get("coordinator.err").find("privacy budget: epsilon"), std::string::npos) << get("coordinator.err");
+}
+
+TEST_F(CoordinatorVerbTest, RefusesSecureSumsThatMeanNothing) {
+    const std::vector<std::string> start{"coordinator", "--kit", "kits/coordinator", "--rank", "3"};
+    const auto with = [&](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), start.begin(), start.end());
+        return flags;
+    };
+    refused(with({"--secure"}), 2, "2 clients on the roster");
+    refused(with({"--secure", "--aggregate", "stack"}), 2, "subspace with --secure");
+    refused(with({"--secure", "--insecure"}), 2, "--insecure");
+    refused(with({"--dp-epsilon", "1"}), 2, "it with --secure");
+    refused(with({"--secure", "--dp-epsilon", "1"}), 2, "--clip: missing");
+    refused(with({"--secure", "--dp-noise", "central"}), 2, "distributed or local");
+    refused({"coordinator", "--kit", "kits/coordinator", "--secure"}, 2, "--rank: missing");
+}
+
+TEST_F(CoordinatorVerbTest, CentresAsASimulationDoesAndSaysWhatJoiningBrings) {
+    const std::vector<std::string> flags{"--rank", "2", "--seed", "7", "--centre", "--scale", "--heldout", "0.2"};
+    const pid_t lead = coordinator(flags);
+    const pid_t a = client("a");
+    const pid_t b = client("b");
+    EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
+    EXPECT_EQ(finish(a), 0) << get("a.err");
+    EXPECT_EQ(finish(b), 0) << get("b.err");
+    std::vector<std::string> words{"simulate", "a.npy", "b.npy", "-o", "result", "--json"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Json expected = couplet(words).json();
+    const Json found = Json::parse(get("coordinator.out"));
+    for (const char* key :
+         {"rse", "rse_heldout", "rse_per_client", "ranks", "rounds", "numbers_total", "bytes_up", "bytes_down"}) {
+        EXPECT_EQ(found[key], expected[key]) << key;
+    }
+    for (const int k : {0, 1}) {
+        const Json own = Json::parse(get(k == 0 ? "a.out" : "b.out"));
+        EXPECT_EQ(own["gain"]["alone"], expected["gain"][k]["alone"]);
+        EXPECT_EQ(own["gain"]["together"], expected["gain"][k]["together"]);
+    }
+    // The same centring everywhere, and what it undoes is the data.
+    EXPECT_EQ(python("import json\n"
+                     "told = [json.loads(str(np.load(f)['meta_json']))['centring'] for f in ('result/features.npz',\n"
+                     "        'kits/coordinator/features.npz', 'kits/a/features.npz', 'kits/b/features.npz')]\n"
+                     "print(all(one == told[0] for one in told), len(told[0]['mean']), len(told[0]['scale']))"),
+              "True 20 20\n");
+    EXPECT_LT(couplet({"project", "kits/a/features.npz", "a.npy", "--json"}).json()["rse"].get<double>(), 1);
+    const Outcome back =
+        couplet({"reconstruct", "kits/a/features.npz", "--personal", "kits/a/personal.npz", "-o", "back.npy"});
+    EXPECT_EQ(back.status, 0) << back.err;
+    EXPECT_EQ(python("means = [np.load(f).mean(0).ravel() for f in ('back.npy', 'a.npy')]\n"
+                     "print(np.corrcoef(*means)[0, 1] > 0.9)"),
+              "True\n");
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{"--late", "merge"}, {"--missing", "impute"}, {"--save-state", "s.npz"}}) {
+        std::vector<std::string> bad{"coordinator", "--kit", "kits/coordinator", "--rank", "2", "--centre"};
+        bad.insert(bad.end(), more.begin(), more.end());
+        refused(bad, 2, "--centre");
+    }
+}
+
 TEST_F(CoordinatorVerbTest, ClientsAreToldWhyItFailed) {
     const pid_t lead =
         background({"coordinator", "--kit", "kits/coordinator", "--rank", "3", "--deadline", "1500ms"}, "coordinator");

@@ -114,7 +114,7 @@ TEST_F(DataTest, TextForPeopleNamesTheFolder) {
     const Outcome run = couplet({"data", "synthetic", "9x3x3", "--clients", "2", "-o", "out"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_NE(run.out.find("9 x 3 x 3 (synthetic)"), std::string::npos) << run.out;
-    EXPECT_NE(run.out.find("4 to 5 rows each"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("4 to 5 patients each"), std::string::npos) << run.out;
     EXPECT_NE(run.out.find("out/client_1.npy ... client_2.npy"), std::string::npos) << run.out;
 }
 

@@ -13,9 +13,18 @@ TEST_F(PrivacyOptionsTest, AGuaranteeIsTriedWhenItIsAskedFor) {
     const Json last = run.json()["findings"].back();
     EXPECT_EQ(last["mode"], "private");
     EXPECT_EQ(last["guarantee"], (Json{{"epsilon", 0.5}, {"delta", 1e-6}}));
-    EXPECT_EQ(last["policy"][0], "records clipped at norm 3.00");
+    EXPECT_EQ(last["policy"][0], "records clipped at norm 3");
     const Outcome without = couplet({"audit", "--split", "3", "x.npy", "--rank", "2", "--json", "--quiet"});
     EXPECT_EQ(without.json()["findings"].back()["mode"], "secure");
+    // A clip that was looked up in the data would be no guarantee.
+    const Outcome clipless = couplet({"audit", "--split", "3", "x.npy", "--rank", "2", "--dp-epsilon", "0.5"});
+    EXPECT_EQ(clipless.status, 2);
+    EXPECT_NE(clipless.err.find("--clip: missing with --dp-epsilon"), std::string::npos) << clipless.err;
+    const Outcome weak = couplet({"audit", "--split", "3", "x.npy", "--rank", "2", "--dp-epsilon", "1000000", "--clip",
+                                  "3", "--json", "--quiet"});
+    ASSERT_EQ(weak.status, 0) << weak.err;
+    EXPECT_NE(weak.json()["findings"].back()["verdict"], "differentially-private");
+    EXPECT_TRUE(weak.json()["findings"].back()["guarantee"].contains("weakness"));
 }
 
 TEST_F(PrivacyOptionsTest, NumbersThatMeanNothingAreRefused) {
@@ -67,18 +76,66 @@ TEST_F(ShieldedSimulateTest, ThePolicyIsOnAndSaysWhatItChanges) {
     EXPECT_GT(privacy["clip"], 0);
     EXPECT_LE(privacy["directions"], 15);
     EXPECT_NE(run.err.find("policy: "), std::string::npos);
+    // A longer clip does not take the policy's away.
+    EXPECT_EQ(simulate({"--secure", "--clip", "1e9"}).json()["privacy"]["clip"], privacy["clip"]);
+}
+
+TEST_F(ShieldedSimulateTest, DataThatDoesNotFitTheMasksIsRefused) {
+    for (const char* scale : {"1e50", "1e-50"}) {
+        python(std::string("np.save('far.npy', np.load('x.npy') * ") + scale + ")");
+        const Outcome run = couplet({"simulate", "--split", "4", "far.npy", "--rank", "2", "--secure", "--json"});
+        EXPECT_EQ(run.status, 2) << scale << run.out;
+        EXPECT_NE(run.err.find("a norm of"), std::string::npos) << run.err;
+    }
 }
 
 TEST_F(ShieldedSimulateTest, NoiseIsAnnouncedWithWhatItMayCost) {
     const Outcome run = simulate({"--dp-epsilon", "1", "--clip", "6"});
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.err.find("the RSE rises by at most about"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("the RSE rises by at most about 0.01 where"), std::string::npos) << run.err;
+    EXPECT_EQ(run.err.find("with the patients of --dp-patients"), std::string::npos) << run.err;
     const Json privacy = run.json()["privacy"];
+    EXPECT_GT(privacy["patients_needed"], 1000);
+    EXPECT_FALSE(privacy.contains("expected_loss"));
+    // Nothing that counts patients, and what has no noise is named.
+    EXPECT_FALSE(privacy.contains("clipped"));
+    EXPECT_FALSE(run.json().contains("bytes_raw"));
+    EXPECT_EQ(privacy["not_covered"], (Json{"rse", "rse_per_client", "personal_ranks", "seconds"}));
+    const Outcome told = simulate({"--dp-epsilon", "1", "--clip", "6", "--dp-patients", "10"});
+    EXPECT_EQ(told.json()["privacy"]["expected_loss"], 1) << told.err;
+    EXPECT_NE(told.err.find("nothing may be left of the features"), std::string::npos) << told.err;
     EXPECT_EQ(privacy["epsilon"], 1);
     EXPECT_EQ(privacy["delta"], 1e-5);
     EXPECT_EQ(privacy["noise"], "local");
     EXPECT_EQ(privacy["against"], "everybody, the coordinator included");
     EXPECT_EQ(simulate({"--secure", "--dp-epsilon", "1", "--clip", "6"}).json()["privacy"]["noise"], "distributed");
+}
+
+TEST_F(ShieldedSimulateTest, PublishedFilesHaveNothingWithoutNoise) {
+    const auto metadata = [&](const std::vector<std::string>& flags) {
+        auto all = flags;
+        all.insert(all.end(), {"-o", "out", "--force", "--sketch", "gram"});
+        const Outcome run = simulate(all);
+        EXPECT_EQ(run.status, 0) << run.err;
+        return Json::parse(python("print(str(np.load('out/features.npz')['meta_json']))"));
+    };
+    const Json open = metadata({"--secure", "--policy", "off"});
+    const Json first = metadata({"--dp-epsilon", "1", "--clip", "6", "--dp-noise", "central"});
+    const Json second = metadata({"--dp-epsilon", "1", "--clip", "6", "--dp-noise", "central"});
+    for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound"}) {
+        EXPECT_FALSE(first.contains(field)) << field;
+    }
+    EXPECT_TRUE(open.contains("rse"));
+    EXPECT_EQ(first["seed"], second["seed"]);
+    // The same seed, and other noise.
+    EXPECT_NE(first["sigma"], second["sigma"]);
+}
+
+TEST_F(ShieldedSimulateTest, WarnsOfAGuaranteeThatPromisesLittle) {
+    const Outcome run = simulate({"--dp-epsilon", "100", "--clip", "6"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.err.find("warning: epsilon 100 is more than 10"), std::string::npos) << run.err;
+    EXPECT_EQ(simulate({"--secure", "--dp-epsilon", "1", "--clip", "6"}).err.find("warning"), std::string::npos);
 }
 
 TEST_F(ShieldedSimulateTest, RefusesWhatMeansNothing) {
@@ -94,6 +151,11 @@ TEST_F(ShieldedSimulateTest, RefusesWhatMeansNothing) {
     refused({"--secure", "--save-state", "s.npz"}, "--save-state");
     refused({"--clip", "3", "--network", "decentralized"}, "without --secure");
     refused({"--dp-epsilon", "1", "--clip", "3", "--dp-noise", "distributed"}, "distributed without --secure");
+    refused({"--dp-epsilon", "1", "--clip", "3", "--heldout", "0.2"}, "--heldout: given with --dp-epsilon");
+    refused({"--dp-epsilon", "1", "--clip", "3", "--scale-clients", "norm"}, "--scale-clients: norm with --dp-epsilon");
+    refused({"--dp-epsilon", "1", "--clip", "3", "--secure", "--policy", "on"}, "--policy: on with --dp-epsilon");
+    refused({"--policy", "on"}, "--policy: on without --secure");
+    refused({"--dp-patients", "10"}, "--dp-patients: given with no --dp-epsilon");
 }
 
 }  // namespace

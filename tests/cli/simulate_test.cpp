@@ -448,11 +448,19 @@ TEST_F(SimulateTest, CpMethodsReportTheirTuningAndTrace) {
     EXPECT_EQ(json["trace"].back()["bytes"], json["bytes_up"].get<double>() + json["bytes_down"].get<double>());
 }
 
-TEST_F(SimulateTest, NoiseIsReportedAsPrivacy) {
+/// The clip is relative to the mean record: one patient changes everybody's.
+TEST_F(SimulateTest, NoiseInGradientsIsNoGuarantee) {
     const Json json = fitted({"a.npy", "b.npy", "--rank", "2", "--method", "dpfact", "--rounds", "5", "--gradient-clip",
                               "1", "--gradient-noise", "10"});
-    EXPECT_GT(json["privacy"]["epsilon"], 0);
-    EXPECT_EQ(json["privacy"]["releases"], 5 * 4 * 2);
+    EXPECT_FALSE(json.contains("privacy"));
+    EXPECT_FALSE(json["gradient_noise"].contains("epsilon"));
+    EXPECT_GT(json["gradient_noise"]["nominal_epsilon"], 0);
+    EXPECT_EQ(json["gradient_noise"]["releases"], 5 * 4 * 2);
+    EXPECT_EQ(json["gradient_noise"]["guarantee"], false);
+    const Outcome text = couplet({"simulate", "a.npy", "b.npy", "--rank", "2", "--method", "dpfact", "--rounds", "5",
+                                  "--gradient-clip", "1", "--gradient-noise", "10"});
+    EXPECT_NE(text.out.find("guarantee"), std::string::npos) << text.out;
+    EXPECT_EQ(text.out.find("privacy"), std::string::npos) << text.out;
 }
 
 TEST_F(SimulateTest, FilesOfACpMethodAreThoseOfAnyOther) {
@@ -472,6 +480,35 @@ TEST_F(SimulateTest, FilesOfACpMethodAreThoseOfAnyOther) {
         ASSERT_EQ(projected.status, 0) << projected.err;
         EXPECT_LE(projected.json()["rse"].get<double>(), json["rse_per_client"][0].get<double>() + 1e-9);
     }
+}
+
+TEST_F(SimulateTest, CentringIsMaskedWhereSumsAre) {
+    python(
+        "r = np.random.default_rng(8); w = r.standard_normal((2, 5, 4))\n"
+        "for k in range(4):\n"
+        "    np.save(f'c{k}.npy', 30 + np.einsum('ia,ajk->ijk', r.standard_normal((30, 2)), w))\n");
+    const auto run = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"simulate", "c0.npy", "c1.npy",  "c2.npy",   "c3.npy", "--rank",
+                                       "2",        "--json", "--quiet", "--centre", "--scale"};
+        words.insert(words.end(), more.begin(), more.end());
+        return couplet(words).json();
+    };
+    const Json plain = run({"--aggregate", "subspace"});
+    for (const char* network : {"star", "decentralized"}) {
+        const Json masked = run({"--secure", "--policy", "off", "--network", network});
+        EXPECT_NEAR(masked["rse"].get<double>(), plain["rse"].get<double>(), 1e-9);
+        EXPECT_GT(masked["bytes_up"].get<double>(), plain["bytes_up"].get<double>());
+    }
+    EXPECT_LT(plain["rse"].get<double>(), 1e-12);  // two components beside the means
+    const auto refused = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"simulate", "c0.npy", "c1.npy", "c2.npy", "--rank", "2", "--centre"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome outcome = couplet(words);
+        EXPECT_EQ(outcome.status, 2);
+        EXPECT_NE(outcome.err.find("--centre"), std::string::npos) << outcome.err;
+    };
+    refused({"--clip", "3"});
+    refused({"--secure", "--dp-epsilon", "1", "--clip", "3"});
 }
 
 TEST_F(SimulateTest, FlagsOfOtherMethodsAreRefused) {

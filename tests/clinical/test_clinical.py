@@ -146,6 +146,29 @@ def test_synthea_phenotypes_lead_a_component_each(synthea_explained, condition):
 
 
 @needs_data
+def test_cms_components_are_pairs_that_belong_together(tmp_path):
+    """The codes of CMS are anonymous numbers: a component is named by them, and what it names comes together in the records of the
+    patients more often than by chance, which only half of all pairs do."""
+    done("data", "ehr", "--clients", 3, "-o", tmp_path / "clients")
+    files = sorted((tmp_path / "clients").glob("client_*.npy"))
+    done("simulate", *files, "--rank", 10, "-o", tmp_path / "result")
+    told = done("explain", tmp_path / "result", "-o", tmp_path / "page.html")
+    modes = json.loads((tmp_path / "clients" / "manifest.json").read_text())["mode_labels"][1:]
+    place = [{label: i for i, label in enumerate(mode["entries"])} for mode in modes]
+    x = np.concatenate([np.load(file) for file in files]) > 0
+    lift = x.mean(0) / np.outer(x.any(2).mean(0), x.any(1).mean(0))  # of every pair: how much more often than by chance
+    lifts = []
+    for one in told["components"]:
+        assert re.match(r"(no )?\w+ \d+", one["title"]) and " with " in one["title"], one["title"]
+        for entry in one["entries"][:3]:
+            if entry["weight"] > 0:
+                i, j = (place[n][label] for n, label in enumerate(entry["labels"]))
+                lifts.append(lift[i, j])
+    assert len(lifts) >= 20 and np.mean(np.array(lifts) > 1) > 0.8 > np.mean(lift > 1) + 0.1, lifts
+    assert "class=\"cell" in (tmp_path / "page.html").read_text()
+
+
+@needs_data
 @pytest.mark.parametrize("kind, arguments", [("ecg", ["--count", "400"]), ("diabetes", ["--count", "600"]), ("ehr", [])])
 def test_explain_draws_what_the_data_is(tmp_path, kind, arguments):
     done("data", kind, *arguments, "--clients", 3, "-o", tmp_path / "clients")
@@ -216,6 +239,105 @@ def test_bad_tables_leave_nothing(tmp_path, name):
     ran = couplet("table", tmp_path / "t.csv", "--patient", "p", "--modes", *modes, *more, "-o", tmp_path / "out")
     assert ran.returncode == 2 and said in ran.stderr, ran.stderr
     assert not (tmp_path / "out").exists()
+
+
+def events(path: pathlib.Path, text: str, *more, modes=("c",)):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return couplet("table", path, "--patient", "p", "--modes", *modes, *more)
+
+
+def test_what_is_read_is_never_replaced(tmp_path):
+    source = tmp_path / "export" / "patients.csv"  # as Synthea calls one of its tables
+    ran = events(source, "p,c\n1,x\n", "-o", tmp_path / "export", "--force")
+    assert ran.returncode == 2 and "would be replaced" in ran.stderr, ran.stderr
+    assert source.read_text() == "p,c\n1,x\n" and len(list(source.parent.iterdir())) == 1
+    ran = couplet("table", source, f"again={source}", "--patient", "p", "--modes", "patients:c", "-o", tmp_path / "out")
+    assert ran.returncode == 2 and "twice" in ran.stderr and not (tmp_path / "out").exists()
+
+
+def test_counts_and_presences_do_not_mix(tmp_path):
+    text = "p,c\n1,x\n1,x\n2,y\n"
+    for rule in ["presence", "count"]:
+        assert events(tmp_path / "t.csv", text, "--aggregate", rule, "--layout", "dense", "-o", tmp_path / rule).returncode == 0
+    assert couplet("schema", "--compare", tmp_path / "presence" / "tensor.npy", tmp_path / "count" / "tensor.npy").returncode == 1
+    ran = couplet("simulate", tmp_path / "presence" / "tensor.npy", tmp_path / "count" / "tensor.npy", "--rank", 1)
+    assert ran.returncode == 2, ran.stderr
+    for rule in ["presence", "count"]:
+        done("schema", "--propose", tmp_path / rule, "--threshold", 1, "-o", tmp_path / f"{rule}.json")
+    ran = couplet("schema", "--merge", tmp_path / "presence.json", tmp_path / "count.json")
+    assert ran.returncode == 2 and "no unit" in ran.stderr, ran.stderr
+    ran = couplet("schema", "--merge", tmp_path / "count.json", tmp_path / "count.json")
+    assert ran.returncode == 2 and "twice" in ran.stderr, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def three_sites(tmp_path_factory) -> pathlib.Path:
+    """Three sites of as many patients each, whose means are far apart, and their federation."""
+    folder = tmp_path_factory.mktemp("sites")
+    rng = np.random.default_rng(3)
+    loads = rng.normal(size=(2, 6))
+    for k, site in enumerate(["north", "south", "west"]):
+        x = 30 * k + rng.normal(size=(30, 2)) @ loads + 0.3 * rng.normal(size=(30, 6))
+        lines = ["p,a,b,c,d,e,f"] + [f"{site}{i}," + ",".join(map(str, row)) for i, row in enumerate(x)]
+        (folder / f"{site}.csv").write_text("\n".join(lines) + "\n")
+        done("table", folder / f"{site}.csv", "--wide", "--patient", "p", "-o", folder / site)
+    done("simulate", *(folder / site / "tensor.npy" for site in ["north", "south", "west"]), "--rank", 2, "-o", folder / "result")
+    return folder
+
+
+def test_a_patient_is_told_of_its_own_site(three_sites):
+    told = ["explain", three_sites / "result", "--patient", "south3", "--patients", three_sites / "south" / "patients.csv"]
+    assert done(*told)["patient"]["site"] == "south"
+    ran = couplet(*told, "--site", 1)
+    assert ran.returncode == 2 and "the patients of south; expected those of north" in ran.stderr, ran.stderr
+    other = three_sites / "list.csv"
+    other.write_text((three_sites / "south" / "patients.csv").read_text())
+    ran = couplet("explain", three_sites / "result", "--patient", "south3", "--patients", other)
+    assert ran.returncode == 2 and "--site" in ran.stderr, ran.stderr
+    page = three_sites / "south" / "patients.html"
+    ran = couplet(*told, "-o", page, "--force")
+    assert ran.returncode == 2 and "also an input" in ran.stderr and not page.exists(), ran.stderr
+
+
+def test_data_of_others_and_cores_of_other_runs_are_refused(three_sites):
+    files = [three_sites / site / "tensor.npy" for site in ["north", "south", "west"]]
+    done("explain", three_sites / "result", "--data", *files, "--resamples", 1)
+    for wrong in [files[:1], [files[1], files[0], files[2]]]:
+        assert couplet("explain", three_sites / "result", "--data", *wrong, "--resamples", 1).returncode == 2
+    features = three_sites / "lone" / "features.npz"
+    features.parent.mkdir()
+    features.write_bytes((three_sites / "result" / "features.npz").read_bytes())
+    assert done("explain", features)["components"][0]["share"] is None
+    assert couplet("explain", features, "--data", files[0], "--resamples", 1).returncode == 2
+    done("simulate", *files, "--rank", 2, "--centre", "-o", three_sites / "centred")
+    ran = couplet("reconstruct", features, "--personal", three_sites / "centred" / "personal_2.npz", "-o", three_sites / "x.npy")
+    assert ran.returncode == 2 and "sum of squares" in ran.stderr, ran.stderr
+
+
+def test_alone_is_measured_with_its_own_means(three_sites):
+    """By the federation's means a site whose own are far away would seem to learn badly by itself."""
+    files = [three_sites / site / "tensor.npy" for site in ["north", "south", "west"]]
+    for more in [["--centre"], ["--centre", "--scale"]]:
+        told = done("simulate", *files, "--rank", 2, "--heldout", 0.2, *more)
+        for gain in told["gain"]:
+            assert gain["alone"] < gain["together"] + 0.05, gain
+    told = done("simulate", *files, "--rank", 2, "--heldout", 0.001)
+    assert all(gain["alone"] is None and gain["together"] is None for gain in told.get("gain", []))
+    assert couplet("simulate", *files, "--rank", "auto", "--heldout", 0.001).returncode == 2
+
+
+def test_a_budget_includes_the_means(three_sites):
+    files = [three_sites / site / "tensor.npy" for site in ["north", "south", "west"]]
+    told = done("simulate", *files, "--bytes-total", "20kB", "--centre", "--scale")
+    assert told["bytes_total"] <= 20_000
+    assert couplet("simulate", *files, "--bytes-total", "300", "--centre", "--scale").returncode == 2
+
+
+def test_rank_one_features_that_were_centred_are_multiplied_out(three_sites):
+    files = [three_sites / site / "tensor.npy" for site in ["north", "south", "west"]]
+    done("simulate", *files, "--rank", 1, "--centre", "-o", three_sites / "one")
+    assert done("reconstruct", three_sites / "one" / "features.npz", "-o", three_sites / "one.npy")["shape"] == [6]
 
 
 def test_a_million_codes_are_no_code_list(tmp_path):

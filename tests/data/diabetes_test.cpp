@@ -87,7 +87,9 @@ TEST_F(DiabetesTest, NamesWhatIsWrong) {
     EXPECT_EQ(refused(header + with_income("")),
               ": line 2, column 1 ('Income') holds ''; expected a whole number from 1 to 8. Use the file as it was "
               "published: it has a number in every row here.");
-    EXPECT_EQ(refused(header + "1,2\n"), ": line 2 has 2 fields; expected 23 as on line 1");
+    EXPECT_EQ(refused(header + "1,2\n"),
+              ": line 2 has 2 fields; expected 23 as on line 1. Give every row as many fields, and quote those that "
+              "hold a separator.");
     EXPECT_EQ(refused(header + person, {.count = 2}),
               ": 1 people; expected at least the 2 asked for, and that at least 1. Ask for fewer people, or check that "
               "the file is complete: it has 253680 as published.");

@@ -87,21 +87,21 @@ TEST_F(AnalysisTest, PredictionsAreTheFormulasOfTheSweptCase) {
 TEST_F(AnalysisTest, SaysHowFarFromTheFormulasAndHowItGrows) {
     const auto result = run("analysis");
     ASSERT_EQ(result.findings.size(), 2U);
-    expect_said(result.findings[0], "exactly among printed peers");
+    expect_said(result.findings[0], "exactly among the peers of Zhang et al. 2024");
     double worst = 0;
     for (const Row& row : result.rows) {
         if (row.method != "printed-star" || !row.figure.starts_with("numbers_")) continue;
         worst = std::max(worst, std::abs(row.y.mean / at(result, row.figure, "predicted", "star", row.x) - 1));
     }
     expect_said(result.findings[0],
-                (worst == 0 ? "exactly" : "to " + short_number(100 * worst) + "%") + " in a printed star");
+                (worst == 0 ? "exactly" : "to " + short_number(100 * worst) + "%") + " in their star");
     const auto power = [&](const char* figure, const char* method, const char* variant, double from, double to) {
         return std::log(at(result, figure, method, variant, to) / at(result, figure, method, variant, from)) /
                std::log(to / from);
     };
     expect_said(
         result.findings[1],
-        fmt::format("the printed star grow like K^{:.1f} R^{:.1f} I^{:.1f} (its formula: "
+        fmt::format("the star of Zhang et al. 2024 grow like K^{:.1f} R^{:.1f} I^{:.1f} (its formula: "
                     "K^{:.1f} R^{:.1f} I^{:.1f})",
                     power("operations_K", "printed-star", "", 1, 2), power("operations_R", "printed-star", "", 2, 3),
                     power("operations_I", "printed-star", "", 12, 16), power("operations_K", "predicted", "star", 1, 2),

@@ -60,7 +60,7 @@ TEST_F(ComparisonTest, RowsAreTheRunsTheyName) {
     EXPECT_EQ(find_category(result, "settled", "fedsvd", "Diabetes"), nullptr);
     for (const Row& row : result.rows) EXPECT_FALSE(row.paper) << "the paper's numbers stand beside full data only";
     const auto text = [&](const char* method) { return rse_text(dot(result, "rse", method, "Diabetes")); };
-    expect_said(result.findings[0], "Diabetes: the printed star leaves " + text("printed-star") +
+    expect_said(result.findings[0], "Diabetes: the CTT of Zhang et al. 2024 leaves " + text("printed-star") +
                                         "; with its features, but personal cores fitted to them again, " +
                                         text("printed-refit") + "; Couplet " + text("ctt-star") + ".");
     // Time against the fastest of the others.

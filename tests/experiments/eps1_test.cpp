@@ -31,8 +31,8 @@ TEST_F(Eps1Test, RowsAreTheFederationsTheyName) {
     const auto text = [&](const char* method, double eps1) {
         return short_number(at(result, "rse", method, "K = 2", eps1));
     };
-    expect_said(result.findings[0], "the printed method's RSE goes from " + text("printed-star", 0.1) + " to " +
-                                        text("printed-star", 0.05));
+    expect_said(result.findings[0], "the RSE of the CTT of Zhang et al. 2024 goes from " + text("printed-star", 0.1) +
+                                        " to " + text("printed-star", 0.05));
     expect_said(result.findings[0], "Couplet's goes from " + text("ctt-star", 0.1) + " to " + text("ctt-star", 0.05));
 }
 

@@ -45,10 +45,10 @@ TEST_F(EpsGridTest, RowsAreTheFederationsTheyName) {
                 high[which] = std::max(high[which], which == 0 ? printed.rse : ours.rse);
             }
         }
-        expect_said(result.findings.at(sentence), "the printed method's RSE lies between " + rse_text(low[0]) +
-                                                      " and " + rse_text(high[0]) + ", Couplet's between " +
-                                                      rse_text(low[1]) + " and " + rse_text(high[1]));
-        expect_said(result.findings.at(sentence++), "leave the printed method " + short_number(low[0] / low[1]));
+        expect_said(result.findings.at(sentence),
+                    "the RSE of the CTT of Zhang et al. 2024 lies between " + rse_text(low[0]) + " and " +
+                        rse_text(high[0]) + ", Couplet's between " + rse_text(low[1]) + " and " + rse_text(high[1]));
+        expect_said(result.findings.at(sentence++), "leave it " + short_number(low[0] / low[1]));
     }
     EXPECT_EQ(result.rows.size(), 16U);
 }

@@ -1,3 +1,4 @@
+#include "couplet/experiments/gain_section.hpp"
 #include "couplet/experiments/scale.hpp"
 #include "couplet/sim/reference.hpp"
 #include "experiment_test_support.hpp"
@@ -17,6 +18,12 @@ TEST_F(HeldoutTest, EveryMethodIsScoredOnNewPeople) {
         }
     }
     EXPECT_EQ(result.findings.size(), 4U);
+    const auto gains = site_gains({result});
+    ASSERT_EQ(gains.size(), 16U);
+    for (const HeldoutGain& gain : gains) {
+        EXPECT_GE(gain.alone, 0);
+        EXPECT_LE(gain.together, 1.5);
+    }
 }
 
 TEST_F(HeldoutTest, RowsAreTheRunsTheyName) {

@@ -76,11 +76,11 @@ TEST_F(HeterogeneousTest, ScenariosAreWhatTheirNamesSay) {
     expect("disjoint features", std::move(apart), 4);
     expect("flipped signs", std::move(flipped), 4);
     ASSERT_EQ(result.findings.size(), 5U);
-    EXPECT_TRUE(result.findings[0].starts_with("Clients alike: printed method ")) << result.findings[0];
+    EXPECT_TRUE(result.findings[0].starts_with("Clients alike: the CTT of Zhang et al. 2024 ")) << result.findings[0];
     EXPECT_TRUE(result.findings[1].starts_with("Clients with sizes 1:2:4:8: ")) << result.findings[1];
     const auto text = [&](const char* method) { return rse_text(dot(result, "rse", method, "flipped signs")); };
-    expect_said(result.findings[4], "printed method " + text("printed-star") + ", Couplet " + text("ctt-star") +
-                                        ", centralized " + text("centralized"));
+    expect_said(result.findings[4], "the CTT of Zhang et al. 2024 " + text("printed-star") + ", Couplet " +
+                                        text("ctt-star") + ", centralized " + text("centralized"));
 }
 
 }  // namespace

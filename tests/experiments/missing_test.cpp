@@ -105,7 +105,7 @@ TEST_F(MissingTest, RowsAreErrorsAgainstTheZerosAndTheTruth) {
                                         text("hidden_order3", "ctt-star", "imputed") + " on the hidden entries after " +
                                         text("federations_order3", "ctt-star", "imputed") +
                                         " federations, Couplet on zeros " + text("hidden_order3", "ctt-star", "zeros") +
-                                        ", the printed method on zeros " +
+                                        ", the CTT of Zhang et al. 2024 on zeros " +
                                         text("hidden_order3", "printed-star", "zeros") + ".");
 }
 

@@ -97,7 +97,7 @@ TEST_F(R1SweepTest, RowsAreTheFederationsTheyName) {
     ASSERT_EQ(result.findings.size(), 1U);  // no paper beside tiny data
     const double printed = at(result, "rse", "printed-star", "", 4);
     const double ours = at(result, "rse", "ctt-star", "", 4);
-    expect_said(result.findings[0], "At R1 = 4 the printed star leaves an RSE of " + short_number(printed) +
+    expect_said(result.findings[0], "At R1 = 4 the CTT of Zhang et al. 2024 leaves an RSE of " + short_number(printed) +
                                         ", Couplet " + short_number(ours) + ": " + short_number(printed / ours) +
                                         " times less");
 }
@@ -111,7 +111,7 @@ TEST_F(R1SweepTest, ExactFitsAreCalledExact) {
         result.findings[0],
         "At R1 = 6, the rank of the data, centralized TT-SVD is exact to rounding; Couplet leaves what its eps1 "
         "and eps2 allow, an RSE of " +
-            short_number(at(result, "rse", "ctt-star", "", 6)) + ", the printed star " +
+            short_number(at(result, "rse", "ctt-star", "", 6)) + ", the CTT of Zhang et al. 2024 " +
             short_number(at(result, "rse", "printed-star", "", 6)));
     EXPECT_LE(at(result, "rse", "ctt-star", "", 6), 2e-4);
 }

@@ -36,13 +36,14 @@ TEST_F(ScalabilityTest, RowsAreTheFederationsTheyName) {
     }
     EXPECT_EQ(rows_of(result, "rse_" + name).size(), 14U);
     const auto text = [&](const char* method, double k) { return rse_text(at(result, "rse_" + name, method, "", k)); };
-    expect_said(result.findings[1], "Diabetes, from 2 to 3 clients: the printed star's RSE goes from " +
-                                        text("printed-star", 2) + " to " + text("printed-star", 3) +
-                                        ", Couplet's from " + text("ctt-star", 2) + " to " + text("ctt-star", 3));
+    expect_said(result.findings[1],
+                "Diabetes, from 2 to 3 clients: the RSE of the CTT of Zhang et al. 2024 goes from " +
+                    text("printed-star", 2) + " to " + text("printed-star", 3) + ", Couplet's from " +
+                    text("ctt-star", 2) + " to " + text("ctt-star", 3));
     const auto seconds = [&](const char* method, double k) {
         return short_number(at(result, "seconds_" + name, method, "", k));
     };
-    expect_said(result.findings[1], "the printed star's time from " + seconds("printed-star", 2) + " to " +
+    expect_said(result.findings[1], "its time from " + seconds("printed-star", 2) + " to " +
                                         seconds("printed-star", 3) + " s, Couplet's from " + seconds("ctt-star", 2) +
                                         " to " + seconds("ctt-star", 3) + " s");
 }

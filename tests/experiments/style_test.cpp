@@ -28,7 +28,7 @@ TEST(StyleTest, EveryBaselineHasOne) {
         EXPECT_FALSE(method_style(to_string(method)).label.empty());
     }
     EXPECT_THROW(method_style("nonsense"), InputError);
-    EXPECT_EQ(series_label("printed-dec", "L = 2"), "printed, decentralized, L = 2");
+    EXPECT_EQ(series_label("printed-dec", "L = 2"), "Zhang et al., peers, L = 2");
     EXPECT_EQ(series_label("ctt-star", ""), "Couplet, star");
 }
 

@@ -27,6 +27,28 @@ TEST(ComponentsTest, NamesWhatWasMixedAndLeavesTheFitAlone) {
     EXPECT_FALSE(told.components[1].profiles[0].curve);
 }
 
+TEST(ComponentsTest, NamesAreWithoutTheKindBehindThem) {
+    EXPECT_EQ(plain_name("Acute bronchitis (disorder)"), "Acute bronchitis");
+    EXPECT_EQ(plain_name("Dialysis (regime/therapy)"), "Dialysis");
+    EXPECT_EQ(plain_name("Insulin (human)"), "Insulin (human)");
+    EXPECT_EQ(plain_name(" (disorder)"), " (disorder)");
+}
+
+TEST(ComponentsTest, BelowAMeanIsLowAndNotNone) {
+    const auto title = [](bool centred, const char* unit) {
+        Findings findings{.source = "made", .centred = centred};
+        const ModeLabels lab{"lab", {"ldl", "hdl"}, {std::string(unit), std::string(unit)}};
+        findings.schema = make_schema(Shape{2}, Labels{lab}, "made");
+        findings.rows = Matrix<double>::zeros(1, 2);
+        findings.rows(0, 0) = 0.8;
+        findings.rows(0, 1) = -0.6;
+        return explain(std::move(findings)).components[0].title;
+    };
+    EXPECT_EQ(title(true, ""), "ldl, low hdl");
+    EXPECT_EQ(title(false, "mg/dL"), "ldl, low hdl");
+    EXPECT_EQ(title(false, ""), "ldl, no hdl");
+}
+
 TEST(ComponentsTest, WithoutRotationItIsAsComputed) {
     const Explanation told = explain(testing::mixed_findings(), {.rotation = Rotation::none, .entries = 2});
     EXPECT_LT(std::abs(told.components[0].entries[0].weight), 0.99);
@@ -49,7 +71,7 @@ TEST(ComponentsTest, PointsAlongALineAreCurves) {
     EXPECT_TRUE(component.profiles[0].curve);
     EXPECT_TRUE(component.profiles[1].curve);
     EXPECT_NEAR(component.product_share, 1, 1e-9);
-    EXPECT_EQ(component.title, "Component 1");
+    EXPECT_EQ(component.title, "Strongest at time 5, year 2020");
     // The profiles' product is the component, signs included.
     for (std::size_t i = 0; i < 20; ++i) {
         for (std::size_t j = 0; j < 3; ++j) {
@@ -61,7 +83,17 @@ TEST(ComponentsTest, PointsAlongALineAreCurves) {
     // Codes that are numbers are names.
     Findings coded = testing::mixed_findings();
     coded.schema.modes[0].entries = {"401", "250", "382", "274"};
-    EXPECT_FALSE(explain(std::move(coded)).components[0].profiles[0].curve);
+    const Component numbered = explain(std::move(coded)).components[0];
+    EXPECT_FALSE(numbered.profiles[0].curve);
+    EXPECT_EQ(numbered.title, "condition 401 with inhaler");
+    // Also where they happen to go up; hours may go up in any steps.
+    Findings up = testing::mixed_findings();
+    up.schema.modes[0].entries = {"250", "274", "382", "401"};
+    EXPECT_FALSE(explain(std::move(up)).components[0].profiles[0].curve);
+    Findings hours = testing::mixed_findings();
+    hours.schema.modes[0].entries = {"0", "1", "4", "24"};
+    hours.schema.modes[0].units = {"h", "h", "h", "h"};
+    EXPECT_TRUE(explain(std::move(hours)).components[0].profiles[0].curve);
     EXPECT_EQ(mode_name(make_schema(Shape{2}, {}, "x"), 0), "mode 2");
 }
 

@@ -26,6 +26,29 @@ TEST(DrawingsTest, EachSaysWhatItIs) {
     EXPECT_NE(draw_curve(told, 0, 0).find("<polyline"), std::string::npos);
 }
 
+TEST(DrawingsTest, BarsOfBothSignsStayInTheDrawing) {
+    Explanation told = explain(testing::mixed_findings());
+    const auto extent = [](const std::string& svg) {
+        double low = 1e9;
+        double high = -1e9;
+        for (std::size_t at = 0; (at = svg.find("<rect x=\"", at)) != std::string::npos; ++at) {
+            const double x = std::stod(svg.substr(at + 9));
+            const std::size_t width = svg.find("width=\"", at) + 7;
+            low = std::min(low, x);
+            high = std::max(high, x + std::stod(svg.substr(width)));
+        }
+        return std::pair{low, high};
+    };
+    for (const std::vector<double>& values :
+         {std::vector<double>{1, 0.5, 0.2, 0.1}, {1, -0.9, 0.2, -0.1}, {-1, -0.5, -0.2, -0.1}, {0, 0, 0, 0}}) {
+        told.components[0].profiles[0].values = values;
+        const std::string svg = draw_bars(told, 0, 0);
+        const auto [low, high] = extent(svg);
+        EXPECT_GE(low, 215) << svg;
+        EXPECT_LE(high, 400) << svg;
+    }
+}
+
 TEST(DrawingsTest, LongNamesAreCutByCharacters) {
     EXPECT_EQ(shortened("asthma", 6), "asthma");
     EXPECT_EQ(shortened("asthmatic", 6), "asthm…");

@@ -1,5 +1,7 @@
 #include "couplet/explain/export.hpp"
 
+#include <limits>
+
 #include "explain_test_support.hpp"
 
 namespace couplet {
@@ -33,6 +35,8 @@ TEST(ExportTest, CsvHasALineForEveryEntry) {
     EXPECT_TRUE(text.starts_with("component,share,stability,condition,drug,weight\n1,"));
     EXPECT_NE(text.find(",,\"a,\"\"b\"\"\",inhaler,"), std::string::npos);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+    told.components[0].entries[0].labels[0] = "=1+1";
+    EXPECT_NE(explanation_csv(told).find(",'=1+1,inhaler,"), std::string::npos);
 }
 
 TEST(ExportTest, PercentsHaveFewDigits) {
@@ -41,6 +45,7 @@ TEST(ExportTest, PercentsHaveFewDigits) {
     EXPECT_EQ(percent_text(0.00081), "0.081%");
     EXPECT_EQ(percent_text(0), "0.0%");
     EXPECT_EQ(percent_text(1), "100%");
+    EXPECT_EQ(percent_text(std::numeric_limits<double>::quiet_NaN()), "not known");
 }
 
 }  // namespace

@@ -84,6 +84,38 @@ TEST_F(FindingsTest, SharesAreOfWhatIsKnown) {
     EXPECT_TRUE(load_findings(folder_).sites.empty());
 }
 
+TEST_F(FindingsTest, SharesOfSomethingElseAreNotThoseOfTheData) {
+    // One site does not tell its error: shares of the data here and of the fit there would not add up.
+    write(nlohmann::json::object({{"rse_per_client", nlohmann::json::array({0.2})}}));
+    const Findings half = load_findings(folder_);
+    EXPECT_FALSE(half.shares_of_data);
+    EXPECT_NEAR(half.sites[0].norm2, squared_norm<double>(half.sites[0].scores.view()), 1e-9);
+    // The error of personal cores that are no projections says nothing of the norm.
+    write({{"rse_per_client", {0.2, 0.1}}, {"aggregate", "average"}, {"refit", false}});
+    const Findings printed = load_findings(folder_);
+    EXPECT_FALSE(printed.shares_of_data);
+    EXPECT_EQ(printed.fit.aggregate, Aggregate::average);
+    for (int k = 1; k <= 2; ++k) std::filesystem::remove(folder_ / ("personal_" + std::to_string(k) + ".npz"));
+    EXPECT_TRUE(std::isnan(explain(load_findings(folder_)).components[0].share));
+}
+
+TEST_F(FindingsTest, CoresOfAnotherRunAreRefused) {
+    const auto core = Matrix<double>::identity(2);
+    nlohmann::json mine = nlohmann::json::object();
+    mine["client"] = 2;
+    mine["job"] = "a";
+    nlohmann::json features = nlohmann::json::object();
+    require_same_run(features, mine, core, "p");
+    features["job"] = "a";
+    features["personal_norm2"] = std::vector<double>{9, 2};
+    require_same_run(features, mine, core, "p");
+    features["personal_norm2"] = std::vector<double>{2, 9};
+    EXPECT_THROW(require_same_run(features, mine, core, "p"), InputError);
+    features.erase("personal_norm2");
+    features["job"] = "b";
+    EXPECT_THROW(require_same_run(features, mine, core, "p"), InputError);
+}
+
 TEST_F(FindingsTest, RefusesWhatIsNoResult) {
     EXPECT_THROW(load_findings(folder_), InputError);
     EXPECT_THROW(load_findings(folder_ / "nowhere"), InputError);

@@ -84,6 +84,85 @@ TEST(CompareTest, AnotherOrderOfTheLabelsIsTheSame) {
     EXPECT_THROW(compare_results(before, explain(std::move(other))), InputError);
 }
 
+TEST(CompareTest, CentredAndRawResultsAreNotCompared) {
+    const Explanation before = explain(testing::mixed_findings());
+    Findings centred = testing::mixed_findings();
+    centred.centred = true;
+    EXPECT_THROW(compare_results(before, explain(std::move(centred))), InputError);
+}
+
+/// Far from zero the means would be the first component of every resample.
+TEST(StabilityTest, ResamplesAreCentredAsTheResultWas) {
+    Random random(12);
+    std::vector<Tensor<double>> sites;
+    for (int k = 0; k < 2; ++k) {
+        Tensor<double> x(Shape{150, 4, 3});
+        for (Index p = 0; p < 150; ++p) {
+            for (Index i = 0; i < 12; ++i) x.data()[p * 12 + i] = 50 + 0.2 * random.normal();
+            x.data()[p * 12 + 4] += 3 * random.normal();
+        }
+        sites.push_back(std::move(x));
+    }
+    const MemorySource source(std::move(sites));
+    const auto stability = [&](bool centred) {
+        Findings findings{.source = "made", .centred = centred};
+        findings.schema = make_schema(Shape{4, 3}, {}, "made");
+        findings.rows = Matrix<double>::zeros(1, 12);
+        findings.rows(0, 4) = 1;
+        Explanation told = explain(std::move(findings));
+        add_stability(told, source, {.resamples = 3, .seed = 1});
+        return *told.components[0].stability;
+    };
+    EXPECT_GT(stability(true), 0.99);
+    EXPECT_LT(stability(false), 0.5);
+}
+
+/// Two sites of one pattern each, one a thousand times larger: only with clients of norm 1 both come back. The noise
+/// differs, so that the two are not equally strong then.
+TEST(StabilityTest, TheJobIsThatOfTheResult) {
+    Random random(13);
+    std::vector<Tensor<double>> sites;
+    for (int k = 0; k < 2; ++k) {
+        Tensor<double> x(Shape{100, 12});
+        const double size = k == 0 ? 1000 : 1;
+        const double noise = k == 0 ? 0.2 : 1;
+        for (Index p = 0; p < 100; ++p) {
+            for (Index i = 0; i < 12; ++i) x.data()[p * 12 + i] = noise * size * random.normal();
+            x.data()[p * 12 + 4 * k] += 3 * size;
+        }
+        sites.push_back(std::move(x));
+    }
+    const MemorySource source(std::move(sites));
+    const auto stability = [&](bool scale_clients) {
+        Findings findings{.source = "made"};
+        findings.fit.scale_clients = scale_clients;
+        findings.schema = make_schema(Shape{12}, {}, "made");
+        findings.rows = Matrix<double>::zeros(2, 12);
+        findings.rows(0, 0) = 1;
+        findings.rows(1, 4) = 1;
+        Explanation told = explain(std::move(findings), {.rotation = Rotation::none});
+        add_stability(told, source, {.resamples = 3, .seed = 1});
+        return *told.components[1].stability;
+    };
+    EXPECT_GT(stability(true), 0.98);
+    EXPECT_LT(stability(false), 0.9);
+}
+
+TEST(StabilityTest, OnePatientIsNoSample) {
+    Findings findings{.source = "made"};
+    findings.schema = make_schema(Shape{3}, {}, "made");
+    findings.rows = Matrix<double>::zeros(1, 3);
+    findings.rows(0, 0) = 1;
+    Explanation told = explain(std::move(findings));
+    std::vector<Tensor<double>> one;
+    one.emplace_back(Shape{1, 3});
+    one[0].data()[0] = 1;
+    const MemorySource source(std::move(one));
+    EXPECT_THROW(add_stability(told, source, {.resamples = 2}), InputError);
+    told.findings.fit.method = "fedpq";
+    EXPECT_THROW(add_stability(told, source, {.resamples = 2}), InputError);
+}
+
 TEST(StabilityTest, ClearPatternsComeBackAndNoiseDoesNot) {
     // Two sites, patients with one of two patterns, and noise.
     Random random(11);

@@ -19,6 +19,17 @@ TEST(PageTest, IsSelfContainedAndEscaped) {
     EXPECT_LT(page.find("What joining brings"), page.find("The patterns</h2>"));
 }
 
+TEST(PageTest, WhatIsNotKnownIsNoPercentageAndControlCharactersAreNoText) {
+    Findings findings = testing::mixed_findings();
+    findings.schema.modes[0].entries[0] = "asthma\x1b[31m";
+    findings.sites.clear();
+    const std::string page = render_explanation(explain(std::move(findings)), {}, "");
+    EXPECT_NE(page.find("Its share is not known"), std::string::npos);
+    EXPECT_EQ(page.find("0.0%"), std::string::npos);
+    EXPECT_EQ(page.find("Together they describe"), std::string::npos);
+    EXPECT_EQ(page.find('\x1b'), std::string::npos);
+}
+
 TEST(PageTest, TellsOfAPatientAndOfChanges) {
     Explanation told = explain(testing::mixed_findings());
     const Explanation before = explain(testing::mixed_findings());

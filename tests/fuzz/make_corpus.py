@@ -116,7 +116,68 @@ def wire_corpus():
     put("wire_report", "negative", wire_bytes(15, u64(1, 5) + f64(2, -0.5)))
     put("wire_bye", "names", wire_bytes(16, field(1, 2, b"a") + field(1, 2, b"b") + field(2, 2, b"c") + u32(3, 2)))
     put("wire_refusal", "reason", wire_bytes(17, field(1, 2, b"not on the roster")))
+    shield = field(20, 2, flag(1, True) + u32(2, 1) + f64(3, 0.5) + f64(4, 1e-5) + f64(5, 2.0) + u32(6, 2))
+    put("wire_welcome", "shield", wire_bytes(14, u32(1, 3) + job[5:] + shield))
+    put("wire_centring", "asks", wire_bytes(28, u64(1, 0) + u64(2, 0) + flag(3, False)))
+    put("wire_centring", "both", wire_bytes(28, u64(1, 3) + u64(2, 3) + flag(3, True), [1.0, -2.0, 3.0, 1.0, 0.5, 2.0]))
+    put("wire_centring", "zero-scale", wire_bytes(28, u64(1, 0) + u64(2, 2), [1.0, 0.0]))
+    put("wire_centring", "unequal", wire_bytes(28, u64(1, 2) + u64(2, 1), [1.0, 2.0, 3.0]))
+    put("wire_centring", "overflow", wire_bytes(28, u64(1, 1 << 62) + u64(2, 1 << 62), promised=1 << 63))
     peer_corpus()
+    secure_corpus()
+
+
+def secure_corpus():
+    """Steps of secure sums: src/wire/proto/secure_bodies.proto."""
+    which = u32(1, 1) + u32(2, 0)
+    keys = u32(1, 3) + field(2, 2, b"s" * 32) + field(3, 2, b"m" * 32) + field(4, 2, b"signature") + field(5, 2, b"PEM")
+    part = u32(1, 2) + field(2, 2, b"k" * 32)
+    put("wire_secure_request", "keys", wire_bytes(26, which + u32(3, 0) + u64(4, 0) + u64(5, 3) + u64(6, 2), [1.0] * 6))
+    put("wire_secure_request", "counts", wire_bytes(26, which + u32(3, 0) + u64(4, 2370) + u64(5, 0) + u64(6, 0), [0.0] * 2370))
+    put("wire_secure_request", "overflow", wire_bytes(26, which + u32(3, 0) + u64(5, 1 << 40) + u64(6, 1 << 40)))
+    put("wire_secure_request", "roster", wire_bytes(26, which + u32(3, 1) + field(7, 2, keys)))
+    put("wire_secure_request", "twice", wire_bytes(26, which + u32(3, 1) + field(7, 2, keys) + field(7, 2, keys)))
+    put("wire_secure_request", "shares", wire_bytes(26, which + u32(3, 2) + field(8, 2, part)))
+    survivors = field(9, 2, struct.pack("<3I", 0, 1, 4)) + field(10, 2, struct.pack("<I", 2))
+    put("wire_secure_request", "survivors", wire_bytes(26, which + u32(3, 3) + survivors))
+    put("wire_secure_request", "signatures", wire_bytes(26, which + u32(3, 4) + field(11, 2, part)))
+    put("wire_secure_reply", "declined", wire_bytes(27, which + u32(3, 0) + field(4, 2, b"no keys")))
+    put("wire_secure_reply", "keys", wire_bytes(27, which + u32(3, 1) + field(5, 2, keys)))
+    put("wire_secure_reply", "shares", wire_bytes(27, which + u32(3, 2) + field(6, 2, part)))
+    put("wire_secure_reply", "numbers", wire_bytes(27, which + u32(3, 3) + u64(7, 16), [float("nan")] * 2))
+    put("wire_secure_reply", "promise", wire_bytes(27, which + u32(3, 3) + u64(7, 1 << 60), [1.0]))
+    put("wire_secure_reply", "signature", wire_bytes(27, which + u32(3, 4) + field(8, 2, b"x" * 70)))
+    put("wire_secure_reply", "unmasking", wire_bytes(27, which + u32(3, 5) + field(9, 2, part) + field(10, 2, part)))
+    put("wire_secure_reply", "unknown", wire_bytes(27, which + u32(3, 77)))
+
+
+def table_corpus():
+    """The first byte says how the rest is read, see table_targets.hpp."""
+    put("table_csv", "plain", b"\0p,c,v\n1,a,1.5\n2,b,\n")
+    put("table_csv", "german", b"\x0ep;c;v;d\r\n1;M\xfcller;1.234,5;31.3.2024\r\n2;x;12.34,5;30.2.2024\r\n")
+    put("table_csv", "bom-quotes", b'\0\xef\xbb\xbfp,c\n1,"a\nb"\n"2","x""y"\n')
+    put("table_csv", "no-header", b"\x11 1 , a \n2,2024-02-29T23:59:59+02:00\n")
+    put("table_csv", "returns", b"\0p,c\r1,a\r2,b\r")
+    put("table_csv", "ragged", b"\0p,c\n1\n1,2,3\n")
+    put("table_csv", "binary", b"\0p,c\n1,\x00\xff\n")
+    put("table_ndjson", "plain", b'{"patient":1,"code":[{"text":"a"}],"value":1.5}\n{"patient":"2","value":null}\n')
+    put("table_ndjson", "nested", b'{"patient":{"a":1}}\n')
+    put("table_ndjson", "deep", b'{"a":' + b"[" * 2000 + b"\n")
+    put("table_ndjson", "condition", b'{"resourceType":"Condition","subject":{"reference":"Patient/1"},"code":{"coding":'
+        b'[{"code":"x","display":"Asthma"}]},"onsetDateTime":"2024-02-03"}\n')
+    put("table_ndjson", "observation", b'{"resourceType":"Observation","status":"final","subject":{"reference":"urn:uuid:1"},'
+        b'"code":{"text":"Glucose"},"valueQuantity":{"value":5.5,"unit":"mmol/L"},"effectiveDateTime":"2024"}\n')
+    put("table_build", "events", b"\0\0p,c,v\n1,a,1\n2,b,2\n1,b,3\n")
+    put("table_build", "values", b"\0\2p,c,v\n1,a,1e308\n1,a,1e308\n2,b,-2\n")
+    put("table_build", "wide", b"\0\1p,age [years],sex,zip\n1,30,m,01234\n2,,f,1\n")
+    put("table_build", "same-name", b"\0\1p,w [kg],w [g]\n1,1,2\n")
+    put("table_build", "twice", b"\0\1p,w\n1,1\n1,2\n")
+    mode = b'{"modes":[{"name":"c","size":2,"labels":["A","B"],"kind":"%s","codes":["%s","%s"],"patients":[12,10]}],"patients":20}'
+    put("vocabulary", "codes", mode % (b"codes", b"x", b"X"))
+    put("vocabulary", "time", mode % (b"time", b"2020-01", b"2021-12"))
+    put("vocabulary", "gap", mode % (b"time", b"1800-01-01", b"2199-12-31"))
+    put("vocabulary", "mixed-bins", mode % (b"time", b"2020", b"2021-12"))
+    put("vocabulary", "sizes", b'{"modes":[{"name":"c","size":3,"labels":["A"]}]}')
 
 
 def peer_corpus():
@@ -144,6 +205,7 @@ def peer_corpus():
 
 def main():
     wire_corpus()
+    table_corpus()
     cube = (np.arange(12) / 4).reshape(2, 3, 2)
     for version in (1, 2, 3):
         put("npy", f"double-v{version}", npy_bytes(cube, (version, 0)))

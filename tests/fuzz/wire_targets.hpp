@@ -63,6 +63,9 @@ COUPLET_WIRE_TARGET(peer_state)
 COUPLET_WIRE_TARGET(peer_basis)
 COUPLET_WIRE_TARGET(peer_merge)
 COUPLET_WIRE_TARGET(bulletin)
+COUPLET_WIRE_TARGET(secure_request)
+COUPLET_WIRE_TARGET(secure_reply)
+COUPLET_WIRE_TARGET(centring)
 #undef COUPLET_WIRE_TARGET
 
 }  // namespace couplet::fuzz

@@ -13,6 +13,7 @@ import re
 import resource
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -57,9 +58,13 @@ def raise_own_limit(wanted: int):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
 
 
+HANG_UP = object()
+
+
 @contextlib.contextmanager
-def flood(port: int, count: int = 1100, say: bytes = b""):
-    """So many connections that are held; those that are ended are opened again by nobody."""
+def flood(port: int, count: int = 1100, say=b""):
+    """So many connections that are held; those that are ended are opened again by nobody. Each says something first, or
+    that it has nothing to say."""
     raise_own_limit(count + 200)
     held = []
     try:
@@ -73,7 +78,7 @@ def flood(port: int, count: int = 1100, say: bytes = b""):
             time.sleep(0.2)
             for one in held:
                 with contextlib.suppress(OSError):
-                    one.send(say)
+                    one.shutdown(socket.SHUT_WR) if say is HANG_UP else one.send(say)
         yield held
     finally:
         for one in held:
@@ -100,6 +105,52 @@ def channel(kit: pathlib.Path, address: str, **options) -> grpc.Channel:
                                                (kit / "cert.pem").read_bytes())
     settings = [("grpc.ssl_target_name_override", "coordinator.couplet"), ("grpc.use_local_subchannel_pool", 1)]
     return grpc.secure_channel(address, credentials, settings + list(options.items()))
+
+
+# ---- HTTP/2 by hand (RFC 9113), for what no library would send
+
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
+ATTEND = {":method": "POST", ":scheme": "https", ":path": "/couplet.v1.Federation/Attend", ":authority": "coordinator.couplet",
+          "te": "trailers", "content-type": "application/grpc"}
+
+
+def frame(kind: int, payload: bytes = b"", stream: int = 0, flags: int = 0) -> bytes:
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def header_block(fields: dict) -> bytes:
+    """Literals that enter no table (RFC 7541, 6.2.2), none longer than 126 bytes."""
+    return b"".join(b"\0" + bytes([len(key)]) + key.encode() + bytes([len(value)]) + value.encode()
+                    for key, value in fields.items())
+
+
+@contextlib.contextmanager
+def http2(kit: pathlib.Path, port: int):
+    """A connection with that kit's certificate, after the preface; what comes back is thrown away."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(kit / "ca.pem")
+    context.load_cert_chain(kit / "cert.pem", kit / "key.pem")
+    context.set_alpn_protocols(["h2"])
+    with socket.create_connection(("127.0.0.1", port), 10) as plain, context.wrap_socket(plain) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS))
+        connection.settimeout(0.01)
+        yield connection
+
+
+def push(connection, frames: bytes) -> bool:
+    """False when the other end has had enough."""
+    try:
+        connection.settimeout(10)
+        connection.sendall(frames)
+        connection.settimeout(0.001)
+        with contextlib.suppress(TimeoutError, ssl.SSLWantReadError):
+            while True:
+                if not connection.recv(1 << 16):
+                    return False
+    except OSError:
+        return False
+    return True
 
 
 # ---- the protocol, from its description: src/wire/proto and couplet/wire/digest.hpp

@@ -7,7 +7,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import Daemons, cpu_seconds, flood, http  # noqa: E402
+from hostile import HANG_UP, Daemons, cpu_seconds, flood, http  # noqa: E402
 import federation  # noqa: E402
 
 HELD_SECONDS = float(os.environ.get("COUPLET_FLOOD_SECONDS", 6))  # `make chaos`: 30
@@ -32,7 +32,7 @@ def expect_a_job_that_ends_right(star):
     star.expect_right()
 
 
-@pytest.mark.parametrize("said", [b"", HALF_A_HANDSHAKE], ids=["silent", "half a handshake"])
+@pytest.mark.parametrize("said", [b"", HALF_A_HANDSHAKE, HANG_UP], ids=["silent", "half a handshake", "hung up"])
 def test_a_job_ends_right_while_1100_connections_are_held(star, said):
     star.start("coordinator", descriptors=1024)
     star.await_port()

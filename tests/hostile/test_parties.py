@@ -61,7 +61,7 @@ def await_state(star, name: str, states: set, seconds: float = 20.0) -> float:
         found = {client["name"]: client["state"] for client in status(star, name)["clients"]}
         if found[name] in states:
             return time.monotonic() - begun
-        time.sleep(0.1)
+        time.sleep(0.3)
     raise AssertionError(f"{name} is {found[name]}")
 
 
@@ -237,6 +237,32 @@ def test_a_certificate_that_a_liar_has_spoiled_is_none(daemons, about, norm2, er
     assert ended(star.kits / "coordinator")["doubts"][0]["client"] == "c4"
 
 
+def test_a_report_that_cannot_be_spoils_nobodys_figures(daemons):
+    """Finite numbers whose ratio is not: JSON has no word for it, and the status is JSON."""
+    star = daemons(deadline="6s")
+    honest = [name for name in star.names if name != "c4"]
+    star.start("coordinator", *honest)
+    star.await_port()
+    with channel(star.kits / "c4", star.address) as connection:
+        stream = Stream(connection)
+        start = greet(stream, "c4", version(), MODES, 12, 400.0)
+        payload = np.random.default_rng(1).normal(size=(3, 42)).tobytes()
+        stream.send(make_head("upload", {"modes": MODES, "block_rows": 3, "rows": 12, "norm2": 400.0, "svd_tail2": 0.0,
+                                         "tt_tail2": 0.0}, job=start.job, attempt=start.attempt, step=start.step,
+                              payload=len(payload)), payload)
+        features = stream.receive()
+        assert features.WhichOneof("body") == "features"
+        stream.send(make_head("report", {"rank": 3, "error2": 1e140, "norm2": 1e-200, "heldout_error2": 0.0,
+                                         "heldout_norm2": 0.0, "seconds": 0.0}, job=start.job))
+        answer = stream.receive()
+        assert answer.WhichOneof("body") == "refusal"
+        assert "a report with a figure of inf; expected at most" in answer.refusal.reason.decode()
+        seen = json.loads(couplet("status", "--kit", star.kits / "c1", "--json").stdout)
+        assert [client["name"] for client in seen["clients"]] == star.names
+    star.wait("coordinator", *honest)
+    assert all(star.parties[name].process.returncode == 0 for name in honest)
+
+
 def test_with_scaled_clients_a_norm_must_be_one(daemons):
     star = daemons(flags=["--rank", "3", "--scale-clients", "norm"])
     star.start("coordinator")
@@ -245,6 +271,34 @@ def test_with_scaled_clients_a_norm_must_be_one(daemons):
         refused = greet(Stream(connection), "c4", version(), MODES, 12, 400.0)
         assert refused.WhichOneof("body") == "refusal"
         assert "a squared norm of 400; expected 1, as --scale-clients norm makes it" in refused.refusal.reason.decode()
+    star.start(*star.names)
+    star.wait()
+    star.expect_right()
+
+
+# ---- words
+
+
+@pytest.mark.parametrize("reason, refused", [(b"\xff\xfe", "a text that is not UTF-8"),
+                                             (b"done\n12:00:00 client c2 has its result", "a text with control characters"),
+                                             (b"\xc2\x9b2J", "a text with control characters")],
+                         ids=["not UTF-8", "two lines", "C1"])
+def test_what_a_client_says_is_shown_as_it_is_or_not_at_all(star, reason, refused):
+    """It comes to the log, the page, the status and the terminal of the coordinator, which goes on."""
+    star.start("coordinator")
+    star.await_port()
+    with channel(star.kits / "c1", star.address) as connection:
+        stream = Stream(connection)
+        assert join(stream, "c1", version()).WhichOneof("body") == "welcome"
+        stream.send(make_head("refusal", {"reason": reason}))
+        answer = stream.receive()
+        assert answer.WhichOneof("body") == "refusal" and refused in answer.refusal.reason.decode()
+    kit = star.kits / "coordinator"
+    shown = {client["name"]: client for client in json.loads(http(star.http_port, "/status.json")[1])["clients"]}
+    assert refused in shown["c1"]["last_refusal"]
+    assert http(star.http_port, "/")[0] == 200
+    assert all(json.loads(line)["event"] for line in (kit / "log.jsonl").read_text().splitlines())
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]|^12:00", star.parties["coordinator"].said(), re.M)
     star.start(*star.names)
     star.wait()
     star.expect_right()
@@ -395,6 +449,33 @@ def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
                 party.process.kill()
                 party.process.wait()
         peers.proxy.close()
+
+
+def test_one_peer_does_not_take_the_threads_of_the_others(tmp_path):
+    """Somebody with p1's kit opens stream after stream at p4 and greets in none."""
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=60.0, link_deadline=8.0, gather=15.0,
+                             direct=True)
+    honest = ["p2", "p3", "p4"]
+    with contextlib.ExitStack() as stack:
+        stack.callback(peers.close)
+        peers.parties["p4"].start()
+        until = time.monotonic() + 20
+        while "listens at" not in peers.parties["p4"].said():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        held = []
+        for _ in range(8):
+            connection = stack.enter_context(channel(peers.kits / "p1", f"127.0.0.1:{peers.ports['p4']}"))
+            held += [Stream(connection, "/couplet.v1.Peering/Link") for _ in range(4)]
+        time.sleep(1)
+        assert sum(stream.call.is_active() for stream in held) <= 1, "a newer one ends the older"
+        for name in honest[:2]:
+            peers.parties[name].start()
+        for name in honest:
+            peers.parties[name].process.wait(80)
+        del peers.parties["p1"]
+        verdict = peers.judge()
+        assert sorted(verdict["success"]) == honest, verdict["reasons"]
 
 
 # ---- keys

@@ -61,7 +61,8 @@ TEST(Csv, UnderstandsQuotes) {
 
 TEST(Csv, NamesTheLineOfABadQuote) {
     EXPECT_EQ(refusal_of("1,2\n\n\"3,4\n5"),
-              "a quote opened in the row at line 3 never closes; expected a closing quote");
+              "a quote opened in the row at line 3 never closes; expected a closing quote. Close it, or double the "
+              "quotes inside a quoted field.");
     EXPECT_EQ(refusal_of("1,2\n\"3\"4,5"),
               "text after a closing quote in the row at line 2; expected a separator or the end of the line. "
               "Double the quotes inside a "
@@ -69,8 +70,12 @@ TEST(Csv, NamesTheLineOfABadQuote) {
 }
 
 TEST(Csv, NamesRaggedRows) {
-    EXPECT_EQ(refusal_of("\n1,2,3\n\n4,5\n"), "line 4 has 2 fields; expected 3 as on line 2");
-    EXPECT_EQ(refusal_of("1\n2,3\n"), "line 2 has 2 fields; expected 1 as on line 1");
+    EXPECT_EQ(refusal_of("\n1,2,3\n\n4,5\n"),
+              "line 4 has 2 fields; expected 3 as on line 2. Give every row as many fields, and quote those that hold "
+              "a separator.");
+    EXPECT_EQ(refusal_of("1\n2,3\n"),
+              "line 2 has 2 fields; expected 1 as on line 1. Give every row as many fields, and quote those that hold "
+              "a separator.");
 }
 
 TEST(Csv, FindsColumnsByName) {
@@ -114,6 +119,13 @@ TEST(Csv, ReadsAMatrix) {
     EXPECT_EQ(matrix_of("7").shape(), (Shape{1, 1}));
 }
 
+TEST(Csv, SaysWhenTheSeparatorLooksLikeAnother) {
+    EXPECT_NE(refusal_of("a;b\n1;2\n").find("The separator looks like a semicolon"), std::string::npos);
+    EXPECT_NE(refusal_of("a;b\n1,5;2\n").find("The separator looks like a semicolon"), std::string::npos);
+    EXPECT_NE(refusal_of("a\tb\n1\t2\n").find("The separator looks like a tab"), std::string::npos);
+    EXPECT_EQ(refusal_of("a,b\n1;2,3\n").find("separator"), std::string::npos);
+}
+
 TEST(Csv, NamesTheBadCell) {
     EXPECT_EQ(refusal_of("1,2\n3,abc\n"),
               "line 2, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
@@ -133,8 +145,8 @@ TEST(Csv, RefusesFilesWithoutAMatrix) {
               "a header that is not UTF-8: 'na\\xefve'; expected UTF-8 text. Convert it, for example with "
               "iconv -f latin1 -t utf8.");
     EXPECT_EQ(refusal_of("1,2\n3,4\n5,6\n", 32),
-              "more than 32 bytes of numbers by line 3; expected a matrix within that limit. Raise the limit "
-              "or split the file.");
+              "more than 32 bytes of numbers by line 3; expected a matrix within that limit. Split the file by "
+              "patients.");
 }
 
 }  // namespace

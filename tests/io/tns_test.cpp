@@ -61,11 +61,11 @@ TEST(Tns, RefusesADenseTensorBeyondTheLimit) {
     EXPECT_EQ(dense_refusal("1000000 1000000 1"),
               "a sparse tensor of shape 1000000x1000000, which needs 8000000000000 bytes as a dense one; "
               "expected at most 8589934592 "
-              "bytes. Drop or merge indices, or raise the limit.");
+              "bytes. Drop or merge indices, or split the file by patients.");
     EXPECT_EQ(dense_refusal("4000000000000000000 4000000000000000000 1"),
               "a sparse tensor of shape 4000000000000000000x4000000000000000000, which needs more than 2^63 "
               "bytes as a dense one; "
-              "expected at most 8589934592 bytes. Drop or merge indices, or raise the limit.");
+              "expected at most 8589934592 bytes. Drop or merge indices, or split the file by patients.");
 }
 
 TEST(Tns, IsRefusedByTheLineThatMakesItTooLarge) {
@@ -73,7 +73,7 @@ TEST(Tns, IsRefusedByTheLineThatMakesItTooLarge) {
     LineReader lines(bytes_of(text), "x.tns");
     EXPECT_EQ(refusal("x.tns", [&] { read_tns_entries(lines, IndexBase::one, {.max_bytes = 8000}); }),
               "a sparse tensor of shape 10x101 by line 3, which needs 8080 bytes as a dense one; expected at most 8000 "
-              "bytes. Drop or merge indices, or raise the limit.");
+              "bytes. Drop or merge indices, or split the file by patients.");
     const std::string exact = "1 1 1\n10 100 2\n";
     LineReader fits(bytes_of(exact), "x.tns");
     EXPECT_EQ(read_tns_entries(fits, IndexBase::one, {.max_bytes = 8000}).values.size(), 2u);

@@ -69,9 +69,39 @@ TEST_F(AuditTrailTest, RepetitionIsCountedAndNobodyFillsTheDisk) {
     trail.write_once("b", "sent", {{"kind", "hello"}});
     EXPECT_EQ(lines().size(), 2U);
     EXPECT_EQ(trail.unwritten(), (std::map<std::string, std::size_t>{{"a", 4}}));
-    for (int i = 0; i < 2100; ++i) trail.write_once("c", "sent", {{"number", i}});
-    EXPECT_EQ(lines().size(), 2002U);
-    EXPECT_EQ(trail.unwritten().at("c"), 100U);
+    for (int i = 0; i < 20'000; ++i) trail.write_once("c", "sent", {{"number", i}});
+    EXPECT_EQ(complaint([&] {
+                  trail.write_once("c", "sent", {{"number", 20'000}});
+              }),
+              "c: more than 20000 different messages; expected no more than can be recorded. Start the job again.");
+    EXPECT_EQ(lines().size(), 20'002U) << "nothing of it went on unrecorded";
+    trail.write_once("c", "sent", {{"number", 7}});
+    trail.write_once("b", "sent", {{"kind", "upload"}});
+    EXPECT_EQ(lines().size(), 20'003U) << "others go on";
+    EXPECT_EQ(trail.unwritten().at("c"), 1U);
+}
+
+/// A disk that was full: the same message comes again, and is recorded then.
+TEST_F(AuditTrailTest, WhatCouldNotBeWrittenIsNotTakenForWritten) {
+    AuditTrail trail(path("audit.jsonl"));
+    std::filesystem::rename(path("audit.jsonl"), path("aside"));
+    std::filesystem::create_directory(path("audit.jsonl"));
+    EXPECT_NE(complaint([&] { trail.write_once("a", "received", {{"kind", "upload"}}); }), "");
+    std::filesystem::remove(path("audit.jsonl"));
+    std::filesystem::rename(path("aside"), path("audit.jsonl"));
+    trail.write_once("a", "received", {{"kind", "upload"}});
+    EXPECT_EQ(lines().size(), 1U);
+    EXPECT_TRUE(trail.unwritten().empty());
+}
+
+/// Longer than what is looked at first, and longer than that again.
+TEST_F(AuditTrailTest, LongLinesAreFoundWhole) {
+    AuditTrail trail(path("audit.jsonl"));
+    for (const int length : {1, 5000, 4096, 300'000, 70'000, 2}) {
+        trail.write("job", {{"roster", std::string(static_cast<std::size_t>(length), 'x')}});
+    }
+    EXPECT_EQ(lines().size(), 6U);
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), std::nullopt);
 }
 
 /// Two processes with one kit.

@@ -43,6 +43,40 @@ TEST(ConnectionBookTest, StrangersGoWhenTheirTimeIsOver) {
     EXPECT_EQ(book.of_serials({""}), Ids{});
 }
 
+TEST(ConnectionBookTest, WhoSendsMoreThanIsOfUseIsNoise) {
+    ConnectionBook book(
+        {.total = 10, .strangers = 5, .stranger_bytes = 100, .idle_bytes = 1000, .idle_bytes_per_second = 10});
+    const auto noisy = [&](int seconds) {
+        Ids ids;
+        for (const auto& noise : book.noise(at(seconds))) ids.push_back(noise.id);
+        return ids;
+    };
+    const Id stranger = book.add(caller(1, 1), at(0));
+    const Id party = book.add(caller(1, 2), at(0));
+    book.admit(caller(1, 2), "a", "AA");
+    book.received(stranger, 100);
+    book.received(party, 1000);
+    EXPECT_EQ(noisy(0), Ids{});
+    book.received(stranger, 101);
+    EXPECT_EQ(noisy(0), Ids{stranger});
+    EXPECT_EQ(noisy(9), Ids{stranger}) << "time is for parties";
+    book.credit(caller(1, 1), 1000);
+    EXPECT_EQ(noisy(0), Ids{stranger}) << "and so is use";
+    book.received(party, 1011);
+    EXPECT_EQ(noisy(1), (Ids{stranger, party}));
+    EXPECT_EQ(noisy(2), Ids{stranger});
+    book.received(party, 6000);
+    book.credit(caller(1, 2), 4000);
+    book.credit(caller(1, 2), 990);
+    EXPECT_EQ(noisy(1), Ids{stranger});
+    EXPECT_EQ(noisy(0), (Ids{stranger, party}));
+    EXPECT_EQ(book.noise(at(0))[1].party, "a");
+    EXPECT_EQ(book.noise(at(0))[1].bytes, 6000U);
+    book.credit(caller(9, 9), 1);  // gone already
+    EXPECT_EQ(book.find(caller(1, 2)), party);
+    EXPECT_EQ(book.find(caller(9, 9)), std::nullopt);
+}
+
 TEST(ConnectionBookTest, TheHostWithMostStrangersGivesWayAndTheSilentBeforeThoseWhoSpeak) {
     ConnectionBook book({.total = 100, .strangers = 4});
     const Id honest = book.add(caller(2, 1), at(0));

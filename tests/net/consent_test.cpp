@@ -57,6 +57,26 @@ TEST(Consent, RefusesAHandfulOfPatients) {
     EXPECT_NE(refusal(alone, welcome(ranked(3), 0.999)).find("1 patients take part"), std::string::npos);
 }
 
+TEST(Consent, SumsOfFeaturesAreAnsweredWhereTheJobSaidSo) {
+    Consent consent({}, 100, features);
+    wire::Message job = welcome(ranked(3));
+    const wire::Message asks{{}, wire::CentringRequest{}};
+    EXPECT_EQ(refusal(consent, job), "");
+    EXPECT_NE(refusal(consent, asks).find("a job that does not centre"), std::string::npos);
+    auto& spec = std::get<wire::Welcome>(job.body).spec;
+    spec.centring.centre = true;
+    EXPECT_NE(job_text(std::get<wire::Welcome>(job.body)).find("every feature centred"), std::string::npos);
+    EXPECT_EQ(refusal(consent, job), "");
+    EXPECT_EQ(refusal(consent, asks), "");
+    const std::vector<double> each(30, 1.0);
+    EXPECT_EQ(refusal(consent, {{}, wire::CentringRequest{{each, {}}}}), "");
+    EXPECT_NE(refusal(consent, {{}, wire::CentringRequest{{each, each}}}).find("of another kind"), std::string::npos);
+    EXPECT_NE(refusal(consent, {{}, wire::CentringRequest{{{1, 2}, {}}}}).find("of another kind"), std::string::npos);
+    // Of a handful of patients sums tell too much, as everything does.
+    Consent few({}, 5, features);
+    EXPECT_NE(refusal(few, job).find("min_patients"), std::string::npos);
+}
+
 TEST(Consent, RefusesAggregatesThatAreNotAllowed) {
     SitePolicy sums_only;
     sums_only.aggregates = {Aggregate::subspace};
@@ -82,6 +102,20 @@ TEST(Consent, RefusesARankCloseToTheNumberOfPatients) {
     EXPECT_EQ(refusal(stack, upload(5)), "");
     EXPECT_NE(refusal(stack, upload(8)).find("rank 8 for 10 patients; expected at most 5 (max_rank_share)"),
               std::string::npos);
+}
+
+TEST(Consent, HoldsMergesOfPeersAgainstThePatientsInThem) {
+    Consent consent({}, 10, features);
+    consent.vet(welcome(ranked(8)));
+    const auto merge = [&](Index rank, Index patients) {
+        return wire::Message{
+            {},
+            wire::PeerMerge{{FeatureBlock(Matrix<double>::zeros(rank, features.size()), features), {2, patients, 1}}}};
+    };
+    EXPECT_EQ(refusal(consent, merge(5, 10)), "");
+    EXPECT_NE(refusal(consent, merge(6, 10)).find("rank 6 for 10 patients; expected at most 5 (max_rank_share)"),
+              std::string::npos);
+    EXPECT_EQ(refusal(consent, merge(6, 30)), "");
 }
 
 TEST(Consent, RefusesToBeAloneInAJob) {
@@ -148,6 +182,59 @@ TEST(Consent, RefusesToFillMissingEntriesWhereThatIsNotAllowed) {
     EXPECT_NE(refusal(consent, job).find("(missing)"), std::string::npos);
 }
 
+wire::Message masked(ShieldTerms terms = {}) {
+    auto job = welcome(ranked(3, Aggregate::subspace));
+    std::get<wire::Welcome>(job.body).spec.shield = terms;
+    return job;
+}
+
+TEST(Consent, DecidesWhetherSumsMustBeMaskedAndNoised) {
+    SitePolicy secure;
+    secure.secure_only = true;
+    Consent masks(secure, 100, features);
+    EXPECT_NE(refusal(masks, welcome(ranked(3))).find("(secure_only)"), std::string::npos);
+    EXPECT_EQ(refusal(masks, masked()), "");
+    EXPECT_NE(refusal(masks, masked({.colluders = 0})).find("(colluders)"), std::string::npos);
+    SitePolicy private_only;
+    private_only.dp_epsilon = 1;
+    Consent noise(private_only, 100, features);
+    EXPECT_NE(refusal(noise, masked()).find("without differential privacy"), std::string::npos);
+    EXPECT_EQ(refusal(noise, masked({.guarantee = PrivacyGuarantee{0.5, 1e-5}, .clip = 1.0})), "");
+    EXPECT_EQ(noise.demands().min_cohort, 3);
+    EXPECT_EQ(noise.demands().colluders, 1);
+}
+
+TEST(Consent, HoldsThePlanOfMaskedSumsAgainstItsOwnLimits) {
+    const auto complaint = [](const SitePolicy& policy, const ShieldPlan& plan) -> std::string {
+        const Consent consent(policy, 100, features);
+        try {
+            consent.vet_plan(plan);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    ShieldPlan plan;
+    plan.job = resolve_job(ranked(3, Aggregate::subspace));
+    plan.sums = 4;
+    plan.directions = 30;
+    plan.patients = 400;
+    plan.honest = 300;
+    EXPECT_EQ(complaint({}, plan), "");
+    plan.honest = 299;
+    EXPECT_NE(complaint({}, plan).find("30 directions of 299 honest patients; expected at most 29"), std::string::npos);
+    SitePolicy any;
+    any.patients_per_direction = 0;
+    EXPECT_EQ(complaint(any, plan), "");
+    any.max_sums = 3;
+    EXPECT_NE(complaint(any, plan).find("(max_sums)"), std::string::npos);
+    any.max_sums = 8;
+    any.max_sum_width = 12;
+    EXPECT_NE(complaint(any, plan).find("a sum 13 columns wide; expected at most 12"), std::string::npos);
+    plan.noise.emplace();
+    EXPECT_EQ(complaint({}, plan), "") << "noise says by itself how much a patient can show";
+}
+
 TEST(Policy, IsReadBackAsItWasWritten) {
     SitePolicy policy;
     policy.min_patients = 50;
@@ -158,6 +245,14 @@ TEST(Policy, IsReadBackAsItWasWritten) {
     policy.max_sum_width = 40;
     policy.min_others = 4;
     policy.missing = false;
+    policy.secure_only = true;
+    policy.min_cohort = 7;
+    policy.colluders = 2;
+    policy.patients_per_direction = 12.5;
+    policy.dp_epsilon = 3;
+    policy.dp_delta = 1e-7;
+    policy.patience = 90;
+    policy.worst_verdict = "features-only";
     EXPECT_EQ(parse_policy(policy_text(policy), "p"), policy);
     EXPECT_EQ(parse_policy("", "p"), SitePolicy{});
     EXPECT_EQ(parse_policy(policy_text({}), "p"), SitePolicy{});
@@ -166,7 +261,8 @@ TEST(Policy, IsReadBackAsItWasWritten) {
 TEST(Policy, WhatCannotBeReadProtectsNobodyAndIsRefused) {
     for (const char* text :
          {"min_patients = 0", "min_patients = 1.5", "min_pateints = 5", "max_rank_share = 1.5", "max_heldout = \"x\"",
-          "aggregates = \"stack\"", "aggregates = [\"mean\"]", "missing = 1", "= 3"}) {
+          "aggregates = \"stack\"", "aggregates = [\"mean\"]", "missing = 1", "= 3", "worst_verdict = \"fine\"",
+          "min_cohort = 2", "dp_epsilon = -1", "patients_per_direction = nan", "secure_only = \"yes\""}) {
         EXPECT_THROW(parse_policy(text, "policy.toml"), InputError) << text;
     }
 }
@@ -174,6 +270,10 @@ TEST(Policy, WhatCannotBeReadProtectsNobodyAndIsRefused) {
 TEST(JobText, SaysWhatIsAsked) {
     EXPECT_EQ(job_text(std::get<wire::Welcome>(welcome(ranked(3, Aggregate::subspace), 0.2).body)),
               "aggregate subspace, rank 3, 3 passes, 0.2 held out, 4 clients on the roster");
+    const auto job = masked({.policy = false, .guarantee = PrivacyGuarantee{0.5, 1e-5}, .clip = 2.0});
+    EXPECT_NE(job_text(std::get<wire::Welcome>(job.body))
+                  .find("masked sums without the leakage policy, epsilon 0.5 at delta 1e-05, records clipped at 2"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -17,13 +17,16 @@ class CoordinatorTest : public NetTest {
         std::vector<ClientResult> clients;
         std::optional<FeaturesMessage> features;
         std::optional<SavedMerge> state;
+        Centring centring;
     };
     /// A whole job with these clients in this process, over real sockets and mutual TLS.
     static Run run(const TestFederation& federation, CoordinatorOptions options,
                    const std::vector<std::size_t>& members) {
         Run out;
-        options.on_features = [&](const FeaturesMessage& message, const Schema&, const std::string&) {
+        options.on_features = [&](const CoordinatorOptions::Delivery& delivery) {
+            const FeaturesMessage& message = delivery.features;
             out.features.emplace(FeaturesMessage{message.features.clone(), message.rel_error_bound});
+            out.centring = delivery.centring;
         };
         options.on_state = [&](const SavedMerge& merge) { out.state = merge.clone(); };
         Log log({}, {});
@@ -151,6 +154,133 @@ TEST_F(CoordinatorTest, MissingEntriesAreFilledWithTheBitsOfASimulation) {
     }
 }
 
+/// What simulate --centre does: sums over the patients who take part, client by client.
+Centring centring_of_all(const TestFederation& federation, const wire::JobSpec& spec) {
+    FeatureSums sums;
+    const MemorySource all = federation.source(federation.everybody());
+    for (Index k = 0; k < all.clients(); ++k) {
+        const Preparation training{.scale_clients = false, .heldout = spec.preparation.heldout};
+        sums.add(feature_sums(prepare_client(all.client(k), training, spec.job.seed, k).training->view()));
+    }
+    return centring_of(sums, spec.centring);
+}
+
+Expected simulated_centred(const TestFederation& federation, const Centring& centring, const wire::JobSpec& spec,
+                           const JobOptions& job) {
+    std::vector<Tensor<double>> moved;
+    const MemorySource all = federation.source(federation.everybody());
+    for (Index k = 0; k < all.clients(); ++k) moved.push_back(centred(all.client(k)->view(), centring, "x"));
+    Expected expected;
+    SimulationOptions how{
+        .job = job, .scale_clients = spec.preparation.scale_clients, .heldout = spec.preparation.heldout};
+    how.on_personal = [&](Index, const Matrix<double>& core) {
+        expected.personal.push_back(Matrix<double>::copy(core.view()));
+    };
+    expected.result = simulate(MemorySource(std::move(moved)), std::move(how));
+    return expected;
+}
+
+/// What simulate --centre adds to the accounts.
+void count_centring(SimulationResult& result, Index features, double clients, const CentringOptions& centring) {
+    const CentringTraffic each = centring_traffic(features, centring);
+    result.numbers_up_per_client += each.numbers_up;
+    result.numbers_down_per_client += each.numbers_down;
+    result.numbers_total += clients * (each.numbers_up + each.numbers_down);
+    result.bytes_up += clients * each.bytes_up;
+    result.bytes_down += clients * each.bytes_down;
+    result.rounds += centring_rounds;
+}
+
+Clients far_from_zero(Clients clients) {
+    for (auto& x : clients) {
+        for (Index i = 0; i < x.size(); ++i) x.data()[i] += static_cast<double>(i % 20);
+    }
+    return clients;
+}
+
+TEST_F(CoordinatorTest, CentredFeaturesHaveTheBitsOfASimulation) {
+    const TestFederation federation(path("kits"), far_from_zero(people(3)));
+    const JobOptions stack{.rank = 3, .seed = 5};
+    const JobOptions average{.aggregate = Aggregate::average, .rank = 3};
+    const JobOptions sums{.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random, .seed = 7};
+    struct Case {
+        JobOptions job;
+        CentringOptions centring;
+        Preparation preparation;
+    };
+    for (const Case& one : {Case{stack, {true, true}, {}}, Case{stack, {true, false}, {.heldout = 0.25}},
+                            Case{stack, {true, true}, {.scale_clients = true}}, Case{average, {true, true}, {}},
+                            Case{sums, {false, true}, {.heldout = 0.25}}, Case{{.eps = 0.3}, {true, false}, {}}}) {
+        CoordinatorOptions options = job_options(one.job);
+        options.spec.preparation = one.preparation;
+        options.spec.centring = one.centring;
+        const wire::JobSpec spec = options.spec;
+        const Run done = run(federation, std::move(options), federation.everybody());
+        const Centring centring = centring_of_all(federation, spec);
+        Expected expected = simulated_centred(federation, centring, spec, one.job);
+        count_centring(expected.result, 20, 3, one.centring);
+        expect_same(done, expected);
+        expect_accounts(done, expected.result);
+        EXPECT_EQ(done.result.rse_heldout, expected.result.rse_heldout);
+        EXPECT_EQ(done.centring, centring);
+        for (const ClientResult& client : done.clients) EXPECT_EQ(client.centring, centring);
+    }
+}
+
+TEST_F(CoordinatorTest, CentringIsOfMembersWhoAreAllThere) {
+    const TestFederation federation(path("kits"), people(2));
+    const auto refused = [&](auto change) {
+        Log log({}, {});
+        CoordinatorOptions options = job_options({.rank = 2});
+        options.spec.centring.scale = true;
+        change(options);
+        return complaint([&] { Coordinator(federation.coordinator(), std::move(options), log); });
+    };
+    EXPECT_NE(refused([](auto& options) { options.late_merge = true; }).find("--scale"), std::string::npos);
+    EXPECT_NE(refused([](auto& options) { options.spec.missing.emplace(); }).find("--scale"), std::string::npos);
+}
+
+/// Who is lost is not in the means.
+TEST_F(CoordinatorTest, CentringBeginsAgainWithoutAClientThatIsLost) {
+    const TestFederation two(path("two"), far_from_zero(people(2)));
+    Clients clients = far_from_zero(people(2));
+    clients.push_back(Tensor<double>::copy(clients.front().view()));
+    for (double& e : clients.back().elements()) e *= 3;
+    const TestFederation federation(path("kits"), std::move(clients));
+    CoordinatorOptions options = job_options({.rank = 3, .seed = 5});
+    options.spec.centring = {true, true};
+    options.min_clients = 2;
+    options.deadline = 3s;
+    const wire::JobSpec spec = options.spec;
+    Centring told;
+    options.on_features = [&](const CoordinatorOptions::Delivery& delivery) { told = delivery.centring; };
+    Log log({}, {});
+    Coordinator coordinator(federation.coordinator(), std::move(options), log);
+    std::vector<std::future<ClientResult>> visits;
+    for (const std::size_t k : {0U, 1U}) {
+        visits.push_back(std::async(std::launch::async, [&, k] { return attend(federation, k); }));
+    }
+    // The third leaves when it is asked for its sums.
+    auto leaver = std::async(std::launch::async, [&] {
+        Log own({}, {});
+        ClientOptions how{.deadline = 20s};
+        how.vet = [](const wire::Message& message) {
+            if (std::holds_alternative<wire::CentringRequest>(message.body)) {
+                throw InputError({"site", "sums", "none", ""});
+            }
+        };
+        Client client(federation.kit("c"), federation.tensor(2), std::move(how), own);
+        return complaint([&] { client.run(); });
+    });
+    const CoordinatorResult result = coordinator.run();
+    EXPECT_NE(leaver.get(), "");
+    for (auto& visit : visits) EXPECT_EQ(visit.get().centring, told);
+    EXPECT_EQ(result.missing, (std::vector<std::string>{"c"}));
+    EXPECT_EQ(told, centring_of_all(two, spec));
+    const Expected expected = simulated_centred(two, told, spec, {.rank = 3, .seed = 5});
+    EXPECT_EQ(result.rse, expected.result.rse);
+}
+
 TEST_F(CoordinatorTest, NaNWithoutMissingNamesTheFlag) {
     const TestFederation federation(path("kits"), with_holes(people(1), 0.3));
     Log log({}, {});
@@ -270,7 +400,7 @@ TEST_F(CoordinatorTest, AStragglerOfARunningJobIsRefusedOrMergedAsAsked) {
         options.deadline = 1000ms;
         options.late_merge = merge;
         std::future<std::string> straggler;
-        options.on_features = [&](const FeaturesMessage&, const Schema&, const std::string&) {
+        options.on_features = [&](const CoordinatorOptions::Delivery&) {
             if (straggler.valid()) return;
             straggler = std::async(std::launch::async, [&] { return complaint([&] { attend(federation, 2); }); });
             std::this_thread::sleep_for(300ms);

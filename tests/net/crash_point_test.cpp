@@ -131,6 +131,34 @@ TEST_F(CrashTest, InTheMiddleOfACompletion) {
     }
 }
 
+/// Centring is an attempt of its own; whoever comes back is told by what the data was moved.
+TEST_F(CrashTest, InTheMiddleOfCentring) {
+    Clients data = population(2, {12, 5, 4}, 4, 0.7, 0.05);
+    FeatureSums sums;
+    for (auto& x : data) {
+        for (Index i = 0; i < x.size(); ++i) x.data()[i] += static_cast<double>(i % 20);
+        sums.add(feature_sums(x.view()));
+    }
+    const Centring centring = centring_of(sums, {.centre = true, .scale = true});
+    for (const JobOptions& job : {JobOptions{.rank = 3}, JobOptions{.aggregate = Aggregate::average, .rank = 3}}) {
+        Clients moved;
+        for (const auto& x : data) moved.push_back(centred(x.view(), centring, "x"));
+        const TestFederation reference(path("reference-" + std::to_string(jobs_++)), std::move(moved));
+        const Expected expected = simulated(reference, {0, 1}, job);
+        const std::vector<std::string> flags{"--centre", "--scale"};
+        const bool stack = !job.aggregate;
+        run_steps(stack ? std::vector<std::string>{"centring-sent", "centring-sent:4", "upload-spooled:2",
+                                                   "upload-spooled:4", "upload-spooled:5", "centring-saved",
+                                                   "start-sent:3", "merged", "features-written", "features-sent"}
+                        : std::vector<std::string>{"upload-spooled:5", "features-written"},
+                  true, job, data, expected, flags);
+        run_steps(stack ? std::vector<std::string>{"question-received:2", "question-received:3", "answer-sent:1",
+                                                   "answer-sent:2", "answer-sent:3", "features-received"}
+                        : std::vector<std::string>{"answer-sent:3", "features-received"},
+                  false, job, data, expected, flags);
+    }
+}
+
 /// A client reports when its result is on disk; a kill right after it loses nothing.
 TEST_F(CrashTest, AfterAClientHasReported) {
     const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));

@@ -92,6 +92,17 @@ TEST_F(GateTest, AFloodOfTheSilentEndsItsOwnOldest) {
     EXPECT_TRUE(soon([&] { return handed() == 1; }));
 }
 
+/// It is gone at once: until its time was up it would be looked at over and over.
+TEST_F(GateTest, WhoHangsUpWithoutAWordIsForgotten) {
+    open();
+    const int caller = call("");
+    const int other = call("");
+    ::shutdown(caller, SHUT_WR);
+    EXPECT_TRUE(is_ended(caller, 5s));
+    EXPECT_FALSE(is_ended(other, 100ms));
+    EXPECT_EQ(handed(), 0U);
+}
+
 TEST_F(GateTest, ARevokedCertificateLosesItsConnectionsAtOnce) {
     std::set<std::string> told;
     open({.on_revoked = [&](const std::set<std::string>& serials) {
@@ -113,6 +124,41 @@ TEST_F(GateTest, ARevokedCertificateLosesItsConnectionsAtOnce) {
     // One that was let in before the list had changed and is named after.
     gate_->admit(address_of(other), "b", "AA");
     EXPECT_TRUE(is_ended(other));
+}
+
+TEST_F(GateTest, WhoSendsWhatNobodyAskedForIsEnded) {
+    open();
+    const std::string much(70 << 10, 'x');
+    const int stranger = call(much);
+    EXPECT_TRUE(is_ended(stranger));
+    const int useful = call("x");
+    const int idle = call("x");
+    ASSERT_TRUE(soon([&] { return handed() == 3; }));
+    for (const int number : {useful, idle}) gate_->admit(address_of(number), "a", "AA");
+    // Both are read, and only of one anything comes of it.
+    const auto pass = [&](int number, int reader) {
+        if (::send(number, much.data(), much.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(much.size())) return false;
+        std::vector<char> buffer(much.size());
+        for (std::size_t left = much.size(); left > 0;) {
+            const ssize_t count = ::recv(reader, buffer.data(), left, 0);
+            if (count <= 0) return false;
+            left -= static_cast<std::size_t>(count);
+        }
+        return true;
+    };
+    for (int i = 0; i < 90; ++i) {
+        ASSERT_TRUE(pass(useful, handed_[1]));
+        gate_->credit(address_of(useful).substr(5), much.size());
+    }
+    for (int i = 0; i < 90 && pass(idle, handed_[2]); ++i) continue;
+    EXPECT_TRUE(is_ended(idle));
+    EXPECT_FALSE(is_ended(useful, 300ms));
+    const auto lines = log_.tail();
+    EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.find("a connection of a ended: ") != std::string::npos;
+    }));
+    gate_->dismiss(address_of(useful));
+    EXPECT_TRUE(is_ended(useful));
 }
 
 TEST_F(GateTest, SaysThatAnAddressIsTaken) {

@@ -46,6 +46,16 @@ TEST_F(HttpServerTest, RefusesEverythingElse) {
     EXPECT_NE(ask("GET / HTTP/1.1\r\nX: " + std::string(20000, 'x')).find("400"), std::string::npos);
 }
 
+TEST(HttpServerFailureTest, AnAnswerThatFailsEndsNothing) {
+    HttpServer server(0, [](const std::string& path) -> HttpReply {
+        if (path == "/bad") throw std::runtime_error("not today");
+        return {200, "text/plain", "well"};
+    });
+    EXPECT_EQ(exchange(server.port(), "GET /bad HTTP/1.0\r\n\r\n").find("HTTP/1.0 500 Internal Server Error\r\n"), 0U);
+    EXPECT_NE(exchange(server.port(), "GET /bad HTTP/1.0\r\n\r\n").find("no answer: not today\n"), std::string::npos);
+    EXPECT_EQ(exchange(server.port(), "GET / HTTP/1.0\r\n\r\n").find("HTTP/1.0 200 OK\r\n"), 0U);
+}
+
 TEST_F(HttpServerTest, TheHostIsThisMachineUnderEitherName) {
     const auto status = [&](const std::string& header) {
         const std::string reply = ask("GET / HTTP/1.1\r\n" + header + "\r\n\r\n");

@@ -109,6 +109,52 @@ TEST(JobFileTest, ACompletionIsReadBackBitForBit) {
     EXPECT_NE(complaint([&] { parse_job_file(job_file_text(other), "job.json"); }).find("1 norms"), std::string::npos);
 }
 
+TEST(JobFileTest, AJobOfSecureSumsIsReadBack) {
+    JobFile job = some_job();
+    job.spec.shield = ShieldTerms{false, 2, PrivacyGuarantee{0.5, 1e-6}, 3.0, NoisePlace::local};
+    job.closed = {{0, 2}, {}, {2}};
+    ShieldReport report;
+    report.secure = true;
+    report.threshold = 3;
+    report.ring_bits = 54;
+    report.sums = 4;
+    report.directions = 39;
+    report.clip = 3.0;
+    report.changes = {"passes 3 -> 1"};
+    report.warnings = {"close"};
+    report.noise = plan_noise({0.5, 1e-6}, 3, 4, NoisePlace::local, 3, 3);
+    job.shield = report;
+    const JobFile back = parse_job_file(job_file_text(job), "job.json");
+    EXPECT_EQ(job_file_text(back), job_file_text(job));
+    EXPECT_EQ(back.closed, job.closed);
+    EXPECT_EQ(back.spec.shield->guarantee->epsilon, 0.5);
+    EXPECT_EQ(back.spec.shield->noise, NoisePlace::local);
+    EXPECT_EQ(back.shield->noise->sigma, report.noise->sigma);
+    EXPECT_EQ(back.shield->changes, report.changes);
+    wire::JobSpec plain = job.spec;
+    plain.shield.reset();
+    EXPECT_NE(difference(plain, job.spec).find("shield"), std::string::npos);
+    job.closed = {{7}};
+    EXPECT_THROW(parse_job_file(job_file_text(job), "job.json"), InputError);
+}
+
+TEST(JobFileTest, ACentringIsReadBackBitForBit) {
+    JobFile job = some_job();
+    job.spec.centring = {true, true};
+    EXPECT_EQ(parse_job_file(job_file_text(job), "job.json").centred.attempt, 0U);
+    job.centred = {4, {1.0 / 3, 2.5}};
+    const JobFile back = parse_job_file(job_file_text(job), "job.json");
+    EXPECT_EQ(back.spec.centring, job.spec.centring);
+    EXPECT_EQ(back.centred.attempt, 4U);
+    EXPECT_EQ(back.centred.norm2, job.centred.norm2);
+    EXPECT_EQ(job_file_text(back), job_file_text(job));
+    JobFile other = job;
+    other.spec.centring.scale = false;
+    EXPECT_EQ(difference(job.spec, other.spec), "scale none instead of true");
+    other.centred.norm2 = {1};
+    EXPECT_NE(complaint([&] { parse_job_file(job_file_text(other), "job.json"); }).find("1 norms"), std::string::npos);
+}
+
 TEST(JobFileTest, PlacesAreOnTheRoster) {
     const auto refused = [](const std::function<void(JobFile&)>& change) {
         JobFile job = some_job();

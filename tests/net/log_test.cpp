@@ -1,5 +1,7 @@
 #include "couplet/net/log.hpp"
 
+#include <algorithm>
+
 #include "net_test_support.hpp"
 
 namespace couplet::net {
@@ -29,6 +31,22 @@ TEST_F(LogTest, SpeaksToPeopleProgramsAndThePage) {
     EXPECT_EQ(first["time"].get<std::string>().size(), 24U);
     ASSERT_TRUE(std::getline(file, line));
     EXPECT_EQ(nlohmann::json::parse(line)["level"], "warning");
+}
+
+/// Others have a part in what is said: nobody writes lines of its own, or to the terminal.
+TEST_F(LogTest, OneLineIsOneLine) {
+    std::vector<std::string> lines;
+    Log log(path("log.jsonl"), [&](std::string_view line) { lines.emplace_back(line); });
+    log.warn("refused",
+             "gone\n12:00:00 client b is done\x1b[2J\xc2\x9b"
+             "31m \xff");
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_EQ(lines[0], "warning: gone?12:00:00 client b is done?[2J?31m ?");
+    ASSERT_EQ(log.tail().size(), 1U);
+    EXPECT_NE(log.tail()[0].find(lines[0]), std::string::npos);
+    const std::string written = read_text(path("log.jsonl"));
+    EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 1);
+    EXPECT_EQ(written.find('\x1b'), std::string::npos);
 }
 
 TEST_F(LogTest, RemembersTheLastHundredLines) {

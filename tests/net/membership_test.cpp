@@ -671,6 +671,37 @@ TEST(MembershipTest, ANumberIsAboveAllThatWasEverHeardOf) {
     EXPECT_EQ(proposed_after([&](PeerRecord& r) { r.proposal = other; }), (std::uint64_t{78} << 20) + 11);
 }
 
+/// One peer alone cannot use up the numbers: after the highest of all nobody could propose anything.
+TEST(MembershipTest, NobodyTakesTheNumbersFromTheOthers) {
+    constexpr std::uint64_t far = std::uint64_t{1} << 36;
+    const auto said_of = [](const std::function<void(PeerRecord&)>& change) {
+        Scripted one;
+        change(one.record(1));
+        try {
+            one.tell(1);
+        } catch (const InputError& error) {
+            EXPECT_FALSE(one.machine.ever_seen(1));
+            one.record(1).promised = 0;
+            one.record(1).proposal = one.record(1).committed = none;
+            one.meet_all();
+            EXPECT_GT(one.own().proposal.number, 0U) << "the others go on";
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string bound = "; expected a number below 68719476736";
+    EXPECT_EQ(said_of([](PeerRecord& r) { r.promised = far - 1; }), "");
+    EXPECT_EQ(said_of([](PeerRecord& r) { r.promised = far; }),
+              "bulletin: an epoch far ahead of all others: 68719476736" + bound);
+    EXPECT_EQ(said_of([](PeerRecord& r) { r.promised = (std::uint64_t{1} << 62) - 1; }),
+              "bulletin: an epoch far ahead of all others: 4611686018427387903" + bound);
+    const auto epoch = [](std::uint64_t number) {
+        return wire::Epoch{number, {11, 12, 13, 14, 15}, std::vector<bool>(16)};
+    };
+    EXPECT_NE(said_of([&](PeerRecord& r) { r.proposal = epoch(far); }).find(bound), std::string::npos);
+    EXPECT_NE(said_of([&](PeerRecord& r) { r.committed = epoch(far); }).find(bound), std::string::npos);
+}
+
 TEST(MembershipTest, OnlyAnEpochWithThisProcessIsPromised) {
     Scripted one(1);
     one.meet_all();

@@ -49,6 +49,29 @@ TEST_F(RoomTest, KnowsItsRoster) {
     EXPECT_EQ(r.status().clients[1].state, "absent");
 }
 
+/// One client's figures are in the sums and the status of all: what cannot be is not taken.
+TEST_F(RoomTest, AReportThatCannotBeIsRefused) {
+    Room r = room(new_job());
+    const auto a = greet(r, "a");
+    r.update([](JobFile& job) {
+        job.phase = Phase::delivering;
+        job.members = {0};
+    });
+    const auto said = [&](const wire::Report& report) {
+        return complaint([&] { r.report(a, {{wire::protocol_version, new_job().id, 0, 0}, report}); });
+    };
+    EXPECT_EQ(said({3, 1e151, 4, 0, 0, 1}), "client a: a report with a figure of 1e+151; expected at most 1e+150");
+    for (const wire::Report& bad : {wire::Report{3, 4, 1e151, 0, 0, 1}, wire::Report{3, 1, 4, 1e151, 0, 1},
+                                    wire::Report{3, 1, 4, 0, 1e151, 1}, wire::Report{3, 1, 4, 0, 0, 1e151}}) {
+        EXPECT_NE(said(bad).find("a report with a figure of 1e+151"), std::string::npos);
+    }
+    EXPECT_NE(said({3, 1e140, 1e-200, 0, 0, 1}).find("a report with a figure of inf"), std::string::npos);
+    EXPECT_FALSE(r.status().clients[0].rse);
+    EXPECT_FALSE(r.await_reports({0}, soon()));
+    EXPECT_EQ(said({3, 1e150, 1e150, 0, 0, 1}), "");
+    EXPECT_EQ(r.status().clients[0].rse, 1);
+}
+
 TEST_F(RoomTest, GathersEverybodyOrThoseWhoAreThere) {
     Room r = room(new_job());
     greet(r, "a");
@@ -481,6 +504,65 @@ TEST_F(RoomTest, ASumIsOfThePassAndTheSizeThatWereAskedFor) {
     EXPECT_EQ(r.next(a, start.message->route, 0ms).what, Room::What::nothing) << "it has answered";
     r.publish(SumRequest{3, SubspaceIteration::Want::sketch, random_matrix<double>(20, 3, 1)}, true, 60);
     EXPECT_FALSE(r.accept(a, good)) << "the question before: read and forgotten";
+}
+
+TEST_F(RoomTest, StepsOfSecureSumsAskEachSomethingElse) {
+    JobFile job = new_job();
+    job.spec = {resolve_job({.aggregate = Aggregate::subspace, .rank = 3}), {}};
+    job.spec.shield = ShieldTerms{};
+    Room r = room(job);
+    const auto a = greet(r, "a");
+    const auto b = greet(r, "b");
+    const auto c = greet(r, "c");
+    EXPECT_FALSE(r.status().clients[0].rows) << "nobody is told how many patients a client has";
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0, 1, 2}; });
+    r.begin(1, {0, 1, 2});
+    r.publish(wire::StartNotice{{3, 3, 0}, false}, false);
+    const auto start = r.next(a, {}, 0ms).message->route;
+    r.pass_over();  // answered before an interruption
+    std::map<Index, wire::Body> questions;
+    for (const Index place : {0, 1}) questions.emplace(place, SecureRequest{1, place, AskNumbers{}});
+    r.publish_each(std::move(questions), 7);
+    const auto first = r.next(a, start, 0ms);
+    ASSERT_EQ(first.what, Room::What::message);
+    EXPECT_EQ(first.message->route.step, 3U);
+    EXPECT_EQ(std::get<SecureRequest>(first.message->body).again, 0);
+    EXPECT_EQ(std::get<SecureRequest>(r.next(b, start, 0ms).message->body).again, 1);
+    EXPECT_EQ(r.next(c, start, 0ms).what, Room::What::nothing) << "not asked";
+    const wire::Head good{first.message->route, wire::Kind::secure_reply, 7, default_chunk_bytes, {}, {}, 0, 0};
+    const auto refused = [&](const std::function<void(wire::Head&)>& change) {
+        wire::Head head = good;
+        change(head);
+        return complaint([&] { r.accept(a, head); });
+    };
+    EXPECT_EQ(refused([](wire::Head&) {}), "");
+    EXPECT_EQ(refused([](wire::Head& h) { h.payload_bytes = 0; }), "") << "it may decline";
+    EXPECT_EQ(refused([](wire::Head& h) { h.payload_bytes = 8; }), "client a: 8 bytes of numbers; expected 7");
+    EXPECT_NE(refused([](wire::Head& h) { h.kind = wire::Kind::sum_reply; }), "");
+    EXPECT_FALSE(r.accept(c, good)) << "read and forgotten";
+    r.arrived(a, good.route);
+    EXPECT_TRUE(r.await_reply(0, soon()));
+    EXPECT_EQ(r.replied(), std::vector<Index>{0});
+}
+
+TEST_F(RoomTest, NobodyWaitsForAClientThatDoesNotAgree) {
+    Room r = room(new_job());
+    const auto a = greet(r, "a");
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0}; });
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
+    const auto question = r.next(a, {}, 0ms);
+    const auto path = r.accept(a, {question.message->route, wire::Kind::refusal, 0, default_chunk_bytes, {}, {}, 0, 0});
+    ASSERT_TRUE(path);
+    save_message(*path, {question.message->route, wire::Refusal{"this site's policy: too much"}});
+    EXPECT_EQ(complaint([&] { r.declined(a, *path); }),
+              "client a: refused: this site's policy: too much; expected a client that agrees to the job");
+    EXPECT_TRUE(r.is_unwilling(0));
+    const auto begun = Room::Clock::now();
+    EXPECT_FALSE(r.await_reply(0, begun + 60s));
+    EXPECT_LT(Room::Clock::now() - begun, 30s);
+    join(r, "a");
+    EXPECT_FALSE(r.is_unwilling(0)) << "it may have changed its mind";
 }
 
 TEST_F(RoomTest, WhatItKeepsIsForItsOwnerAlone) {

@@ -1,5 +1,7 @@
 #include "couplet/net/status.hpp"
 
+#include <limits>
+
 #include "net_test_support.hpp"
 
 namespace couplet::net {
@@ -40,6 +42,12 @@ TEST(StatusTest, IsReadBackFromJson) {
     EXPECT_EQ(status_json(status), status_json(some_status()));
     EXPECT_EQ(status.clients[0].rse, 0.25);
     EXPECT_FALSE(status.clients[2].rse);
+    StatusReport spoiled = some_status();
+    spoiled.clients[0].rse = std::numeric_limits<double>::infinity();
+    EXPECT_FALSE(parse_status(status_json(spoiled).dump(), "x").clients[0].rse) << "JSON has no infinity";
+    auto older = status_json(some_status());
+    older["clients"][0]["rse"] = nullptr;  // as infinity is written where nobody looks
+    EXPECT_FALSE(parse_status(older.dump(), "x").clients[0].rse);
     for (const char* bad : {"", "[]", "{}", "{\"job\":1}"}) EXPECT_THROW(parse_status(bad, "x"), InputError) << bad;
 }
 

@@ -31,6 +31,18 @@ TEST(ClipRows, ShortensLongRecordsOnly) {
     EXPECT_DOUBLE_EQ(clipped.tensor.data()[0], 3);
 }
 
+TEST(ClipRows, ClipsWhatCannotBeSquared) {
+    auto x = people();
+    x.data()[0] = 3e200;
+    x.data()[3] = 4e200;
+    x.data()[5] = 1e-200;
+    EXPECT_NEAR(row_norms(x.view())[0], 5e200, 1e186);
+    EXPECT_NEAR(row_norms(x.view())[1], 1e-200, 1e-214);
+    const auto clipped = clip_rows(x.view(), 5);
+    EXPECT_DOUBLE_EQ(clipped.tensor.data()[0], 3);
+    EXPECT_EQ(clipped.tensor.data()[5], 1e-200);
+}
+
 TEST(ClipRows, RefusesNormsThatAreNone) {
     const auto x = people();
     for (const double norm : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {

@@ -42,6 +42,13 @@ TEST(GaussianSigma, RefusesWhatMeansNothing) {
     EXPECT_THROW(gaussian_sigma({std::nan(""), 1e-5}, 1), InputError);
 }
 
+TEST(Weakness, IsNamedInWords) {
+    EXPECT_EQ(weakness({1, 1e-5}, 50'000), "");
+    EXPECT_EQ(weakness({10, 1e-5}, 50'000), "");
+    EXPECT_NE(weakness({1e6, 1e-5}, 50).find("epsilon 1e+06 is more than 10"), std::string::npos);
+    EXPECT_NE(weakness({1, 0.99}, 400).find("delta 0.99 is at least one in 400 patients"), std::string::npos);
+}
+
 TEST(Rho, TurnsIntoEpsilonAndBack) {
     for (const double epsilon : {0.1, 1.0, 8.0}) {
         EXPECT_NEAR(epsilon_of_rho(rho_of_epsilon({epsilon, 1e-5}), 1e-5), epsilon, 1e-12);

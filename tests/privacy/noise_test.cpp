@@ -40,10 +40,22 @@ TEST(ExpectedLoss, IsSmallForManyPeopleAndHopelessForFew) {
     EXPECT_LT(expected_loss(plan, 500'000, 480, 10, 20), expected_loss(plan, 500'000, 480, 10, {}));
 }
 
+TEST(ExpectedLoss, SaysHowManyPatientsItTakes) {
+    const auto plan = plan_noise({1, 1e-5}, 3, 1, NoisePlace::central, 4, 4);
+    const double needed = patients_for_loss(plan, 0.01, 480, 10, {});
+    EXPECT_NEAR(expected_loss(plan, std::llround(needed), 480, 10, {}), 0.01, 1e-6);
+}
+
+TEST(NoiseSource, OfRandomKeysDoesNotRepeat) {
+    NoiseSource one(Secret::random());
+    NoiseSource other(Secret::random());
+    EXPECT_NE(one.normal(), other.normal());
+}
+
 TEST(NoiseSource, IsNormalAndFollowsItsSeed) {
-    auto source = NoiseSource::seeded(3, 4);
-    auto again = NoiseSource::seeded(3, 4);
-    auto other = NoiseSource::seeded(3, 5);
+    auto source = NoiseSource::repeatable(3, 4);
+    auto again = NoiseSource::repeatable(3, 4);
+    auto other = NoiseSource::repeatable(3, 5);
     double sum = 0;
     double squares = 0;
     double fourth = 0;
@@ -72,7 +84,7 @@ TEST(NoiseSource, ObservedPrivacyLossStaysBelowEpsilon) {
     constexpr int trials = 400'000;
     std::vector<double> with;
     std::vector<double> without;
-    auto source = NoiseSource::seeded(11, 0);
+    auto source = NoiseSource::repeatable(11, 0);
     for (int i = 0; i < trials; ++i) {
         // One person's clipped record adds at most 1 to a sum of squares.
         with.push_back(7 + 1 + plan.sigma * source.normal());

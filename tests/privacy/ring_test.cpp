@@ -99,6 +99,9 @@ TEST(FixedPoint, RefusesInsteadOfClipping) {
     EXPECT_THROW(agree_fixed_point(std::nan(""), 3), InputError);
     EXPECT_THROW(agree_fixed_point(1, 0), InputError);
     EXPECT_THROW(agree_fixed_point(1, 3, 61), InputError);
+    constexpr std::int64_t most = std::int64_t{1} << 62;
+    EXPECT_EQ(agree_fixed_point(1, most, 60).ring.bits(), 64) << "the whole word is of use";
+    EXPECT_THROW(agree_fixed_point(1, std::numeric_limits<std::int64_t>::max(), 60), InputError);
 }
 
 }  // namespace

@@ -22,10 +22,12 @@ def test_says_what_leaks(records):
 
 def test_takes_the_flags_of_the_command_line(records, tmp_path):
     page = tmp_path / "leaks.html"
-    found = couplet.audit(records, split=3, rank=4, client=2, dp_epsilon=1.0, output=page)
+    found = couplet.audit(records, split=3, rank=4, client=2, dp_epsilon=1.0, clip=3, output=page)
     assert found.client == "client 2" and found.output == str(page)
     assert "What leaks" in page.read_text()
     assert found.findings[-1]["guarantee"] == {"epsilon": 1, "delta": 1e-5}
+    with pytest.raises(ValueError, match="clip: missing"):
+        couplet.audit(records, split=3, rank=4, dp_epsilon=1.0)
     with pytest.raises(TypeError, match="no such flag"):
         couplet.audit(records, split=3, rank=4, ranks=4)
     with pytest.raises(ValueError, match="^rank: missing"):

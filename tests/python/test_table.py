@@ -90,8 +90,9 @@ def test_the_stream_interface_is_read_without_pyarrow(tmp_path):
     assert (tmp_path / "t.csv").read_text() == "id,n,r\nä,5,0.5\nb,,1.0\nc,-7,\n"
     with pytest.raises(couplet.InputError, match=r"line 3, column 2 \(n\): no code"):
         couplet.table(("named", Stream()), output=tmp_path / "out", patient="id", modes=["named:n"], value="r")
-    made = couplet.table(("named", Stream()), output=tmp_path / "out", patient="id", modes=["named:id"], aggregate="count")
-    assert made.patients == ["b", "c", "ä"] and np.array_equal(np.array(made.tensor), np.eye(3))
+    made = couplet.table(("named", Stream()), output=tmp_path / "out", patient="named:id", wide=True)
+    assert made.patients == ["ä", "b", "c"]
+    np.testing.assert_array_equal(made.tensor, [[5, 0.5], [np.nan, 1], [-7, np.nan]])
 
 
 def test_errors_are_those_of_the_command_line(tmp_path):

@@ -5,16 +5,26 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "browser"))
+from look import complaints, look  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("COUPLET_BUILD_DIR", ROOT / "build" / "release"))
 EXPERIMENTS = ["eps1", "r1_synthetic", "heterogeneous", "analysis"]
+
+MOST_PIXELS = 12_000  # of the whole report at 1280, everything folded
 
 # Runs inside the page and tells the frame around it what the browser made of it.
 PROBE = """<script>
 addEventListener('load', () => {
+  const loaded = performance.now();
+  const folded = document.documentElement.scrollHeight;
+  const open = document.querySelectorAll('details[open]').length;
+  if (UNFOLD) document.querySelectorAll('details').forEach(one => one.open = true);
   const figures = [...document.querySelectorAll('figure')].map(figure => {
     const svg = figure.querySelector(':scope > svg');
     const box = svg ? svg.getBoundingClientRect() : {width: 0, height: 0};
@@ -24,12 +34,15 @@ addEventListener('load', () => {
             colour: svg && svg.querySelector('.mark') ? getComputedStyle(svg.querySelector('.mark')).stroke : '',
             label: svg ? svg.getAttribute('aria-label') : ''};
   });
-  const tables = [...document.querySelectorAll('.tables details')].map(table => ({
-    title: table.querySelector('summary').textContent, rows: table.querySelectorAll('tbody tr').length}));
+  const tables = [...document.querySelectorAll('.tables table')].map(table => table.querySelectorAll('tbody tr').length);
   const overflow = [...document.querySelectorAll('table')].filter(table => table.offsetParent)
     .map(table => table.getBoundingClientRect().right - document.querySelector('main').getBoundingClientRect().right);
-  const text = document.querySelector('svg .tick').getBoundingClientRect().height;
-  parent.postMessage(JSON.stringify({figures, tables, overflow: Math.max(...overflow), text, width: document.documentElement.scrollWidth, window: innerWidth,
+  const text = document.querySelector('figure svg .tick').getBoundingClientRect().height;
+  const nav = document.querySelector('nav.contents');
+  scrollTo({top: 2500, behavior: 'instant'});
+  const stays = nav.getBoundingClientRect().top;
+  parent.postMessage(JSON.stringify({figures, tables, folded, open, loaded, stays, overflow: Math.max(0, ...overflow), text,
+                                     width: document.documentElement.scrollWidth, window: innerWidth,
                                      background: getComputedStyle(document.body).backgroundColor}), '*');
 });
 </script></body>"""
@@ -62,10 +75,10 @@ def report(tmp_path_factory) -> pathlib.Path:
     return folder / "out" / "report.html"
 
 
-def probe(report: pathlib.Path, width: int, folder: pathlib.Path, *flags: str) -> dict:
+def probe(report: pathlib.Path, width: int, folder: pathlib.Path, *flags: str, unfold: bool = True) -> dict:
     page = report.read_text()
     assert page.count("</body>") == 1
-    (folder / "probe.html").write_text(page.replace("</body>", PROBE))
+    (folder / "probe.html").write_text(page.replace("</body>", PROBE.replace("UNFOLD", str(unfold).lower())))
     frame = folder / "frame.html"
     frame.write_text(FRAME % width)
     done = run_browser(frame, "--dump-dom", "--window-size=1400,1000", *flags)
@@ -84,10 +97,35 @@ def test_every_figure_is_drawn(report, tmp_path, width):
         assert figure["drawn"] > 200 and figure["marks"] >= 4, figure
         assert figure["label"], figure
         assert figure["colour"] not in ("", "none", "rgb(0, 0, 0)"), figure
-    assert len(seen["tables"]) == len(seen["figures"])
-    assert all(table["rows"] >= 2 for table in seen["tables"]), seen["tables"]
+    assert len(seen["tables"]) >= 15 and all(rows >= 2 for rows in seen["tables"]), seen["tables"]
     assert seen["width"] <= seen["window"], "the page scrolls sideways"
     assert seen["text"] >= 9, "the numbers at the axes are too small to read"
+
+
+def test_the_answer_comes_first_and_the_rest_is_folded(report, tmp_path):
+    seen = probe(report, 1280, tmp_path, unfold=False)
+    assert seen["open"] == 0
+    # Four of sixteen experiments: the whole report is as much longer, and must stay under its limit.
+    page = report.read_text()
+    assert seen["folded"] * 16 / len(EXPERIMENTS) < MOST_PIXELS, seen["folded"]
+    assert 0 <= seen["stays"] < 5, "the contents scroll away"
+    assert page.index("Is the paper reproduced?") < page.index("<figure>")
+    for sentence in re.findall(r"<section id=.*?<h2>(.*?)</h2>", page):
+        assert len(sentence.split()) >= 5, f"no sentence: {sentence}"
+    assert "printed method" not in page
+
+
+@pytest.mark.parametrize("width, dark", [(1280, False), (390, True)])
+def test_everybody_can_read_it(report, tmp_path, width, dark):
+    assert complaints(look(report, tmp_path, width, dark), dark) == []
+
+
+def test_the_slide_is_a_picture_of_its_own(report, tmp_path):
+    slide = report.with_name("summary.svg")
+    assert 'viewBox="0 0 1280 720"' in slide.read_text()
+    subprocess.run([ROOT / "scripts" / "summary-png", report.parent], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    png = report.with_name("summary.png").read_bytes()
+    assert png.startswith(b"\x89PNG") and int.from_bytes(png[16:20], "big") == 1280 and int.from_bytes(png[20:24], "big") == 720
 
 
 def test_a_dark_screen_gets_a_dark_page(report, tmp_path):
@@ -101,7 +139,7 @@ def test_a_dark_screen_gets_a_dark_page(report, tmp_path):
 def test_nothing_is_logged_and_nothing_is_fetched(report):
     done = run_browser(report, "--dump-dom")
     assert done.returncode == 0
-    assert "Who wins" in done.stdout
+    assert "The answer" in done.stdout
     assert "CONSOLE" not in done.stderr, done.stderr
     page = report.read_text()
     assert not re.search(r'(?:src|href)="(?!#|data:|[a-z0-9_]+\.(?:csv|json)")', page)
@@ -120,7 +158,7 @@ def test_every_link_leads_somewhere(report):
 def test_tables_stay_on_the_paper(report, tmp_path):
     """The rules for paper, applied to a page as wide as A4 in a browser's units."""
     page = report.read_text()
-    assert page.count("@media print{") == 1
+    assert page.count("@media print{") == 2  # of the style, and of the report
     paper = tmp_path / "paper.html"
     paper.write_text(page.replace("@media print{", "@media screen{"))
     seen = probe(paper, 794, tmp_path)

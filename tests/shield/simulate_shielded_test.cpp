@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "couplet/core/error.hpp"
@@ -85,10 +86,10 @@ TEST(Shielded, ThePolicyChangesTheJobAndClips) {
     ShieldReport heard;
     const auto done = simulate_shielded(source, ranked(6), {.secure = true, .policy = true},
                                         [&](const ShieldReport& report) { heard = report; });
-    // 90 honest patients: 9 directions.
-    EXPECT_EQ(done.privacy.changes, (std::vector<std::string>{"passes 3 -> 1", "oversampling 10 -> 3"}));
+    // 120 patients, a client of whom (30, counted in a class that ends at 32) may collude: 8 directions.
+    EXPECT_EQ(done.privacy.changes, (std::vector<std::string>{"passes 3 -> 1", "oversampling 10 -> 2"}));
     EXPECT_EQ(heard.changes, done.privacy.changes);
-    EXPECT_EQ(done.privacy.directions, 9);
+    EXPECT_EQ(done.privacy.directions, 8);
     ASSERT_TRUE(done.privacy.clip);
     EXPECT_GT(done.privacy.clipped, 0);
     EXPECT_LE(done.privacy.clipped, 12 + 1);
@@ -106,6 +107,16 @@ TEST(Shielded, RefusesWhatIsNotSafeOrMeansNothing) {
     EXPECT_NE(refusal(people(3), std::move(stack), {.secure = true}).find("--aggregate: stack"), std::string::npos);
     EXPECT_NE(refusal(people(3), ranked(6), {.guarantee = PrivacyGuarantee{1, 1e-5}}).find("--clip: missing"),
               std::string::npos);
+    const ShieldOptions noised{.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1};
+    auto scaled = ranked(6);
+    scaled.scale_clients = true;
+    EXPECT_NE(refusal(people(3), std::move(scaled), noised).find("--scale-clients: norm with --dp-epsilon"),
+              std::string::npos);
+    auto heldout = ranked(6);
+    heldout.heldout = 0.2;
+    EXPECT_NE(refusal(people(3), std::move(heldout), noised).find("--heldout: given with --dp-epsilon"),
+              std::string::npos);
+    EXPECT_NE(refusal(people(3), ranked(6), {.policy = true}).find("--policy: on without --secure"), std::string::npos);
     EXPECT_NE(refusal(people(3), ranked(6),
                       {.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1, .noise = NoisePlace::distributed})
                   .find("distributed without --secure"),
@@ -134,7 +145,76 @@ TEST(Shielded, NoiseIsWhatThePlanSays) {
     // And so much that nothing is left.
     const auto drowned = with(0.01, NoisePlace::local, false);
     EXPECT_GT(drowned.simulation.rse, 0.5);
-    EXPECT_EQ(*drowned.privacy.expected_loss, 1);
+    EXPECT_GT(*drowned.privacy.patients_needed, 1e5);
+    EXPECT_FALSE(drowned.privacy.expected_loss);
+}
+
+/// Noise that follows from the job's seed, which everybody knows, would be nobody's noise.
+TEST(Shielded, NoiseIsSecretAndFreshInEveryRun) {
+    const auto source = people(3);
+    for (const NoisePlace place : {NoisePlace::local, NoisePlace::central, NoisePlace::distributed}) {
+        const auto sigma = [&](std::optional<std::uint64_t> seed) {
+            const auto done = simulate_shielded(source, ranked(6, Network::star, Sketch::gram),
+                                                {.secure = place == NoisePlace::distributed,
+                                                 .guarantee = PrivacyGuarantee{1, 1e-5},
+                                                 .clip = 2,
+                                                 .noise = place,
+                                                 .repeatable_noise = seed});
+            EXPECT_EQ(done.privacy.withdrawn.empty(), !seed);
+            return done.simulation.features->sigma;
+        };
+        EXPECT_NE(sigma({}), sigma({})) << to_string(place);
+        EXPECT_EQ(sigma(7), sigma(7)) << to_string(place);
+        EXPECT_NE(sigma(7), sigma(8)) << to_string(place);
+    }
+}
+
+TEST(Shielded, UnderAGuaranteeNothingThatIsSaidCountsPatients) {
+    const ShieldOptions shield{
+        .secure = true, .policy = true, .guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 2, .repeatable_noise = 1};
+    const auto run = [&](Index patients) {
+        auto clients = support::synthetic_clients("120x8x9:rank=6,noise=0.1", 3, 3);
+        Tensor<double> fewer({patients, 8, 9});
+        std::copy_n(clients[2].data(), fewer.size(), fewer.data());
+        clients[2] = std::move(fewer);
+        return simulate_shielded(MemorySource(std::move(clients)), ranked(40), shield);
+    };
+    const auto one = run(29);
+    const auto more = run(40);
+    EXPECT_FALSE(one.privacy.policy);
+    EXPECT_TRUE(one.privacy.changes.empty());
+    EXPECT_FALSE(one.privacy.clipped);
+    EXPECT_EQ(one.privacy.warnings, more.privacy.warnings);
+    EXPECT_EQ(one.privacy.patients_needed, more.privacy.patients_needed);
+    EXPECT_EQ(one.privacy.directions, more.privacy.directions);
+    EXPECT_EQ(one.simulation.ranks, more.simulation.ranks);
+}
+
+TEST(Shielded, TheLossIsExpectedFromPublicNumbers) {
+    const auto expected = [](Index patients) {
+        return *simulate_shielded(people(3), ranked(2),
+                                  {.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 2, .public_patients = patients})
+                    .privacy.expected_loss;
+    };
+    EXPECT_EQ(expected(10), 1);
+    EXPECT_NEAR(expected(2'000'000) / expected(1'000'000), 0.5, 1e-12);
+}
+
+TEST(Shielded, EmptyRecordsHideNobody) {
+    const auto clients = [](Index real) {
+        std::vector<Tensor<double>> all;
+        for (auto& x : support::synthetic_clients("300x8x9:rank=6,noise=0.1", 3, 3)) {
+            const auto rows = x.view().unfold(1);
+            for (Index i = real; i < rows.rows; ++i) std::fill_n(rows.row(i), rows.cols, 0.0);
+            all.push_back(std::move(x));
+        }
+        return MemorySource(std::move(all));
+    };
+    const ShieldOptions shield{.secure = true, .policy = true};
+    EXPECT_NE(refusal(clients(3), ranked(9), shield).find("honest patients"), std::string::npos);
+    const auto few = simulate_shielded(clients(9), ranked(9), shield);
+    EXPECT_EQ(few.privacy.directions, 1);
+    EXPECT_TRUE(few.privacy.clip);
 }
 
 TEST(ShieldedFigures, NoiseIsNearlyFreeForFiftyThousandPeople) {

@@ -1,5 +1,7 @@
 #include "couplet/table/build.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "table_test_support.hpp"
@@ -148,6 +150,223 @@ TEST_F(BuildTest, BadTablesAreRefusedByLineAndColumn) {
     has(said("p,c\n1,x\n", {.patient = "p", .modes = {"other:c"}}), "a table 'other'");
     has(said("p,c\n1,x\n", {.patient = "p", .modes = {"c", "c"}}), "two modes of one name");
     has(said("p,c\n1,x\n", {.patient = "p", .modes = {"c"}, .rule = CellRule::sum}), "a column with values");
+}
+
+TEST_F(BuildTest, WhatWouldBeWrongWithoutAWordIsRefused) {
+    const auto said = [&](std::string_view text, const TableOptions& options) {
+        put("t.csv", text);
+        return refusal({"t.csv"}, options);
+    };
+    const auto has = [](const std::string& text, const std::string& part) {
+        EXPECT_NE(text.find(part), std::string::npos) << text;
+    };
+    // Identifiers would travel with the schema.
+    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"p"}}), "identifies the patients");
+    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"c/p"}}), "identifies the patients");
+    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"m=p,c"}, .wide = true}), "identifies the patients");
+    std::string names = "id,name,born\n";
+    for (int i = 0; i < 30; ++i) names += fmt::format("{0},Person {0},{1}\n", i, 1950 + i % 3);
+    has(said(names, {.patient = "id", .wide = true}), "column 2 (name): 30 different values of 30 patients");
+    // Two units of one thing would be added up.
+    has(said("p,w [kg],w [g]\n1,3,4\n", {.patient = "p", .wide = true}), "two columns called 'w'");
+    has(said("p,w\n1,3\n", {.patient = "p", .modes = {"w,w"}, .wide = true}), "twice the columns called 'w'");
+    has(said("p,c,v\n1,x,1e308\n1,x,1e308\n2,y,1\n",
+             {.patient = "p", .modes = {"c"}, .values = {"v"}, .rule = CellRule::sum}),
+        "more than a number can hold");
+    // A postcode is no number.
+    has(said("p,zip\n1,12345\n2,01234\n", {.patient = "p", .wide = true}), "line 3, column 2 (zip): '01234'");
+}
+
+TEST_F(BuildTest, CodesWithZerosInFrontStayCodes) {
+    put("w.csv", "p,zip\n1,01234\n2,12345\n3,01234\n");
+    build({"w.csv"}, {.patient = "p", .wide = true});
+    EXPECT_EQ(tensor().labels()[1].entries, (std::vector<std::string>{"zip=01234", "zip=12345"}));
+}
+
+TEST_F(BuildTest, AZeroThatWasMeasuredIsKnown) {
+    put("t.csv", "p,c,v\n1,a,0\n2,b,7\n1,b,3\n");
+    TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}, .absent_nan = true};
+    const TableReport report = build({"t.csv"}, options);
+    EXPECT_EQ(report.missing, 1);
+    const Tensor<double> x = tensor();  // b first: two patients have it
+    EXPECT_EQ(x.data()[1], 0);
+    EXPECT_TRUE(std::isnan(x.data()[3]));
+}
+
+TEST_F(BuildTest, WhoHasOnlyZerosHasARow) {
+    put("t.csv", "ID,T,V\np1,k,0\np1,m,4\np2,k,2\np3,k,0\n");
+    TableOptions options{.patient = "ID", .modes = {"T"}, .values = {"V"}};
+    EXPECT_EQ(build({"t.csv"}, options, {}, "zero").patients, 3);
+    EXPECT_EQ(values(tensor("zero")), (std::vector<double>{0, 4, 2, 0, 0, 0}));
+    options.absent_nan = true;
+    EXPECT_EQ(build({"t.csv"}, options, {}, "nan").missing, 2);
+    const std::vector<double> x = values(tensor("nan"));
+    EXPECT_EQ((std::vector<double>{x[0], x[1], x[2], x[4]}), (std::vector<double>{0, 4, 2, 0}));
+    EXPECT_TRUE(std::isnan(x[3]) && std::isnan(x[5]));
+}
+
+TEST_F(BuildTest, TheLastIsThatOfTheLatestTimeWhateverTheOrder) {
+    const std::string head = "p,c,v,d\n2,x,9,2020-01-01\n";
+    const std::string early = "1,x,1,2024-01-01T23:00:00+05:00\n";  // 18:00 in UTC
+    const std::string late = "1,x,2,2024-01-01T19:00:00Z\n";
+    const std::string tied = "1,x,1.5,2024-01-01T19:00:00Z\n";
+    const TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}, .times = {"d"}, .rule = CellRule::last};
+    int number = 0;
+    for (const std::string& rows : {early + late + tied, tied + late + early, late + early + tied}) {
+        put("t.csv", head + rows);
+        const std::string out = std::to_string(number++);
+        build({"t.csv"}, options, {}, out);
+        EXPECT_EQ(values(tensor(out)), (std::vector<double>{2, 9})) << rows;
+    }
+    put("t.csv", head + "1,x,1,2024-01-01Tgarbage\n");
+    EXPECT_NE(refusal({"t.csv"}, options).find("line 3, column 4 (d): '2024-01-01Tgarbage'"), std::string::npos);
+}
+
+TEST_F(BuildTest, UnitsAreThoseOfCodesAndNoneIsOne) {
+    const auto said = [&](std::string_view text, const TableOptions& options) {
+        put("t.csv", text);
+        return refusal({"t.csv"}, options);
+    };
+    const auto has = [](const std::string& text, const std::string& part) {
+        EXPECT_NE(text.find(part), std::string::npos) << text;
+    };
+    TableOptions options{.patient = "p", .modes = {"month=d@month", "c"}, .values = {"v"}, .units = {"u"}};
+    has(said("p,d,c,v,u\n1,2024-01-01,x,5,mg\n2,2024-02-01,x,5,g\n", options), "'g' of 'x'; expected 'mg'");
+    put("t.csv", "p,d,c,v,u\n1,2024-01-01,x,5,mg\n2,2024-01-01,y,5,g\n");
+    build({"t.csv"}, options, {}, "made");
+    EXPECT_EQ(tensor("made").labels()[2].units, (std::vector<std::string>{"mg", "g"}));
+    options.modes = {"c"};
+    has(said("p,c,v,u\n1,x,5,mg\n2,x,5,\n", options), "no unit of 'x'; expected 'mg'");
+    has(said("p,c,v,u\n1,x,5,\n2,x,5,\n", options), "no unit in the column 'u'");
+    options.modes = {"month=d@month"};
+    has(said("p,d,v,u\n1,2024-01-01,5,mg\n2,2024-02-01,5,g\n", options), "'g' of 'v'; expected 'mg'");
+    has(said("p,c,v,u\n1,x,5,mg\n", {.patient = "p", .modes = {"c"}, .units = {"u"}}), "a unit of no value");
+    has(said("p,c,v,u\n1,x,5,mg\n", {.patient = "p", .modes = {"c"}, .values = {"labs:v"}}),
+        "--value: a table 'labs'; expected one of the tables t");
+    put("n.ndjson",
+        "{\"p\":\" 1 \",\"c\":\"x\",\"v\":1}\n{\"p\":\"1\",\"c\":\" x\",\"v\":3}\n{\"p\":2,\"c\":\"x\",\"v\":3}\n");
+    options = {.patient = "p", .modes = {"c"}, .values = {"v"}, .units = {"uu"}};
+    has(refusal({"n.ndjson"}, options), "no unit in the column 'uu'");
+    options.units.clear();
+    build({"n.ndjson"}, options, {}, "json");
+    EXPECT_EQ(values(tensor("json")), (std::vector<double>{2, 3}));
+}
+
+TEST_F(BuildTest, SitesMustMeanTheSameByAnEntry) {
+    put("t.csv", "p,c,v,u\n1,x,5,mg\n1,x,7,mg\n2,x,5,mg\n");
+    const auto made = [&](std::optional<CellRule> rule, bool unit, const char* out) {
+        TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}, .rule = rule};
+        if (unit) options.units = {"u"};
+        build({"t.csv"}, options, {}, out);
+        return tensor(out).labels()[1].units;
+    };
+    using Units = std::vector<std::string>;
+    EXPECT_EQ(made({}, true, "mean"), (Units{"mg"}));
+    EXPECT_EQ(made({}, false, "bare"), (Units{"mean"}));
+    EXPECT_EQ(made(CellRule::sum, true, "sum"), (Units{"sum of mg"}));
+    EXPECT_EQ(made(CellRule::last, true, "last"), (Units{"last mg"}));
+    EXPECT_EQ(made(CellRule::count, false, "count"), (Units{"events"}));
+    EXPECT_EQ(made(CellRule::presence, false, "presence"), (Units{}));
+    TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}};
+    options.schema = load_vocabulary(path("mean"));
+    EXPECT_NE(refusal({"t.csv"}, options).find("c: 'x' in 'mean'; expected 'mg', as in the schema"), std::string::npos);
+    options.units = {"u"};
+    options.rule = CellRule::sum;
+    EXPECT_NE(refusal({"t.csv"}, options).find("'x' in 'sum of mg'"), std::string::npos);
+    // A schema without units leaves them to the site.
+    put("s.json", R"({"modes": [{"name": "c", "labels": ["x"]}]})");
+    options.schema = load_vocabulary(path("s.json"));
+    build({"t.csv"}, options, {}, "adopted");
+    EXPECT_EQ(tensor("adopted").labels()[1].units, (Units{"sum of mg"}));
+}
+
+TEST_F(BuildTest, EventsWithoutANumberAreCountedAndTheOrderOfFilesIsNone) {
+    put("a.csv", "p,c\n1,x\n");
+    put("b.csv", "p,e,v\n1,y,\n1,y,3\n1,z,\n");
+    TableOptions options{.patient = "p", .modes = {"a:c", "b:e"}, .values = {"b:v"}};
+    for (const auto& files : {std::vector<std::string>{"a.csv", "b.csv"}, {"b.csv", "a.csv"}}) {
+        EXPECT_NE(refusal(files, options).find("--aggregate: values in b and none in a"), std::string::npos);
+    }
+    EXPECT_EQ(build({"b.csv"}, {.patient = "p", .modes = {"e"}, .values = {"v"}}).without_value, 2);
+}
+
+TEST_F(BuildTest, WhatAColumnHoldsIsNotSaidByItsFirstRow) {
+    put("w.csv", "p,age,sex\n1,NA,\n2,35,m\n3,41,f\n");
+    build({"w.csv"}, {.patient = "p", .wide = true}, {}, "made");
+    EXPECT_EQ(tensor("made").labels()[1].entries, (std::vector<std::string>{"age", "sex=f", "sex=m"}));
+    EXPECT_TRUE(std::isnan(tensor("made").data()[0]));
+    EXPECT_EQ(tensor("made").data()[1], 0);
+    put("w.csv", "p,age\n1,unknown\n2,35\n3,41\n");
+    EXPECT_NE(refusal({"w.csv"}, {.patient = "p", .wide = true}).find("column 2 (age): 'unknown' among 2 numbers"),
+              std::string::npos);
+    put("a.csv", "p,w [kg]\n1,3\n");
+    put("b.csv", "p,w [g]\n2,3\n");
+    put("c.csv", "p,w [kg],h\n2,3,4\n");
+    const auto said = [&](const char* second) { return refusal({"a.csv", second}, {.patient = "p", .wide = true}); };
+    EXPECT_NE(said("b.csv").find("b.csv: 'w' in 'g'; expected 'kg' as in the first file"), std::string::npos);
+    EXPECT_NE(said("c.csv").find("c.csv: a column 'h'"), std::string::npos);
+    EXPECT_NE(
+        refusal({"a.csv"}, {.patient = "p", .modes = {"w", "w"}, .wide = true}).find("two modes called 'feature'"),
+        std::string::npos);
+}
+
+TEST_F(BuildTest, ASchemaOfOtherColumnsIsRefused) {
+    put("a.csv", "p,age\n1,30\n");
+    put("b.csv", "p,bmi\n1,22\n");
+    const TableReport a = build({"a.csv"}, {.patient = "p", .wide = true}, {}, "a");
+    const TableOptions options{.patient = "p", .wide = true, .schema = a.vocabulary};
+    EXPECT_NE(refusal({"b.csv"}, options).find("no feature that this site has"), std::string::npos);
+}
+
+TEST_F(BuildTest, ALabelIsThatOfMostPatients) {
+    std::string text = "p,c,t\n0,x,Asthma of Maria\n";
+    for (int i = 1; i < 30; ++i) text += fmt::format("{},x,Asthma\n", i);
+    put("t.csv", text);
+    const TableReport report = build({"t.csv"}, {.patient = "p", .modes = {"c/t"}});
+    EXPECT_EQ(report.vocabulary.modes[0].terms[0].label, "Asthma");
+    EXPECT_EQ(report.vocabulary.modes[0].terms[0].label_patients, 29);
+    EXPECT_EQ(get("out/manifest.json").find("Maria"), std::string::npos);
+}
+
+TEST_F(BuildTest, AColumnThatIdentifiesPatientsIsNoMode) {
+    std::string text = "p,name\n";
+    for (int i = 0; i < 25; ++i) text += fmt::format("{},Person {}\n", i, i);
+    put("t.csv", text);
+    EXPECT_NE(refusal({"t.csv"}, {.patient = "p", .modes = {"name"}}).find("25 of name, each of one patient alone"),
+              std::string::npos);
+}
+
+TEST_F(BuildTest, CodesOfTwoListsAndPatientsOfTwoServersAreNotOne) {
+    const auto condition = [](const std::string& patient, const std::string& system) {
+        return R"({"resourceType":"Condition","subject":{"reference":")" + patient +
+               R"("},"code":{"coding":[{"code":"1","system":")" + system + R"("}]}})" + "\n";
+    };
+    put("Condition.0.ndjson", condition("http://a/Patient/1", "snomed"));
+    put("Condition.1.ndjson", condition("http://a/Patient/2", "icd"));
+    put("Condition.2.ndjson", condition("http://b/Patient/2", "snomed"));
+    EXPECT_NE(refusal({"Condition.0.ndjson", "Condition.1.ndjson"}, {}).find("'1' of 'icd'"), std::string::npos);
+    EXPECT_NE(refusal({"Condition.0.ndjson", "Condition.2.ndjson"}, {}).find("server 'http://b'"), std::string::npos);
+    put("broken.ndjson", "{\"resourceType\":\n");
+    EXPECT_NE(refusal({"broken.ndjson"}, {}).find("broken.ndjson, line 1: no JSON"), std::string::npos);
+}
+
+TEST_F(BuildTest, WhatASiteDoesNotMeasureIsNotKnown) {
+    put("a.csv", "p,age,sex\n1,30,m\n2,40,f\n");
+    put("b.csv", "p,sex,bmi\n1,m,22\n2,m,23\n");
+    const TableReport a = build({"a.csv"}, {.patient = "p", .wide = true}, {}, "a");
+    const TableReport b = build({"b.csv"}, {.patient = "p", .wide = true, .schema = a.vocabulary}, {}, "b");
+    const std::vector<double> found = values(tensor("b"));
+    EXPECT_TRUE(std::isnan(found[0]) && std::isnan(found[3]));
+    EXPECT_EQ((std::vector<double>{found[1], found[2], found[4], found[5]}), (std::vector<double>{0, 1, 0, 1}));
+    EXPECT_EQ(b.missing, 2);
+    EXPECT_EQ(b.unknown.front().code, "bmi");
+}
+
+TEST_F(BuildTest, TheLastOfSeveralFilesIsInTheLastFile) {
+    put("t.000.csv", "p,c,v\n2,x,9\n1,x,9\n1,x,1\n");
+    put("t.001.csv", "p,c,v\n1,x,2\n");
+    build({"t.000.csv", "t.001.csv"}, {.patient = "p", .modes = {"c"}, .values = {"v"}, .rule = CellRule::last});
+    EXPECT_EQ(values(tensor()), (std::vector<double>{2, 9}));
 }
 
 TEST_F(BuildTest, ATableLargerThanItsMemoryGivesTheSame) {

@@ -18,7 +18,7 @@ TEST_F(FolderTest, RefusesToReplaceAndCleansUp) {
         const TableFolder made(path("new/deep"), false);
         EXPECT_TRUE(std::filesystem::exists(path("new/deep")));
     }
-    EXPECT_FALSE(std::filesystem::exists(path("new/deep")));
+    EXPECT_FALSE(std::filesystem::exists(path("new")));
     put("file", "x");
     EXPECT_THROW(TableFolder(path("file"), false), InputError);
 }
@@ -33,6 +33,24 @@ TEST_F(FolderTest, AnotherLayoutReplacesTheOldFile) {
     EXPECT_EQ(write("t.csv", TableLayout::automatic, false).file, "tensor.tns");
     EXPECT_EQ(write("t.csv", TableLayout::dense, true).file, "tensor.npy");
     EXPECT_EQ(files("out"), (std::vector<std::string>{"manifest.json", "patients.csv", "schema.json", "tensor.npy"}));
+}
+
+TEST_F(FolderTest, FilesOfOthersAreNotReplacedByForce) {
+    put("t.csv", "p,c\n1,x\n");
+    std::filesystem::create_directory(path("theirs"));
+    put("theirs/patients.csv", "Id,BIRTHDATE\n");
+    const std::vector<TableInput> tables{file_input(path("t.csv"), {})};
+    EXPECT_THROW(build_table(tables, {.patient = "p", .modes = {"c"}}, path("theirs"), true), InputError);
+    EXPECT_EQ(files("theirs"), (std::vector<std::string>{"patients.csv"}));
+    put("theirs/manifest.json", "{\"kind\": \"other\"}");
+    EXPECT_THROW(build_table(tables, {.patient = "p", .modes = {"c"}}, path("theirs"), true), InputError);
+}
+
+TEST_F(FolderTest, WhatOthersWroteIsNotComputed) {
+    put("t.csv", "p,c,t\n1,x,\n1,=1+1,@a\x1b[31m\n1,-5,-a\n");
+    const Vocabulary schema{{{"c", TermKind::codes, {{"x", "x", "", 0}}}}, 0};
+    build({"t.csv"}, {.patient = "p", .modes = {"c/t"}, .schema = schema});
+    EXPECT_EQ(get("out/unknown.csv"), "mode,code,label,events\nc,'=1+1,'@a?[31m,1\nc,-5,'-a,1\n");
 }
 
 TEST_F(FolderTest, SaysWhoIsWhereAndKeepsItPrivate) {

@@ -39,6 +39,8 @@ TEST_F(RecordsTest, RefusesWhatIsNoTable) {
               std::string::npos)
         << opened("a.csv", std::string_view("a,b\n1,\0\n", 8));
     EXPECT_NE(opened("a.csv", "a,b\n1\n").find("line 2 has 1 fields"), std::string::npos);
+    EXPECT_NE(opened("a.csv", "a,b\r1,2\r3,4\r").find("a carriage return"), std::string::npos);
+    EXPECT_EQ(opened("a.csv", "a,b\r\n1,2\r\n"), "read");
     EXPECT_NE(opened("a.csv", "a,b\n1,M\xFCller\n").find("line 2, column 2 (b)"), std::string::npos);
     EXPECT_EQ(opened("a.csv", "a,b\n1,M\xFCller\n", {.encoding = Encoding::latin1}), "read");
     EXPECT_NE(opened("a.ndjson", "{\"a\": 1}\n{\"a\": \n").find("a.ndjson, line 2"), std::string::npos);
@@ -65,6 +67,12 @@ TEST_F(RecordsTest, NumbersWithPointOrComma) {
     EXPECT_EQ(number_cell(*reader, 0, "1.5", '.'), 1.5);
     EXPECT_EQ(number_cell(*reader, 0, "1,5", ','), 1.5);
     EXPECT_EQ(number_cell(*reader, 0, "1.234,5", ','), 1234.5);
+    EXPECT_EQ(number_cell(*reader, 0, "-1.234.567", ','), -1234567);
+    EXPECT_EQ(number_cell(*reader, 0, "12", ','), 12);
+    // A point that does not group thousands is a decimal one, and the column is not what was said.
+    for (const char* bad : {"1.5", "12.34,5", "1234.567", "1,234.5", "1..234", ".123", "1.2345", "1.234.56"}) {
+        EXPECT_THROW(number_cell(*reader, 1, bad, ','), InputError) << bad;
+    }
     EXPECT_TRUE(std::isnan(number_cell(*reader, 0, "", '.')));
     for (const char* bad : {"1,5", "x", "inf", "nan", "1e999"}) {
         EXPECT_THROW(number_cell(*reader, 1, bad, '.'), InputError) << bad;
@@ -74,6 +82,11 @@ TEST_F(RecordsTest, NumbersWithPointOrComma) {
     } catch (const InputError& error) {
         EXPECT_NE(std::string(error.what()).find("line 2, column 2 (b)"), std::string::npos);
         EXPECT_NE(std::string(error.what()).find("--decimal comma"), std::string::npos);
+    }
+    try {
+        number_cell(*reader, 1, "1,234.5", '.');
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("without commas"), std::string::npos) << error.what();
     }
     EXPECT_EQ(latin1_to_utf8("M\xFCller \xDF"), "Müller ß");
 }

@@ -50,13 +50,41 @@ TEST_F(VocabularyTest, LabelsAreCodesWhereThereAreNone) {
 
 TEST(ProposeTest, SmallCellsStayAtHome) {
     Vocabulary mine = site({{"1", "a", "", 50}, {"2", "b", "", 10}, {"3", "c", "", 9}});
-    mine.modes.push_back({"month", TermKind::time, {{"2024-01", "2024-01", "", 2}}});
+    mine.modes.push_back({"month", TermKind::time, {{"2024-01", "2024-01", "", 20}}});
     const Proposal told = propose(mine, 10);
     EXPECT_EQ(codes(told.vocabulary.modes[0]), (std::vector<std::string>{"1", "2"}));
     EXPECT_EQ(told.withheld, (std::vector<Index>{1, 0}));
     EXPECT_EQ(told.vocabulary.modes[1].terms[0].patients, 0);
     EXPECT_EQ(vocabulary_json(told.vocabulary).dump().find("\"c\""), std::string::npos);
     EXPECT_THROW(propose(mine, 51), InputError);
+}
+
+TEST(ProposeTest, NoLabelBinOrDifferenceTellsOfAFew) {
+    // 97 of 100 are told: the other three would be their difference.
+    Vocabulary mine{{{"feature", TermKind::columns, {{"sex=M", "sex=M", "", 97}, {"sex=F", "sex=F", "", 3}}}}, 100};
+    mine.modes[0].terms[0].label = "M, called Maria by one";
+    mine.modes[0].terms[0].label_patients = 1;
+    mine.modes.push_back({"day", TermKind::time, {}});
+    for (const auto& [day, patients] :
+         {std::pair{"2024-01-01", 1}, {"2024-01-02", 30}, {"2024-01-03", 0}, {"2024-01-04", 12}, {"2024-01-05", 2}}) {
+        mine.modes[1].terms.push_back({day, day, "", patients});
+    }
+    const Vocabulary told = propose(mine, 10).vocabulary;
+    EXPECT_EQ(told.patients, 100);
+    EXPECT_EQ(told.modes[0].terms, (std::vector<Term>{{"sex=M", "sex=M", "", 90}}));
+    EXPECT_EQ(codes(told.modes[1]), (std::vector<std::string>{"2024-01-02", "2024-01-03", "2024-01-04"}));
+    mine.modes[0].terms[0].label_patients = 50;
+    EXPECT_EQ(propose(mine, 10).vocabulary.modes[0].terms[0].label, "M, called Maria by one");
+}
+
+TEST_F(VocabularyTest, LabelsDifferWhateverTheyAre) {
+    const Vocabulary one = site({{"x", "A", "", 0}, {"y", "A", "", 0}, {"z", "A (x)", "", 0}});
+    EXPECT_EQ(schema_of(one).modes[0].entries, (std::vector<std::string>{"A (x) (x)", "A (y)", "A (x) (z)"}));
+    Vocabulary named = site({{"x", "A", "", 7}});
+    named.modes[0].terms[0].label_patients = 3;
+    EXPECT_EQ(parse_vocabulary(vocabulary_json(named), "v"), named);
+    put("v.json", R"({"modes": [{"labels": ["a"], "patients": [9223372036854775807]}]})");
+    EXPECT_THROW(load_vocabulary(path("v.json")), InputError);
 }
 
 TEST(MergeTest, UnionIntersectionAndTopWhateverTheOrder) {
@@ -87,9 +115,10 @@ TEST(MergeTest, RefusesWhatDoesNotBelongTogether) {
     };
     EXPECT_NE(said(site({{"1", "Glucose", "mmol/L", 5}}), {}).find("b.json: 'Glucose' in 'mmol/L'"), std::string::npos)
         << said(site({{"1", "Glucose", "mmol/L", 5}}), {});
+    EXPECT_NE(said(site({{"1", "Glucose", "", 5}}), {}).find("'Glucose' in no unit"), std::string::npos);
     EXPECT_NE(said(site({{"2", "x", "", 5}}), {.rule = MergeRule::every}).find("no condition that all sites have"),
               std::string::npos);
-    EXPECT_NE(said(site({{"1", "x", "", 5}}), {.top = {1, 2, 3}}).find("--top"), std::string::npos);
+    EXPECT_NE(said(site({{"1", "x", "mg/dL", 5}}), {.top = {1, 2, 3}}).find("--top"), std::string::npos);
     Vocabulary other = site({{"1", "x", "", 5}});
     other.modes[0].name = "drug";
     EXPECT_NE(said(other, {}).find("modes drug"), std::string::npos);
@@ -105,7 +134,22 @@ TEST(MergeTest, TimeIsInItsOwnOrder) {
     const std::vector<std::string> names{"a", "b"};
     const auto both = merge_vocabularies(std::vector{time({"2024-02", "2024-03"}), time({"2023-12", "2024-02"})}, names,
                                          {.top = {1}});
-    EXPECT_EQ(codes(both.modes[0]), (std::vector<std::string>{"2023-12", "2024-02", "2024-03"}));
+    EXPECT_EQ(codes(both.modes[0]), (std::vector<std::string>{"2023-12", "2024-01", "2024-02", "2024-03"}));
+    EXPECT_THROW(merge_vocabularies(std::vector{time({"2024-02"}), time({"2024"})}, names, {}), InputError);
+    EXPECT_THROW(merge_vocabularies(std::vector{time({"1801-01-01"}), time({"2199-01-01"})}, names, {}), InputError);
+}
+
+TEST(SimilarCodesTest, CapitalsAndBlanksAreNoDifferenceThatAnybodyMeans) {
+    const Vocabulary one = site({{"I10", "a", "", 5}, {"i10", "b", "", 4}, {"I 10", "c", "", 3}, {"I11", "d", "", 2}});
+    const auto found = similar_codes(one);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].one, "I10");
+    EXPECT_EQ(found[0].other, "i10");
+    EXPECT_EQ(found[1].other, "I 10");
+    EXPECT_EQ(similar_text(found),
+              "codes that differ by capitals or blanks alone count as two: 'I10' and 'i10', 'I10' and 'I 10'");
+    EXPECT_EQ(similar_json(one)[1]["codes"][1], "I 10");
+    EXPECT_TRUE(similar_codes(site({{"a", "a", "", 1}, {"b", "a", "", 1}})).empty());
 }
 
 TEST(CodeLessTest, NumbersAsNumbers) {

@@ -15,6 +15,7 @@ TEST(ChecksTest, GoodValuesPass) {
     EXPECT_EQ(squares(0, "a", "norm"), 0);
     EXPECT_EQ(part(0.5, "a", "eps"), 0.5);
     EXPECT_EQ(text("hospital-a", "a"), "hospital-a");
+    EXPECT_EQ(text("\u00b5g/l R\u2081", "a"), "\u00b5g/l R\u2081");
     EXPECT_EQ(modes_of(numbers({3, 2}), "a"), (Shape{3, 2}));
     EXPECT_EQ(ranks_of(numbers({4, 2, 1}), Shape{3, 2}, "a"), (std::vector<Index>{4, 2, 1}));
     EXPECT_EQ(train_numbers(Shape{3, 2}, {4, 2, 1}), 4 * 3 * 2 + 2 * 2);
@@ -28,6 +29,16 @@ TEST(ChecksTest, BadOnesBlameTheirSender) {
                                                  [&] { part(nan, "peer b", "eps"); },
                                                  [] { part(1, "peer b", "eps"); },
                                                  [] { text("two\nlines", "peer b"); },
+                                                 [] { text("\x1b[2J", "peer b"); },
+                                                 [] { text("a\x7f", "peer b"); },
+                                                 [] {
+                                                     text(
+                                                         "\xc2\x9b"
+                                                         "2J",
+                                                         "peer b");
+                                                 },
+                                                 [] { text("R\xe9sum\xe9", "peer b"); },
+                                                 [] { text("\xff", "peer b"); },
                                                  [] { text(std::string(most_text + 1, 'x'), "peer b"); },
                                                  [] {
                                                      indices(numbers({1, 2, 3}), "peer b", "modes", 2);

@@ -61,6 +61,19 @@ TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
     }
 }
 
+TEST(ConvertTest, ACentringComesBack) {
+    for (const CentringOptions& how : {CentringOptions{}, {true, false}, {false, true}, {true, true}}) {
+        const Welcome welcome{{resolve_job({.rank = 3}), {}, {}, {}, how}, 0, 2};
+        EXPECT_EQ(round_trip(welcome).spec.centring, how);
+        CentringRequest told{{}, how.centre};
+        if (how.centre) told.centring.mean = {1.0 / 3, -2, 0};
+        if (how.scale) told.centring.scale = {1, 1e-9, 3};
+        const CentringRequest back = round_trip(told, route);
+        EXPECT_EQ(back.centring, told.centring);
+        EXPECT_EQ(back.answered, told.answered);
+    }
+}
+
 TEST(ConvertTest, WhatFillsMissingEntriesComesBack) {
     const FillSums said{1000, 100, 45, 1.5, 2.5, 3.5, 0.25, 0.5, 0.75, 1e-9, 9.5, 1.0 / 3};
     const FillSums back = round_trip(said, route);
@@ -321,6 +334,20 @@ TEST(ConvertTest, BodiesThatMakeNoSenseAreRefused) {
                           h.mutable_welcome()->clear_rank();
                       }),
               "");
+    EXPECT_NE(refused(welcome(),
+                      [](auto& h) {
+                          h.mutable_welcome()->set_missing(true);
+                          h.mutable_welcome()->set_centre(true);
+                      }),
+              "");
+    const auto centring = [](std::vector<double> scale) {
+        return Message{route, CentringRequest{{{1, 2}, std::move(scale)}}};
+    };
+    EXPECT_EQ(refused(centring({1, 2}), [](auto&) {}), "");
+    EXPECT_NE(refused(centring({1, 0}), [](auto&) {}).find("not positive"), std::string::npos);
+    EXPECT_NE(refused(centring({1, -1}), [](auto&) {}).find("not positive"), std::string::npos);
+    EXPECT_NE(refused(centring({1, 2}), [](auto& h) { h.mutable_centring()->set_scales(1); }), "");
+    EXPECT_NE(refused(centring({}), [](auto& h) { h.mutable_centring()->set_means(std::uint64_t{1} << 62); }), "");
     const auto sums = [] { return Message{route, FillSums{10, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}; };
     EXPECT_EQ(refused(sums(), [](auto&) {}), "");
     EXPECT_EQ(refused(sums(), [](auto& h) { h.mutable_fill_sums()->set_missing(8); }), "");

@@ -102,6 +102,18 @@ TEST(EncoderTest, SizesAreThoseThatSimulationsCount) {
     expect_peer_size(merge_of(some_upload()));
     expect_peer_size(merge_of(coded_upload(true)));
     expect_peer_size(merge_of(coded_upload(false)));
+    for (const CentringOptions& how : {CentringOptions{true, false}, {false, true}, {true, true}}) {
+        const auto y = random_tensor<double>({7, 5}, 3);
+        const Centring told = centring_of(feature_sums(y.view()), how);
+        const CentringTraffic each = centring_traffic(5, how);
+        const auto sum = release_sums(feature_sums(y.view()), how);
+        EXPECT_EQ(each.numbers_up, static_cast<double>(sum->size() + 1));
+        EXPECT_EQ(each.numbers_down, static_cast<double>(told.mean.size() + told.scale.size()));
+        const Index up = encoded_bytes({{}, SumReply{0, sum}}) + encoded_bytes({{}, SumReply{1, release_norm2(2.5)}});
+        const Index down = encoded_bytes({{}, CentringRequest{}}) + encoded_bytes({{}, CentringRequest{told}});
+        EXPECT_EQ(each.bytes_up, static_cast<double>(up));
+        EXPECT_EQ(each.bytes_down, static_cast<double>(down));
+    }
     for (const double numbers : {1.0, 15.0, 16.0, 32768.0, 32769.0, 100000.0}) {
         const auto count = static_cast<Index>(numbers);
         const auto q = random_matrix<double>(1, count, 1);

@@ -25,6 +25,9 @@ COUPLET_REPLAY(peer_state)
 COUPLET_REPLAY(peer_basis)
 COUPLET_REPLAY(peer_merge)
 COUPLET_REPLAY(bulletin)
+COUPLET_REPLAY(secure_request)
+COUPLET_REPLAY(secure_reply)
+COUPLET_REPLAY(centring)
 #undef COUPLET_REPLAY
 
 }  // namespace

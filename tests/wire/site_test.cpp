@@ -56,6 +56,12 @@ TEST(Site, NeedsNoMemoryForWhatItIsToldAgain) {
               std::get<Report>(remembers.report().body).error2);
 }
 
+TEST(Site, RefusesSecureSumsForWhichItHasNoKeys) {
+    Message job = welcome({.aggregate = Aggregate::subspace, .rank = 2});
+    std::get<Welcome>(job.body).spec.shield = ShieldTerms{};
+    EXPECT_NE(refusal([&] { Site(job, data()); }).find("a job of secure sums"), std::string::npos);
+}
+
 TEST(Site, RefusesMessagesThatMakeNoQuestion) {
     EXPECT_NE(refusal([] { answer_all("", data()); }).find("a welcome first"), std::string::npos);
     EXPECT_NE(refusal([] {

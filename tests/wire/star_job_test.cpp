@@ -185,5 +185,15 @@ TEST(StarJob, RefusesAGreetingThatWouldSpoilTheSums) {
               std::string::npos);
 }
 
+TEST(StarJob, CentringIsForTheDaemons) {
+    StarJobOptions options;
+    options.spec.job = resolve_job({.rank = 2});
+    options.spec.centring.centre = true;
+    EXPECT_THROW(StarJob(std::move(options)), InputError);
+    const Message welcome{{}, Welcome{{resolve_job({.rank = 2}), {}, {}, {}, {.scale = true}}, 0, 1}};
+    const auto x = std::make_shared<const Tensor<double>>(random_tensor<double>({9, 3}, 1));
+    EXPECT_THROW(Site(welcome, x), InputError);
+}
+
 }  // namespace
 }  // namespace couplet::wire

@@ -18,23 +18,25 @@ class Component:
 
     number: int
     title: str
-    share: float
+    share: float | None
     sites: dict[str, float]
     entries: list[tuple[tuple[str, ...], float]]
     profiles: dict[str, list[float]]
     stability: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.number}. {self.title} ({100 * self.share:.1f}%)"
+        share = "share not known" if self.share is None else f"{100 * self.share:.1f}%"
+        return f"{self.number}. {self.title} ({share})"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A result in words. components: the largest share first. explained: share of all of them. gain: by site, the error on
+    """A result in words. components: the largest share first. explained: share of all of them, None
+    where no site's coordinates lie beside the features. gain: by site, the error on
     new patients alone and together, where it was measured. patient, drift: where asked for. report: the whole JSON."""
 
     components: list[Component]
-    explained: float
+    explained: float | None
     gain: dict[str, tuple[float, float]] = field(default_factory=dict)
     patient: dict[str, Any] | None = None
     drift: dict[str, Any] | None = None

@@ -192,8 +192,8 @@ def audit(tensors: Any = None, *, labels: Any = None, names: Any = None, **flags
 
     tensors, labels and names as in simulate(). flags are those of the command line, with underscores: rank, client (from
     1), split, eps1, sketch, passes, heldout, controls (a path), dp_epsilon, dp_delta, clip, output, force, seed.
-    The result has the fields of the JSON: verdict is the worst of all, findings has one item for every mode and whoever
-    sees it.
+    dp_epsilon needs clip. The result has the fields of the JSON: verdict is the worst of all, findings has one item for
+    every mode and whoever sees it.
 
     >>> import numpy as np, couplet
     >>> x = (np.random.default_rng(0).random((60, 6, 8)) < 0.1).astype(float)

@@ -36,7 +36,8 @@ from flwr.app import Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
-server_app, client_app = ServerApp(), ClientApp()
+server_app = ServerApp()
+client_app = ClientApp()
 
 
 @server_app.main()
@@ -79,9 +80,9 @@ def make_sites(folder: pathlib.Path, count: int, seed: int) -> list[pathlib.Path
 class ServerMemory(threading.Thread):
     """Resident megabytes, over time, of the process in which the server's app runs."""
 
-    def __init__(self, session: int) -> None:
+    def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
-        self._session = session
+        self._mark = f"127.0.0.1:{port}".encode()
         self._over = threading.Event()
         self.samples: list[tuple[float, float]] = []
 
@@ -97,10 +98,8 @@ class ServerMemory(threading.Thread):
 
     def _megabytes(self, pid: int) -> float:
         try:
-            if os.getsid(pid) != self._session:
-                return 0
             command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-            if b"flower-simulation" not in command and b"flwr-simulation" not in command:
+            if b"flwr-simulation" not in command or self._mark not in command:
                 return 0
             return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
         except (OSError, ProcessLookupError):
@@ -110,7 +109,7 @@ class ServerMemory(threading.Thread):
 def measure(folder: pathlib.Path, nodes: int, config: str, app: pathlib.Path, timeout: float) -> dict:
     folder.mkdir()
     with simulation(folder) as engine:
-        memory = ServerMemory(engine.link.pid)
+        memory = ServerMemory(engine.port)
         memory.start()
         begun = time.monotonic()
         log = engine.run(config, nodes, app, timeout)

@@ -15,9 +15,9 @@
 namespace couplet {
 
 /// What a view reveals, worst first.
-enum class Verdict { patients, membership, second_moments, features_only, differentially_private };
+enum class Verdict { patients, membership, second_moments, untested, features_only, differentially_private };
 
-/// "patients", "membership", "second-moments", "features-only", "differentially-private".
+/// "patients", "membership", "second-moments", "untested", "features-only", "differentially-private".
 std::string_view to_string(Verdict verdict) noexcept;
 
 struct Finding {
@@ -30,9 +30,13 @@ struct Finding {
     Auc membership = {};
     SecondMoment moment = {};
     Verdict verdict = Verdict::features_only;
+    bool counts = false;  ///< not of rows: of how many records have which norm
     std::optional<PrivacyGuarantee> guarantee = {};
+    std::string weakness = {};             ///< why the guarantee counts for nothing, in words; empty: it counts
     std::vector<std::string> policy = {};  ///< what the leakage policy changed in the job, in words
 
+    /// The attack that tells more: one that finds more than its control does, then the one that finds more.
+    const Recovery& best() const noexcept;
     /// Patients that the better of both attacks finds.
     Index recovered() const noexcept { return std::max(ica.recovered, rank_one.recovered); }
 };
@@ -44,7 +48,7 @@ struct AuditOptions {
     Job job;                                         ///< rank, errors, passes, sketch and seed; every mode is tried
     Index client = 0;                                ///< whose message is looked at
     std::optional<PrivacyGuarantee> guarantee = {};  ///< tries differential privacy as well
-    std::optional<double> clip = {};                 ///< of row norms; nothing: the median, which private sums need
+    std::optional<double> clip = {};                 ///< of row norms; private sums need one
     LeakageLimits limits = {};
     std::string only = {};  ///< one mode; "": all
     ProgressSink progress = {};
@@ -54,10 +58,12 @@ struct AuditReport {
     std::vector<Finding> findings;     ///< in the order plain, published, summed, private
     std::vector<std::string> skipped;  ///< modes that could not be tried, and why
     Index clients = 0;
-    Index patients = 0;  ///< of this client
+    Index patients = 0;  ///< of this client, as count_patients() counts them
     Index patients_total = 0;
+    Index left_out = 0;  ///< records of all clients that are empty or copies
     Index controls = 0;
-    double leverage = 0;  ///< the largest of a patient of this client at the job's rank
+    Index controls_left_out = 0;  ///< that are empty, copies, or records of patients who took part
+    double leverage = 0;          ///< the largest of a patient of this client at the job's rank
 
     /// The worst of all findings, or of one mode's ("" for all).
     Verdict worst(std::string_view mode = "") const;
@@ -65,12 +71,22 @@ struct AuditReport {
 
 /// Attacks what a client would send and what a federation of these clients publishes, in every mode. `controls` are
 /// patients who take part nowhere (n x I2 x ... x IN): every attack is tried on them too, so that what chance finds is
-/// not blamed on the method. Throws InputError for clients or controls that do not fit together and for a job without a
-/// rank. Cost: a few runs of the job, and for every view R1 x R1 x P flops a few hundred times.
+/// not blamed on the method; those that are none (usable_controls()) are left out. Sums are those of the plan that the
+/// parties of a secure job would make. Throws InputError for clients or controls that do not fit together, a client
+/// without records, norms that no job takes, a job without a rank, and a guarantee without a clip. Cost: a few runs of
+/// the job, and for every view R1 x R1 x P flops a few hundred times.
 AuditReport audit(const Clients& clients, const TensorView<const double>& controls, const AuditOptions& options);
 
-/// One view, attacked.
+/// The controls that are any: not empty, each once, and no record of a patient who took part, who cannot be told apart
+/// from one.
+Tensor<double> usable_controls(const Clients& clients, const TensorView<const double>& controls);
+
+/// One view, attacked. Empty records and copies are no patients.
 Finding attack(View view, const Clients& clients, const TensorView<const double>& controls, const LeakageLimits& limits,
                std::uint64_t seed);
+
+/// The counts of record norms that a secure job begins with, attacked: who took part, and which counts rest on few.
+Finding attack_counts(std::string mode, const Clients& clients, const TensorView<const double>& controls,
+                      const LeakageLimits& limits);
 
 }  // namespace couplet

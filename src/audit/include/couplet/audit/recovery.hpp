@@ -24,6 +24,9 @@ struct Recovery {
     double control_share() const noexcept {
         return controls > 0 ? static_cast<double>(controls_recovered) / static_cast<double>(controls) : 0;
     }
+    /// Anybody at all, and more of them than of the controls. A record that was rebuilt is one, whatever a test of
+    /// significance with few controls can say.
+    bool above_control() const noexcept { return recovered > 0 && share() > control_share(); }
     /// More than chance finds: Fisher's exact test, one-sided, at 5%; without controls, anybody at all.
     bool exceeds_control() const;
 };

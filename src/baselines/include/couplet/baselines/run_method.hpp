@@ -33,7 +33,7 @@ struct TracePoint {
     double seconds = 0;  ///< since the start
 };
 
-/// A differential privacy statement on what the clients of dpfact release (see docs/baselines.md for what it assumes).
+/// What dpfact's noise would promise if the clip were public and the noise secret; no guarantee (docs/baselines.md).
 struct DpStatement {
     double epsilon = 0;
     double delta = 0;

@@ -1,11 +1,23 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "couplet/ctt/released.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet {
+
+/// What is done to each feature before a job: its mean over the federation taken out, its deviation made 1.
+struct CentringOptions {
+    bool centre = false;
+    bool scale = false;
+
+    bool any() const noexcept { return centre || scale; }
+    friend bool operator==(const CentringOptions&, const CentringOptions&) = default;
+};
 
 /// What one client tells for centring: sums over its patients, feature by feature. Those of several clients add up, so
 /// that every way to add (a coordinator, a tree, secure aggregation) can carry them.
@@ -13,6 +25,7 @@ struct FeatureSums {
     Index patients = 0;
     std::vector<double> sum = {};     ///< of each of the I2 ... IN features
     std::vector<double> square = {};  ///< of the squares
+    double resolution = 0;            ///< what a sum of squares may be wrong by, beyond rounding
 
     void add(const FeatureSums& other);
 };
@@ -28,12 +41,43 @@ struct Centring {
 };
 
 /// Means, and standard deviations (around zero where nothing is moved); features without any spread keep their scale.
-Centring centring_of(const FeatureSums& sums, bool centre, bool scale);
+Centring centring_of(const FeatureSums& sums, const CentringOptions& options);
 
 /// Patients of any number, features as in the centring. NaN stays NaN. Throws InputError, naming `where`, when the
 /// features are others.
 Tensor<double> centred(const TensorView<const double>& x, const Centring& centring, const std::string& where);
 /// The way back.
 Tensor<double> restored(const TensorView<const double>& x, const Centring& centring, const std::string& where);
+
+// ---- as messages: the sums up, the centring down, and the squared norm of what came of the data up
+
+/// The number of patients, then of every feature the sum (to centre) and the sum of squares (to scale).
+Released<std::vector<double>> release_sums(const FeatureSums& sums, const CentringOptions& options);
+/// Numbers in them.
+Index sums_length(Index features, const CentringOptions& options);
+
+/// What a client said of its data when it joined.
+struct CentredParty {
+    Index rows = 0;
+    Index features = 0;
+    std::optional<double> norm2 = {};  ///< of the data as it was then; nothing: it said that of scaled data
+};
+/// Sums that have arrived; those that nobody asked for are zero. Throws InputError, naming `who`, for numbers that no
+/// data of this party can have: whoever sends them would spoil the means of all.
+FeatureSums arrived_sums(std::span<const double> numbers, const CentringOptions& options, const CentredParty& party,
+                         const std::string& who);
+
+/// A client's ||X||^2 after centring.
+Released<std::vector<double>> release_norm2(double norm2);
+
+/// What centring adds to a client's messages: request and sums, centring and norm.
+struct CentringTraffic {
+    double numbers_up = 0;
+    double numbers_down = 0;
+    double bytes_up = 0;
+    double bytes_down = 0;
+};
+inline constexpr Index centring_rounds = 2;
+CentringTraffic centring_traffic(Index features, const CentringOptions& options);
 
 }  // namespace couplet

@@ -34,9 +34,16 @@ struct DrawnRows {
 /// The rows of a figure that can be drawn: finite, and positive on a logarithmic axis.
 DrawnRows drawn_rows(const Figure& figure, const std::vector<Row>& rows);
 
-/// A figure as inline SVG. Lines have error bars of one standard deviation over the repeats, the paper's numbers are
-/// hollow marks. Dots are a row per method below each category, with their value as text.
+/// A figure as inline SVG. Lines have their names at their ends and error bars of one standard deviation over the
+/// repeats, the paper's numbers are hollow marks. Dots are a row per method below each category, with their value as
+/// text.
 std::string draw_lines(const Figure& figure, const std::vector<Row>& rows);
 std::string draw_dots(const Figure& figure, const std::vector<Row>& rows);
+/// Dots whose x axis has a label: that is what the categories are, and each is one row with the marks of all methods on
+/// it, the rows in the order in which they come. The marks are named above.
+std::string draw_names(const Figure& figure, const std::vector<Row>& rows);
+
+/// Whichever of the three the figure asks for.
+std::string draw(const Figure& figure, const std::vector<Row>& rows);
 
 }  // namespace couplet

@@ -8,7 +8,8 @@ namespace couplet {
 
 enum class Marker { circle, square, diamond, triangle, triangle_down, cross, plus, bar };
 
-/// How a method looks in every figure: one colour and one mark throughout.
+/// How a method looks in every figure: one colour and one mark throughout. "Zhang et al." is their CTT as printed,
+/// 2024.
 struct MethodStyle {
     std::string_view id;
     std::string_view label;
@@ -24,7 +25,7 @@ std::span<const MethodStyle> method_styles() noexcept;
 /// Throws InputError for an unknown id.
 const MethodStyle& method_style(std::string_view id);
 
-/// "Couplet, star" or "printed, decentralized, L = 2".
+/// "Couplet, star" or "Zhang et al., peers, L = 2".
 std::string series_label(std::string_view method, std::string_view variant);
 
 }  // namespace couplet

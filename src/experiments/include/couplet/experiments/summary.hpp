@@ -25,12 +25,36 @@ struct SummaryLine {
     double other_bytes = 0;
 };
 
+/// A question that a reader comes with, and what the numbers answer.
+struct Answer {
+    std::string question = {};
+    std::string verdict = {};  ///< a few words
+    std::string detail = {};   ///< what they rest on
+};
+
+/// How many of the paper's numbers of one kind were measured again, and how many came out within 10%.
+struct PaperCount {
+    std::string what = {};  ///< "errors"
+    Index within = 0;
+    Index all = 0;
+};
+
+/// Why numbers differ from the paper's, and how many of them.
+struct PaperReason {
+    std::string sentence = {};
+    Index numbers = 0;
+};
+
 struct ReportSummary {
+    std::vector<Answer> answers = {};
+    std::vector<PaperCount> paper = {};
+    std::vector<PaperReason> reasons = {};  ///< the most frequent first; times are not counted
     std::vector<SummaryLine> lines = {};
     std::vector<std::string> sentences = {};
 };
 
-/// Who wins, computed from the rows of the experiment "comparison"; without it the summary is empty.
+/// The answers, from whatever was run: a question is left out where nothing was. Lines and sentences say who wins,
+/// from the rows of the experiment "comparison"; without it there are none.
 ReportSummary summarise_results(const std::vector<ExperimentResult>& results);
 
 }  // namespace couplet

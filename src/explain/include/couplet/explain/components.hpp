@@ -29,7 +29,7 @@ struct ModeProfile {
 /// One direction in which patients differ, by name.
 struct Component {
     std::string title = {};
-    double share = 0;                        ///< of the sum of squares of all sites
+    double share = 0;                        ///< of the sum of squares of all sites; NaN where no site is known
     std::vector<double> site_shares = {};    ///< of each site's own
     std::vector<NamedEntry> entries = {};    ///< strongest first
     std::vector<ModeProfile> profiles = {};  ///< one per feature mode
@@ -59,6 +59,8 @@ Explanation explain(Findings findings, const ExplainOptions& options = {});
 
 /// The label of an index of a feature mode; its number from 1 where there is none.
 std::string label_of(const Schema& schema, Index mode, Index index);
+/// A name without the kind that SNOMED puts behind it: "Asthma (disorder)" is "Asthma".
+std::string plain_name(const std::string& label);
 /// What a feature mode is called; "mode 2" where it has no name.
 std::string mode_name(const Schema& schema, Index mode);
 

@@ -24,7 +24,7 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation, const To
 /// One line per strong entry: component, share, stability, one column per feature mode, weight.
 std::string explanation_csv(const Explanation& explanation);
 
-/// "31%", "4.2%", "0.08%".
+/// "31%", "4.2%", "0.08%"; "not known" for NaN.
 std::string percent_text(double share);
 
 }  // namespace couplet

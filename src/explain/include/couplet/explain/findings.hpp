@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/ctt/job.hpp"
 #include "couplet/tensor/schema.hpp"
 #include "couplet/tt/tensor_train.hpp"
 
@@ -15,7 +16,7 @@ namespace couplet {
 struct SiteScores {
     std::string name = {};
     Matrix<double> scores = {};  ///< patients x R1
-    double norm2 = 0;            ///< of its data; of what the features explain where the data's is not told
+    double norm2 = 0;            ///< of its data; of what the features explain where a site's data is not told
 };
 
 /// What a site gains by joining: relative squared errors on patients that nobody has learnt from.
@@ -26,6 +27,17 @@ struct SiteGain {
     friend bool operator==(const SiteGain&, const SiteGain&) = default;
 };
 
+/// What of a job decides which features it gives; the defaults where a result does not say.
+struct Fit {
+    std::string method = "ctt";
+    std::optional<Aggregate> aggregate = {};
+    bool scale_clients = false;
+    bool refit = true;     ///< personal cores are projections of the data
+    bool clipped = false;  ///< of records that were made smaller
+    std::optional<double> eps1 = {};
+    std::optional<double> eps2 = {};
+};
+
 /// What a federation found, ready to be explained: orthonormal features and everybody's coordinates in them.
 struct Findings {
     std::string source = {};
@@ -34,6 +46,9 @@ struct Findings {
     std::vector<SiteScores> sites = {};
     bool shares_of_data = false;       ///< norm2 is that of the data
     bool centred = false;              ///< the features' means were taken out first
+    bool scaled = false;               ///< and their deviations made 1
+    Fit fit = {};                      ///< how they came about
+    Index clients = 0;                 ///< who took part; 0 where it is not told
     std::optional<double> rse = {};    ///< of the fit
     std::vector<SiteGain> gains = {};  ///< by site; empty where it was not measured
 };
@@ -42,6 +57,11 @@ struct Findings {
 /// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, and for features of more
 /// than 2^28 numbers when written out.
 Findings load_findings(const std::filesystem::path& result);
+
+/// Throws InputError, naming `where`, where the features were computed with other personal cores than this one
+/// (patients x R1): both say of which job they are, or of which client of a simulation.
+void require_same_run(const nlohmann::json& features, const nlohmann::json& personal, const Matrix<double>& core,
+                      const std::string& where);
 
 /// The features of a train (R1 open) as orthonormal rows; `change` (R1 x R1) takes coordinates in the train's own rows
 /// to coordinates in these: scores = personal * change.

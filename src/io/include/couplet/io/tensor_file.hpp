@@ -18,19 +18,21 @@ class NpzReader;
 
 struct TensorFileOptions {
     IndexBase index_base = IndexBase::detect;  ///< of .tns files
-    /// Limit on what a text file may become in memory, checked before allocating.
+    /// Limit on what a text file, or elements of another type, may become in memory, checked before allocating.
     Index max_bytes = Index{8} << 30;
 };
 
 /// A read-only tensor from a file. A C-ordered .npy file is mapped, not copied: opening costs nothing and
-/// pages arrive when first read. Everything else is held in memory in row-major order. The values are as in
-/// the file: NaN and infinity pass.
+/// pages arrive when first read. Everything else is held in memory in row-major order: whole numbers,
+/// bool, float16 and big-endian elements as float64. The values are as in the file: NaN and infinity pass.
 class TensorFile {
   public:
     const std::string& name() const noexcept { return name_; }
     DType dtype() const noexcept { return dtype_; }
     const Shape& shape() const noexcept { return shape_; }
     const Labels& labels() const noexcept { return labels_; }
+    /// "int64" where the file has such elements, which were converted; empty: it has dtype().
+    const std::string& converted_from() const noexcept { return converted_; }
     bool is_mapped() const noexcept { return std::holds_alternative<MappedFile>(storage_); }
 
     /// The tensor, valid while this object lives; moving the object does not end it. Throws InputError unless
@@ -57,12 +59,13 @@ class TensorFile {
     TensorFile() = default;
     template <Real T>
     void hold(Tensor<T> tensor);
-    const std::byte* decode_npy(std::span<const std::byte> bytes);
+    const std::byte* decode_npy(std::span<const std::byte> bytes, const TensorFileOptions& options);
     void decode_npz(const NpzReader& archive);
     void decode_text(std::span<const std::byte> bytes, const TensorFileOptions& options);
 
     std::string name_;
     DType dtype_ = DType::f8;
+    std::string converted_;
     Shape shape_;
     Labels labels_;
     const void* data_ = nullptr;

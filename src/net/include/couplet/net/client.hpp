@@ -24,11 +24,14 @@ struct ClientResult {
     Schema schema;          ///< of the features, in their order
     std::string reordered;  ///< what of the data was put in that order, in words; empty: nothing
     Matrix<double> personal;
+    Centring centring;    ///< of the data that both are of; empty: as it is
+    PreparedClient data;  ///< as the job saw it, held-out patients too; without tensors in a job with missing entries
     std::optional<double> rel_error_bound;
     std::string doubt;  ///< why there is no such bound though the coordinator claims one; empty: no doubt
     double rse = 0;
     std::optional<double> rse_heldout;
-    std::optional<bool> settled;  ///< with missing entries: whether what was filled in had come to rest
+    std::optional<ShieldReport> shield;  ///< of secure sums
+    std::optional<bool> settled;         ///< with missing entries: whether what was filled in had come to rest
     Index personal_rank = 0;
     std::vector<std::string> members;  ///< who is in the result
     std::vector<std::string> missing;
@@ -52,6 +55,10 @@ struct ClientOptions {
     /// Hears the welcome and every question before anything is computed for it, and every answer before it is sent.
     /// Throws InputError to refuse: the coordinator is told why, and run() ends with it.
     std::function<void(const wire::Message& message)> vet = {};
+    /// Of secure sums: what this client demands of a cohort, and what hears the plan before anything is computed from
+    /// the data; throws InputError to refuse.
+    SumDemands demands = {};
+    std::function<void(const ShieldPlan& plan, const std::string& job)> vet_plan = {};
     /// Keeps the result. Called before the coordinator is told that the client is done, and perhaps again after a
     /// connection broke: must be able to replace what it wrote for the same job.
     std::function<void(const ClientResult& result)> deliver = {};

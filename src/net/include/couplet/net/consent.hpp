@@ -15,10 +15,19 @@ struct SitePolicy {
     double max_rank_share = 0.5;  ///< of the rank that is sent, in patients
     std::vector<Aggregate> aggregates = {Aggregate::stack, Aggregate::average, Aggregate::subspace};
     double max_heldout = 0.5;
-    Index max_sums = 8;          ///< of one job
-    Index max_sum_width = 1000;  ///< columns of one sum
-    Index min_others = 0;        ///< parties besides this one; they hide nothing unless sums are masked
-    bool missing = true;         ///< jobs that fill missing entries, which asks many times
+    Index max_sums = 8;                  ///< of one job
+    Index max_sum_width = 1000;          ///< columns of one sum
+    Index min_others = 0;                ///< parties besides this one; they hide nothing unless sums are masked
+    bool missing = true;                 ///< jobs that fill missing entries, which asks many times
+    bool secure_only = false;            ///< jobs whose sums are not masked are refused
+    Index min_cohort = 3;                ///< clients whose numbers are in a masked sum
+    Index colluders = 1;                 ///< of them, who may tell the coordinator what they know
+    double patients_per_direction = 10;  ///< honest ones, for each direction that masked sums show; 0: any
+    double dp_epsilon = 0;               ///< that all jobs on one data set may spend together; 0: no budget
+    double dp_delta = 1e-5;
+    /// Verdict of couplet audit on this client's own message; a worse one is warned of at the start of a job.
+    std::string worst_verdict = "membership";
+    Index patience = 0;  ///< seconds to wait for what brings a job forward; 0: as the command line says
     friend bool operator==(const SitePolicy&, const SitePolicy&) = default;
 };
 
@@ -33,7 +42,7 @@ std::string policy_text(const SitePolicy& policy);
 std::string job_text(const wire::Welcome& welcome);
 
 /// Holds every request of a job against the policy and against what the job said at its start. No socket: hand it what
-/// arrives before it is answered, and answers before they are sent.
+/// arrives before it is answered, and answers before they are sent; of a job among peers what the peer itself sends.
 class Consent {
   public:
     /// `patients` and `features` are of this client's data.
@@ -42,12 +51,19 @@ class Consent {
     /// Throws InputError that says which key of the policy, or which promise of the job, is not kept. A welcome begins
     /// a new job.
     void vet(const wire::Message& message);
+    /// The same for what a job of masked sums has come to once patients are counted.
+    void vet_plan(const ShieldPlan& plan) const;
+    /// What masked sums must keep, whatever the coordinator says.
+    SumDemands demands() const noexcept;
 
   private:
     void vet_job(const wire::Welcome& welcome);
+    void vet_shield() const;
     void vet_start(const Start& start) const;
     void vet_sum(const wire::Message& message, const SumRequest& request);
     void vet_upload(const Upload& upload) const;
+    void vet_merge(const MergeState& state) const;
+    void vet_centring(const wire::CentringRequest& request) const;
 
     SitePolicy policy_;
     Index patients_;

@@ -34,7 +34,8 @@ struct CoordinatorResult {
     Index rounds = 0;
     Schema schema;  ///< of the features
     Index resumed_clients = 0;
-    std::vector<std::string> replaced;  ///< of the resumed merge, by clients that came again
+    std::vector<std::string> replaced;   ///< of the resumed merge, by clients that came again
+    std::optional<ShieldReport> shield;  ///< of secure sums
     double numbers_up_per_client = 0;
     double numbers_down_per_client = 0;
     double numbers_total = 0;
@@ -58,7 +59,13 @@ struct CoordinatorOptions {
     /// Before anything is changed in the kit; what it throws leaves the constructor.
     std::function<void(const std::string& job)> on_job = {};
     /// The shared result, before any client gets it; called again with the same features when a restart delivers them.
-    std::function<void(const FeaturesMessage& features, const Schema& schema, const std::string& job)> on_features = {};
+    struct Delivery {
+        const FeaturesMessage& features;
+        const Schema& schema;
+        const Centring& centring;  ///< of the data that the features are of; empty: as it is
+        const std::string& job;
+    };
+    std::function<void(const Delivery& delivery)> on_features = {};
     /// The merge, for clients that join later (stack).
     std::function<void(const SavedMerge& merge)> on_state = {};
 };
@@ -69,8 +76,8 @@ class Coordinator {
   public:
     /// Opens the ports and the job: the one in the kit if it is not closed, or if it has the same flags and not
     /// everybody in its result has fetched it; with late_merge, one that lacks clients. Otherwise a new one, and that
-    /// in the kit becomes KIT/job.old. Throws InputError for options that do not fit the job in the kit, and RunError
-    /// when another coordinator runs on it.
+    /// in the kit becomes KIT/job.old. Throws InputError for options that do not fit the job in the kit, for a centring
+    /// of members who are not all there at once, and RunError when another coordinator runs on it.
     Coordinator(const Kit& kit, CoordinatorOptions options, Log& log);
     ~Coordinator();
     Coordinator(const Coordinator&) = delete;

@@ -53,6 +53,10 @@ struct PeerOptions {
     std::chrono::milliseconds deadline{60'000};      ///< of the whole job
     std::chrono::milliseconds gather{15'000};        ///< how long to wait for everybody before it begins without
     std::chrono::milliseconds link_deadline{5'000};  ///< a neighbour silent for so long is lost
+    /// Hears the job (as a welcome) before anything is computed for it, the number of members (as a start) before every
+    /// epoch, and every message of the job before it is sent; from several threads, one at a time. Throws InputError to
+    /// refuse: run() ends with it, and the others go on without this peer.
+    std::function<void(const wire::Message& message)> vet = {};
     /// Keeps the result, once it is decided.
     std::function<void(const PeerResult& result)> deliver = {};
     /// Sees every message of the job before it is sent; for tests.

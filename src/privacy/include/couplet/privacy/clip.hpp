@@ -6,7 +6,7 @@
 
 namespace couplet {
 
-/// Norms of the patients' records.
+/// Norms of the patients' records, also where squares leave the range of double.
 std::vector<double> row_norms(const TensorView<const double>& x);
 
 /// The quantile q of the values, 0 <= q <= 1: the smallest value that at least a share q does not exceed; 0 for none.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 namespace couplet {
 
 /// (epsilon, delta): whatever one person's record is, no outcome becomes more than e^epsilon times likelier, but for a
@@ -8,6 +11,11 @@ struct PrivacyGuarantee {
     double epsilon = 0;
     double delta = 0;
 };
+
+/// Why a guarantee is too weak to be called one to somebody who did not choose it, in words; "" when it is not: epsilon
+/// above 10 (an outcome may become 20,000 times likelier), or a delta that allows for one of so many patients to be
+/// shown as they are.
+std::string weakness(PrivacyGuarantee guarantee, std::int64_t patients);
 
 /// The smallest delta for which noise of standard deviation `sigma` makes a release of this sensitivity (Euclidean, one
 /// person more or less) epsilon-private: Phi(c/(2s) - eps s/c) - e^eps Phi(-c/(2s) - eps s/c) (Balle and Wang 2018).

@@ -45,13 +45,22 @@ NoisePlan plan_noise(PrivacyGuarantee guarantee, double clip, int releases, Nois
 double expected_loss(const NoisePlan& plan, std::int64_t patients, std::int64_t features, std::int64_t rank,
                      std::optional<std::int64_t> width);
 
-/// Normal noise from ChaCha20 under a 256-bit key: a random one in a federation, one derived from the seed in a
-/// simulation that must repeat. Box-Muller in double; sums are rounded to a fixed point afterwards under secure
+/// Patients with whom the loss that is expected is no more than `loss`; from public quantities alone, as above.
+double patients_for_loss(const NoisePlan& plan, double loss, std::int64_t features, std::int64_t rank,
+                         std::optional<std::int64_t> width);
+
+/// Beyond this no normal number is drawn: it comes of 53 bits.
+inline constexpr double largest_normal = 9;
+
+/// Normal noise from ChaCha20 under a 256-bit key, which must be secret and random: who can guess the key takes the
+/// noise away, and nothing is private. Box-Muller in double; sums are rounded to a fixed point afterwards under secure
 /// aggregation, which costs no privacy.
 class NoiseSource {
   public:
     explicit NoiseSource(Secret key);
-    static NoiseSource seeded(std::uint64_t seed, std::uint64_t stream);
+    /// Noise that repeats, for tests. It protects nobody, and what it is added to must not be called private.
+    static NoiseSource repeatable(std::uint64_t seed, std::uint64_t stream);
+    /// At most largest_normal in magnitude.
     double normal();
     void add(std::span<double> values, double sigma);
 

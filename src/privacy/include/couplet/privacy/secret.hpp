@@ -30,6 +30,9 @@ class Secret {
     Key bytes_{};
 };
 
+/// BLAKE2b.
+Key hash_bytes(Bytes text);
+
 /// The library behind this module, made ready once; throws RunError when the system has no source of randomness.
 void require_sodium();
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "couplet/privacy/leakage.hpp"
-#include "couplet/privacy/noise.hpp"
+#include "couplet/secure/shield_plan.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
@@ -14,29 +13,17 @@ namespace couplet {
 /// What shall not be seen, and by whom.
 struct ShieldOptions {
     bool secure = false;  ///< secure aggregation: only sums over all clients are seen
-    bool policy = false;  ///< section 5's leakage policy: how much the sums may show
+    bool policy = false;  ///< section 5's leakage policy: how much masked sums may show; not under a guarantee
     std::optional<PrivacyGuarantee> guarantee = {};
     std::optional<double> clip = {};       ///< of record norms; needed for a guarantee: it must not depend on the data
     std::optional<NoisePlace> noise = {};  ///< nothing: distributed when secure, otherwise local
     int colluders = 1;                     ///< clients that may tell the coordinator what they know
     int min_cohort = 3;
     LeakageLimits limits = {};
-};
-
-/// The `privacy` object of `simulate --json`.
-struct ShieldReport {
-    bool secure = false;
-    bool policy = false;
-    int threshold = 0;  ///< clients that must stay to the end of a sum; 0: all
-    int ring_bits = 0;
-    Index sums = 0;  ///< that were asked for
-    Index directions = 0;
-    std::optional<double> clip = {};
-    Index clipped = 0;                      ///< records that were longer
-    std::vector<std::string> changes = {};  ///< that the policy made to the job
-    std::vector<std::string> warnings = {};
-    std::optional<NoisePlan> noise = {};
-    std::optional<double> expected_loss = {};  ///< of RSE, at most, from public quantities
+    std::optional<Index> public_patients = {};  ///< under a guarantee: how many there are, as everybody may know
+    /// For tests that compare bits: noise that follows from this seed. Nothing is guaranteed then, and the report says
+    /// so.
+    std::optional<std::uint64_t> repeatable_noise = {};
 };
 
 struct ShieldedResult {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -24,6 +25,10 @@ struct TableInput {
 };
 TableInput file_input(const std::filesystem::path& path, const TextForm& form, std::string name = {});
 
+/// What build_table() may write in its folder.
+inline constexpr std::array<const char*, 6> table_files{"tensor.npy",  "tensor.tns",  "patients.csv",
+                                                        "schema.json", "unknown.csv", "manifest.json"};
+
 enum class TableLayout { automatic, dense, sparse };
 
 struct TableOptions {
@@ -40,7 +45,7 @@ struct TableOptions {
     std::optional<Vocabulary> schema = {};  ///< build to it; otherwise of what is found
     std::vector<Index> top = {};            ///< keep so many of the most frequent terms; one for all modes, or one each
     Index most_codes = 100'000;             ///< more in one mode are refused: the column is no code list
-    bool keep_empty = false;                ///< rows for patients without any entry
+    bool keep_empty = false;                ///< rows for patients of whom nothing is known
     bool absent_nan = false;                ///< an entry without an event is not known, instead of zero
     std::function<std::string(const std::string& mode, const std::string& code)> name_of = {};  ///< further labels
     TableLayout layout = TableLayout::automatic;
@@ -59,10 +64,11 @@ struct TableReport {
     Vocabulary vocabulary = {};  ///< of the modes, with this site's counts
     std::vector<std::string> tables = {};
     std::vector<Index> records = {};  ///< of each table
-    Index withdrawn = 0;              ///< FHIR resources that say they are wrong
+    Index withdrawn = 0;              ///< FHIR resources that say they are wrong, or are of no patient
+    Index without_value = 0;          ///< events without a number where numbers count
     Index patients = 0;               ///< rows
-    Index without = 0;                ///< patients met who have no entry and no row
-    Index entries = 0;                ///< that are not zero
+    Index without = 0;                ///< patients met who have nothing that counts, and no row
+    Index entries = 0;                ///< that are not zero, or that are known with absent_nan
     Index missing = 0;                ///< entries that are NaN
     std::vector<UnknownTerm> unknown = {};
     Index unknown_events = 0;

@@ -38,7 +38,8 @@ class CellStore {
     CellStore(CellStore&&) noexcept;
     CellStore& operator=(CellStore&&) noexcept;
 
-    /// `time` decides which is last; of equal times the later call. Throws RunError when the disk is full.
+    /// `time` decides which is last; of equal times the larger value, so that the order of the calls does not matter.
+    /// Throws RunError when the disk is full.
     void add(const CellKey& key, double value, double time);
     /// No more events.
     void close();

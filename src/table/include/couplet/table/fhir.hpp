@@ -11,9 +11,11 @@ namespace couplet {
 
 /// A bulk export of one kind of FHIR resource (R4, R5), one a line: Condition, MedicationRequest, MedicationStatement,
 /// MedicationAdministration, Observation, Procedure, Immunization, AllergyIntolerance, DiagnosticReport. The columns
-/// are patient, code, display, date, value and unit: of the first coding of the concept; of an Observation with
-/// components one record for each. Resources that say they are wrong (status entered-in-error, a condition refuted, an
-/// act not done) are left out and counted.
+/// are patient, code, display, date, value, unit and system (of the code): of the first coding of the concept; of an
+/// Observation with components one record for each, and one of its own where it has a value. A value that is only a
+/// bound (comparator <, >, ...) is none. Resources that say they are wrong (status entered-in-error, a condition
+/// refuted, an act not done, a medication not taken) and those of no patient (a device, a group) are left out and
+/// counted.
 class FhirReader : public RecordReader {
   public:
     explicit FhirReader(const std::filesystem::path& path);
@@ -24,15 +26,19 @@ class FhirReader : public RecordReader {
     /// "Condition"; known from the start.
     const std::string& resource() const noexcept { return resource_; }
     Index withdrawn() const noexcept { return withdrawn_; }
+    /// Of references with one ("https://server/fhir"); empty while none was met.
+    const std::string& server() const noexcept { return server_; }
 
   private:
     struct Parser;
     struct Record;
     void open();
     bool parse_line(std::string_view line);
+    std::string patient_of(const std::string& reference, const std::string& where);
     LineReader lines_;
     std::unique_ptr<Parser> parser_;
     std::string resource_;
+    std::string server_;
     std::vector<Record> waiting_;  ///< of the line last read, last first
     std::unique_ptr<Record> current_;
     Index withdrawn_ = 0;

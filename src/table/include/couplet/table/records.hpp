@@ -65,8 +65,13 @@ std::unique_ptr<RecordReader> open_records(const std::filesystem::path& path, co
 /// The name of a table for modes and messages: that of its file without folder and endings.
 std::string table_name(const std::filesystem::path& path);
 
+/// Whether a cell is a number, with this sign in front of its decimals.
+bool is_number_cell(std::string_view cell, char decimal);
 /// A cell as a number. Throws InputError that names the cell for anything else; an empty one is NaN.
 double number_cell(const RecordReader& reader, Index column, std::string_view cell, char decimal);
+
+/// Without blanks and tabs at its ends.
+std::string_view trimmed(std::string_view text) noexcept;
 
 /// Text of ISO 8859-1 as UTF-8.
 std::string latin1_to_utf8(std::string_view text);

@@ -63,7 +63,8 @@ struct KnownForm {
     std::string time = {};
     std::string value = {};
     std::string unit = {};
-    std::string unmapped = {};  ///< a code that says that there is none
+    std::string unmapped = {};  ///< a code, or a unit, that says that there is none
+    std::string system = {};    ///< the code list of a code
 };
 /// FHIR resources, OMOP tables (condition_occurrence, drug_exposure, procedure_occurrence, measurement, observation)
 /// and the csv files of Synthea, by their columns; nothing for other tables.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct Term {
     std::string label = {};  ///< for people; the code where nothing else is known
     std::string unit = {};
     Index patients = 0;  ///< with an entry here; 0 where it is not told
+    /// Whose events say the label; nothing: all of them, or it is not theirs.
+    std::optional<Index> label_patients = {};
     friend bool operator==(const Term&, const Term&) = default;
 };
 
@@ -56,8 +59,10 @@ Vocabulary parse_vocabulary(const nlohmann::ordered_json& json, const std::strin
 Vocabulary load_vocabulary(const std::filesystem::path& path);
 void save_vocabulary(const std::filesystem::path& path, const Vocabulary& vocabulary, bool overwrite);
 
-/// What a site may tell: the terms that at least `threshold` of its patients have, the others unnamed. Bins of time are
-/// told without their counts.
+/// What a site may tell: the terms that at least `threshold` of its patients have, the others unnamed; a label only
+/// where so many patients' events say it, and the code otherwise. Bins of time are told from the first to the last that
+/// so many patients have, without counts. Counts are rounded down to a multiple of the threshold, so that no smaller
+/// number is a difference of two.
 struct Proposal {
     Vocabulary vocabulary = {};
     std::vector<Index> withheld = {};  ///< terms of each mode
@@ -79,5 +84,17 @@ Vocabulary merge_vocabularies(std::span<const Vocabulary> sites, std::span<const
 
 /// Codes of digits as numbers: shorter first, then by text.
 bool code_less(std::string_view a, std::string_view b) noexcept;
+
+/// Codes of one mode that differ by capitals or blanks alone: perhaps one code, written in two ways.
+struct SimilarCodes {
+    std::string mode = {};
+    std::string one = {};
+    std::string other = {};
+};
+std::vector<SimilarCodes> similar_codes(const Vocabulary& vocabulary);
+/// In words, naming a few.
+std::string similar_text(const std::vector<SimilarCodes>& similar);
+/// [{mode, codes: [one, other]}]
+nlohmann::ordered_json similar_json(const Vocabulary& vocabulary);
 
 }  // namespace couplet

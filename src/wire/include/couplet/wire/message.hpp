@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "couplet/ctt/block_code.hpp"
+#include "couplet/ctt/centring.hpp"
 #include "couplet/ctt/completion.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/star.hpp"
+#include "couplet/secure/secure_messages.hpp"
 #include "couplet/wire/hex.hpp"
 #include "couplet/wire/peer_message.hpp"
 
@@ -48,6 +50,9 @@ struct JobSpec {
     /// NaN stands for entries that nobody knows, which are filled; nothing: NaN is refused. Only the coordinator needs
     /// the numbers.
     std::optional<CompletionLimits> missing = {};
+    /// Only sums over all clients are seen (subspace); nothing: what each client sends is.
+    std::optional<ShieldTerms> shield = {};
+    CentringOptions centring = {};  ///< by sums over all members, before anything else
 };
 
 struct Welcome {
@@ -59,7 +64,13 @@ struct Welcome {
 struct StartNotice {
     Start start;
     bool received = false;  ///< the answer is here already, from before an interruption
-    bool refilled = false;  ///< on tensors as the features before told to fill them; otherwise as they were at first
+    bool refilled = false;  ///< on tensors as they were told to be filled or centred; otherwise as they were at first
+};
+
+/// Coordinator to clients; both questions are answered with a sum.
+struct CentringRequest {
+    Centring centring = {};  ///< nothing: tell the sums of your features; otherwise move by this and tell your norm
+    bool answered = false;   ///< for whoever has forgotten: nothing is to be told
 };
 
 /// How well the shared features fit a client's patients; in the units of the job.
@@ -84,7 +95,8 @@ struct Refusal {
 
 /// In the order of Kind.
 using Body = std::variant<Join, Welcome, Hello, StartNotice, SumRequest, Upload, SumReply, FeaturesMessage, Report, Bye,
-                          Refusal, MergeState, Greeting, Beat, PeerState, PeerBasis, PeerMerge, Bulletin, FillSums>;
+                          Refusal, MergeState, Greeting, Beat, PeerState, PeerBasis, PeerMerge, Bulletin, FillSums,
+                          SecureRequest, SecureReply, CentringRequest>;
 
 enum class Kind {
     join,
@@ -106,6 +118,9 @@ enum class Kind {
     peer_merge,
     bulletin,
     fill_sums,
+    secure_request,
+    secure_reply,
+    centring,
 };
 std::string_view to_string(Kind kind) noexcept;
 

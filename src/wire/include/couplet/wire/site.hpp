@@ -38,6 +38,9 @@ struct SiteResult {
 /// Whether features end the job, and are not there to fill missing entries from.
 inline bool is_final(const FeaturesMessage& message) { return !message.filling || message.filling->last; }
 
+/// Throws InputError for a job with a centring: whoever carries its messages here does not know those of the sums.
+void refuse_centring(const JobSpec& spec);
+
 /// A client's work on one job: messages in, messages out. Everything follows from the welcome, the data and the
 /// questions, so whoever has forgotten is told them again (see StarJob::question()) and goes on with the same bits.
 class Site {

@@ -1,0 +1,122 @@
+#include "couplet/experiments/slide.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "couplet/core/markup.hpp"
+#include "couplet/experiments/chart.hpp"
+#include "couplet/experiments/method_bench.hpp"
+#include "couplet/experiments/report.hpp"
+#include "couplet/experiments/style.hpp"
+#include "couplet/experiments/summary.hpp"
+#include "couplet/experiments/svg.hpp"
+
+namespace couplet {
+namespace {
+
+constexpr double width = 1280;
+constexpr double height = 720;
+
+/// What a browser and a converter both understand without the page's style sheet.
+constexpr const char* rules =
+    "svg{font-family:'DejaVu Sans',Helvetica,Arial,sans-serif}text{fill:#1c1e21}.ground{fill:#fff}.rule{stroke:#d9dbe0}"
+    ".title{font-size:33px;font-weight:600}.lead{font-size:17px;fill:#50545b}.question{font-size:17px;fill:#50545b}"
+    ".verdict{font-size:25px;font-weight:600}.detail,.source{font-size:14px;fill:#50545b}"
+    ".tag,.tick,.label{font-size:12.5px}.tick{fill:#50545b}.grid{stroke:#e4e6ea;stroke-width:1}"
+    ".mark.solid{fill:var(--c);stroke:#fff;stroke-width:.8}.mark.open{fill:none;stroke:var(--c);stroke-width:2}";
+
+/// Words in lines of at most so many letters.
+std::vector<std::string> wrapped(const std::string& text, std::size_t letters) {
+    std::vector<std::string> lines;
+    std::string line;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (!line.empty() && line.size() + 1 + word.size() > letters) {
+            lines.push_back(line);
+            line.clear();
+        }
+        line += (line.empty() ? "" : " ") + word;
+        at = end + 1;
+    }
+    if (!line.empty()) lines.push_back(line);
+    return lines;
+}
+
+std::string text_at(double x, double y, const std::string& text, const char* classes) {
+    return fmt::format("<text x=\"{:g}\" y=\"{:g}\" class=\"{}\">{}</text>", x, y, classes, escape_markup(text));
+}
+
+std::string draw_answers(const std::vector<Answer>& answers) {
+    std::string svg;
+    double y = 172;
+    for (const Answer& one : answers) {
+        svg += text_at(56, y, one.question, "question");
+        svg += text_at(56, y + 32, one.verdict, "verdict");
+        double below = y + 56;
+        const auto lines = wrapped(one.detail, 76);
+        for (std::size_t i = 0; i < std::min<std::size_t>(2, lines.size()); ++i) {
+            svg += text_at(56, below, lines[i] + (i == 1 && lines.size() > 2 ? " ..." : ""), "detail");
+            below += 19;
+        }
+        y += 124;
+    }
+    return svg;
+}
+
+/// A drawing of the report inside the slide.
+std::string placed(std::string drawing, double x, double y, double wide) {
+    const std::string opening = "<svg ";
+    return drawing.replace(
+        0, opening.size(),
+        fmt::format("<svg x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" preserveAspectRatio=\"xMinYMin\" ", x, y, wide));
+}
+
+std::string colours() {
+    std::string sheet;
+    for (const MethodStyle& style : method_styles()) sheet += fmt::format(".m-{}{{--c:{}}}", style.id, style.light);
+    return sheet;
+}
+
+}  // namespace
+
+std::vector<Row> main_rows(const std::vector<Row>& rows) {
+    constexpr std::array kept{"ctt-star", "printed-star", "fedsvd", "centralized", "local"};
+    std::vector<Row> result;
+    for (const Row& row : rows) {
+        const bool best =
+            MethodBench::trains(row.method) && std::none_of(rows.begin(), rows.end(), [&](const Row& other) {
+                return other.category == row.category && MethodBench::trains(other.method) && other.y.mean < row.y.mean;
+            });
+        if (best || std::find(kept.begin(), kept.end(), row.method) != kept.end()) result.push_back(row);
+    }
+    return result;
+}
+
+std::string render_slide(const std::vector<ExperimentResult>& results) {
+    const ReportSummary summary = summarise_results(results);
+    if (summary.answers.empty()) return "";
+    std::string svg = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" "
+        "role=\"img\" aria-label=\"Couplet beside the CTT of Zhang et al. 2024: {2}\">{3}<style>{4}{5}</style>",
+        width, height, escape_markup(summary.answers.front().verdict), slide_marker, rules, colours());
+    svg += fmt::format("<rect class=\"ground\" width=\"{:g}\" height=\"{:g}\"/>", width, height);
+    svg += text_at(56, 76, "The accuracy of all data in one place, without moving the data", "title");
+    svg += text_at(56, 110,
+                   "Couplet beside Federated Learning Using Coupled Tensor Train Decomposition, Zhang et al. 2024",
+                   "lead");
+    svg += draw_answers(summary.answers);
+    for (const ExperimentResult& result : results) {
+        if (result.name != "comparison") continue;
+        const Figure figure{"rse", "Squared error by data set", Chart::dots, {"data set"}, {"RSE, four clients", true}};
+        const std::string drawing = draw(figure, main_rows(rows_of(result, "rse")));
+        if (!drawing.empty()) svg += placed(drawing, 690, 156, 540);
+    }
+    svg += text_at(56, 700, fmt::format("couplet {}, couplet reproduce: report.html has every number", version()),
+                   "source");
+    return svg + "</svg>\n";
+}
+
+}  // namespace couplet

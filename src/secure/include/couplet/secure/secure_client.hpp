@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "couplet/secure/secure_messages.hpp"
+#include "couplet/secure/shield_plan.hpp"
+#include "couplet/tensor/tensor.hpp"
+
+namespace couplet {
+
+/// What a client must remember of a job when its process ends: what was read with its help is never computed again,
+/// whoever asks, because the same sum with other clients would show the difference.
+struct SumRecord {
+    Index sums = 0;          ///< that it helped to read
+    Key counts{};            ///< hash of the counts that the job stands on; once sums > 1
+    std::set<Party> cohort;  ///< whose numbers are in the first sum over the data, and in every later one; likewise
+    friend bool operator==(const SumRecord&, const SumRecord&) = default;
+};
+
+/// One client of a secure job: no socket, thread or clock. Every request is held against what the job said at its
+/// start; all that the coordinator decides is who was lost.
+class SecureClient {
+  public:
+    struct Options {
+        SecureJobId job{};
+        Party self = 0;
+        Index clients = 0;  ///< that the job began with
+        SumDemands demands = {};
+        ShieldTerms terms = {};
+        Notary notary;
+        SumRecord record = {};  ///< of this job, from before
+        /// Makes it durable before a share is revealed.
+        std::function<void(const SumRecord&)> on_record = {};
+        /// Hears what the job has come to before the first sum over the data; throws InputError to refuse.
+        std::function<void(const ShieldPlan&)> on_plan = {};
+    };
+    /// `x` is the training data in the order of the job, and must outlive the client. Throws InputError for a cohort
+    /// below the demanded one.
+    SecureClient(const Job& job, TensorView<const double> x, Options options);
+    SecureClient(const SecureClient&) = delete;
+    SecureClient& operator=(const SecureClient&) = delete;
+
+    /// Throws InputError that names what is wrong with the request; the client then takes no further part.
+    SecureReply answer(const SecureRequest& request);
+    const SumRecord& record() const noexcept { return options_.record; }
+    /// Once it is known.
+    const ShieldPlan* plan() const noexcept { return plan_ ? &*plan_ : nullptr; }
+
+  private:
+    struct Run {
+        Index sum = 0;
+        Index again = 0;
+        SubspaceIteration::Want want = SubspaceIteration::Want::nothing;
+        Matrix<double> basis;
+        SumTerms terms;
+        std::map<Party, std::string> certificates = {};
+        std::optional<SecureSumClient> client = {};
+        std::set<Party> alive = {};
+    };
+
+    Index first_sum() const noexcept { return options_.terms.guarantee ? 1 : 0; }
+    int threshold() const noexcept;
+    void require_turn(const SecureRequest& request) const;
+    void agree_on_plan(const AskKeys& ask);
+    void take_basis(Run& run, const AskKeys& ask) const;
+    SecureAnswer keys(const SecureRequest& request, const AskKeys& ask);
+    SecureAnswer shares(const AskShares& ask);
+    SecureAnswer numbers(const AskNumbers& ask);
+    SecureAnswer endorse(const AskEndorsement& ask);
+    SecureAnswer unmask(const AskUnmasking& ask);
+    std::vector<std::uint64_t> values();
+
+    Job job_;
+    TensorView<const double> x_;
+    Shape features_;
+    Options options_;
+    Key counts_{};  ///< hash of what plan_ stands on
+    std::optional<ShieldPlan> plan_;
+    std::optional<Tensor<double>> clipped_;
+    std::optional<Run> run_;
+};
+
+}  // namespace couplet

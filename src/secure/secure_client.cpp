@@ -1,0 +1,233 @@
+#include "couplet/secure/secure_client.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "couplet/core/error.hpp"
+#include "couplet/ctt/arrived_cores.hpp"
+#include "couplet/ctt/client.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/privacy/clip.hpp"
+#include "couplet/privacy/records.hpp"
+
+namespace couplet {
+namespace {
+
+using Want = SubspaceIteration::Want;
+
+InputError refuse(const std::string& found, const std::string& expected) {
+    return InputError({"coordinator", found, expected, "This client takes no further part in the job."});
+}
+
+Shape features_of(const TensorView<const double>& x) {
+    const auto sizes = x.shape().sizes();
+    return Shape(std::vector<Index>(sizes.begin() + 1, sizes.end()));
+}
+
+std::string nth(Index sum) { return "sum " + std::to_string(sum + 1); }
+
+}  // namespace
+
+SumTerms secure_terms(const SecureJobId& job, Index sum, Index again, std::int64_t length, const FixedPoint& how,
+                      int threshold) {
+    SumTerms terms;
+    std::copy(job.begin(), job.end(), terms.job.begin());
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+        terms.job[job.size() + byte] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(again) >> (8 * byte));
+    }
+    terms.pass = sum;
+    terms.length = length;
+    terms.bits = how.ring.bits();
+    terms.step = how.step;
+    terms.threshold = threshold;
+    return terms;
+}
+
+int secure_threshold(const ShieldTerms& terms, Index clients) noexcept {
+    return SumDemands{.colluders = terms.colluders}.least_threshold(static_cast<int>(clients));
+}
+
+FixedPoint census_fixed_point() { return {1, Ring(48)}; }
+
+SecureClient::SecureClient(const Job& job, TensorView<const double> x, Options options)
+    : job_(job), x_(std::move(x)), features_(features_of(x_)), options_(std::move(options)) {
+    require_possible(options_.terms);
+    if (options_.record.sums == 0) options_.record.sums = first_sum();
+    if (options_.clients < options_.demands.min_cohort || threshold() > options_.clients) {
+        const int least = std::max(options_.demands.min_cohort, options_.terms.colluders + 2);
+        throw refuse("a job of " + std::to_string(options_.clients) + " clients",
+                     "at least " + std::to_string(least) + ", as this client's policy says");
+    }
+}
+
+int SecureClient::threshold() const noexcept { return secure_threshold(options_.terms, options_.clients); }
+
+SecureReply SecureClient::answer(const SecureRequest& request) {
+    SecureReply reply{request.sum, request.again, {}};
+    if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
+        reply.answer = keys(request, *ask);
+        return reply;
+    }
+    if (!run_ || run_->sum != request.sum || run_->again != request.again) {
+        reply.answer = Declined{"it has no keys for this sum: it was started again, or was not asked for them"};
+        return reply;
+    }
+    if (const auto* ask = std::get_if<AskShares>(&request.ask)) {
+        reply.answer = shares(*ask);
+    } else if (!run_->client) {
+        throw refuse("a step of a sum out of turn", "everybody's keys first");
+    } else if (const auto* numbers_ask = std::get_if<AskNumbers>(&request.ask)) {
+        reply.answer = numbers(*numbers_ask);
+    } else if (const auto* survivors = std::get_if<AskEndorsement>(&request.ask)) {
+        reply.answer = endorse(*survivors);
+    } else {
+        reply.answer = unmask(std::get<AskUnmasking>(request.ask));
+    }
+    return reply;
+}
+
+void SecureClient::require_turn(const SecureRequest& request) const {
+    const Index next = options_.record.sums;
+    if (request.sum < next) {
+        throw refuse(nth(request.sum) + " of this job once more",
+                     "each sum once: the same with other clients would show the difference");
+    }
+    if (request.sum > next) throw refuse(nth(request.sum) + " of the job", nth(next) + " before it");
+    if (plan_ && request.sum > plan_->sums) {
+        throw refuse(nth(request.sum) + " of the job",
+                     std::to_string(plan_->sums + 1) + ", as the job said at its start");
+    }
+    if (run_ && run_->sum == request.sum && request.again <= run_->again) {
+        throw refuse("the same keys again", "fresh ones for every try");
+    }
+}
+
+void SecureClient::agree_on_plan(const AskKeys& ask) {
+    std::vector<std::uint8_t> text;
+    for (const std::uint64_t count : ask.counts) {
+        for (int byte = 0; byte < 8; ++byte) text.push_back(static_cast<std::uint8_t>(count >> (8 * byte)));
+    }
+    const Key counts = hash_bytes(text);
+    const bool known = plan_.has_value() || options_.record.sums > 1;
+    if (known && counts != (plan_ ? counts_ : options_.record.counts)) {
+        throw refuse("other counts of patients than before", "those that the job's first sums stand on");
+    }
+    if (plan_) return;
+    std::optional<Census> census;
+    if (!options_.terms.guarantee) census = read_census(ask.counts, LeakageLimits{}.clip_quantile);
+    // Nobody counts less than this client alone.
+    if (census) {
+        const Index own = count_patients(x_);
+        if (census->patients < own) {
+            throw refuse("counts of " + std::to_string(census->patients) + " patients",
+                         "at least the " + std::to_string(own) + " of this client");
+        }
+    }
+    ShieldPlan plan = plan_shield(job_, features_, options_.terms, census, options_.clients, threshold());
+    if (options_.on_plan) options_.on_plan(plan);
+    counts_ = counts;
+    plan_ = std::move(plan);
+    if (plan_->clip) clipped_ = clip_rows(x_, *plan_->clip).tensor;
+}
+
+void SecureClient::take_basis(Run& run, const AskKeys& ask) const {
+    if (run.sum > plan_->sums) {
+        throw refuse(nth(run.sum) + " of the job", std::to_string(plan_->sums + 1) + ", as the job said at its start");
+    }
+    run.want = want_of(*plan_, run.sum);
+    if (run.want == Want::gram) return;
+    if (run.sum == 1) {
+        run.basis = Matrix<double>::copy(SubspaceIteration(plan_->job, features_).basis().view());
+        return;
+    }
+    const bool last = run.want == Want::projected;
+    const Index widest = last ? widest_basis(*plan_, features_) : block_width(*plan_, features_);
+    if (ask.basis.rows() != features_.size() || ask.basis.cols() < 1 || ask.basis.cols() > widest) {
+        throw refuse("a sum " + std::to_string(ask.basis.cols()) + " columns wide",
+                     "at most " + std::to_string(widest) + ", as the job said at its start");
+    }
+    // Longer columns would make one patient count for more than the noise hides, or the sum's bound allows.
+    if (!is_identity(gram<double>(ask.basis.view(), Side::right))) {
+        throw refuse("a basis whose columns are not orthonormal", "an orthonormal one");
+    }
+    run.basis = Matrix<double>::copy(ask.basis.view());
+}
+
+SecureAnswer SecureClient::keys(const SecureRequest& request, const AskKeys& ask) {
+    require_turn(request);
+    Run run{.sum = request.sum, .again = request.again, .want = Want::nothing, .basis = {}, .terms = {}};
+    std::int64_t length = static_cast<std::int64_t>(census_length);
+    FixedPoint how = census_fixed_point();
+    if (request.sum > 0) {
+        agree_on_plan(ask);
+        take_basis(run, ask);
+        const Index n = run.want == Want::gram ? features_.size() : run.basis.cols();
+        length = run.want == Want::sketch ? run.basis.size() : n * (n + 1) / 2;
+        how = plan_->how;
+    }
+    run.terms = secure_terms(options_.job, request.sum, request.again, length, how, threshold());
+    run_.emplace(std::move(run));
+    const auto verify = [this](Party party, Bytes message, const Signature& signature) {
+        const auto found = run_->certificates.find(party);
+        return found != run_->certificates.end() && options_.notary.verify(found->second, message, signature);
+    };
+    run_->client.emplace(options_.self, run_->terms, options_.demands, options_.notary.sign, verify);
+    return Announced{run_->client->advertise(), options_.notary.certificate};
+}
+
+SecureAnswer SecureClient::shares(const AskShares& ask) {
+    Roster roster;
+    std::map<std::string, Party> names;
+    for (const auto& [party, announced] : ask.roster) {
+        const std::string name = options_.notary.name_of(announced.certificate);
+        if (!names.emplace(name, party).second) throw refuse("client " + name + " twice in the roster", "it once");
+        roster[party] = announced.keys;
+        run_->certificates[party] = announced.certificate;
+    }
+    if (static_cast<Index>(roster.size()) > options_.clients) {
+        throw refuse("a roster of " + std::to_string(roster.size()) + " clients",
+                     "at most the " + std::to_string(options_.clients) + " that the job began with");
+    }
+    return run_->client->seal(roster);
+}
+
+std::vector<std::uint64_t> SecureClient::values() {
+    if (run_->sum == 0) return take_census(x_);
+    const TensorView<const double> x = clipped_ ? clipped_->view() : x_;
+    std::vector<double> sum =
+        (run_->want == Want::projected ? projected_gram(x, run_->basis.view()) : sketch_sum(x, run_->basis.view()))
+            .get();
+    if (plan_->noise && plan_->noise->own > 0) NoiseSource(Secret::random()).add(sum, plan_->noise->own);
+    return encode_fixed(sum, plan_->how, plan_->bound);
+}
+
+SecureAnswer SecureClient::numbers(const AskNumbers& ask) {
+    const auto masked = run_->client->mask(ask.shares, values());
+    return MaskedNumbers{Ring(run_->terms.bits).pack(masked)};
+}
+
+SecureAnswer SecureClient::endorse(const AskEndorsement& ask) {
+    if (run_->sum > 1 && ask.survivors.alive != options_.record.cohort) {
+        throw refuse("a sum of " + std::to_string(ask.survivors.alive.size()) + " other clients than the sums before",
+                     "the same " + std::to_string(options_.record.cohort.size()) +
+                         ": other ones would show what the difference contributed");
+    }
+    run_->alive = ask.survivors.alive;
+    return Endorsement{run_->client->endorse(ask.survivors)};
+}
+
+SecureAnswer SecureClient::unmask(const AskUnmasking& ask) {
+    Unmasking reveal = run_->client->unmask(ask.endorsements);
+    SumRecord record = options_.record;
+    record.sums = run_->sum + 1;
+    if (run_->sum == 1) {
+        record.cohort = run_->alive;
+        record.counts = counts_;
+    }
+    if (options_.on_record) options_.on_record(record);
+    options_.record = std::move(record);
+    return reveal;
+}
+
+}  // namespace couplet

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "couplet/ctt/centring.hpp"
+#include "couplet/ctt/job.hpp"
+#include "couplet/shield/masked_sums.hpp"
+
+namespace couplet {
+
+/// The sums that features are centred and scaled by, of which nobody sees a client's own.
+struct MaskedCentring {
+    FeatureSums sums;
+    SumTraffic traffic;
+};
+
+/// Adds up the sums of all clients' patients under secure aggregation, in the job's network: counts of record norms
+/// first, which say how large a sum can become, then sums and squares, each in a ring of its own. They equal plain sums
+/// to 52 bits of the largest possible one. Throws InputError for fewer clients than the demands allow.
+MaskedCentring masked_feature_sums(const std::vector<TensorView<const double>>& clients, const CentringOptions& options,
+                                   const Job& job, const SumDemands& demands);
+
+}  // namespace couplet

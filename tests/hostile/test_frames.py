@@ -1,0 +1,71 @@
+"""A party whose certificate is good and whose HTTP/2 is not: floods of frames that a server has to read, with its memory."""
+import contextlib
+import pathlib
+import sys
+import threading
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from hostile import (ATTEND, CONTINUATION, HEADERS, PING, SETTINGS, Daemons, frame, header_block,  # noqa: E402
+                     http2, push)
+
+MOST_MEMORY = 400 << 20  # it was 2.3 GB before connections were charged for what nobody asked for
+SECONDS = 6
+
+
+@pytest.fixture
+def star(tmp_path):
+    daemons = Daemons(tmp_path / "star", deadline="120s")
+    yield daemons
+    daemons.close()
+
+
+def endless_headers(number: int) -> bytes:
+    """One list of headers that never ends."""
+    if number == 0:
+        return frame(HEADERS, header_block(ATTEND), 1)
+    return frame(CONTINUATION, header_block({f"x-{number}": "y" * 100}) * 100, 1) * 20
+
+
+ATTACKS = {
+    "endless headers": endless_headers,
+    "settings": lambda number: frame(SETTINGS) * 1000,
+    "pings": lambda number: frame(PING, bytes(8)) * 1000,
+}
+
+
+def strike(star, attack, over):
+    """With the kit of c4, which works beside it, over one connection after another."""
+    while not over.is_set():
+        with contextlib.suppress(OSError), http2(star.kits / "c4", star.port) as connection:
+            number = 0
+            while not over.is_set() and push(connection, attack(number)):
+                number += 1
+
+
+def memory(pid: int) -> int:
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(text.split("VmHWM:")[1].split()[0])
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_a_job_ends_right_under_a_flood_of_frames(star, attack):
+    star.start("coordinator")
+    star.await_port()
+    over = threading.Event()
+    attackers = [threading.Thread(target=strike, args=(star, attack, over), daemon=True) for _ in range(3)]
+    for one in attackers:
+        one.start()
+    try:
+        time.sleep(SECONDS)
+        assert memory(star.pid("coordinator")) < MOST_MEMORY
+        assert "bytes that say nothing" in star.parties["coordinator"].said()
+        star.start(*star.names)
+        star.wait(seconds=90)
+    finally:
+        over.set()
+        for one in attackers:
+            one.join(30)
+    star.expect_right()

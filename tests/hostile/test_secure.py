@@ -1,0 +1,379 @@
+"""A coordinator of secure sums that does not play by the rules, with the coordinator's own kit: every lie is noticed by real
+clients, in words, and nothing is revealed. The coordinator here shares no code with couplet, and holds no secret: it passes
+on keys, sealed shares and masked numbers, and lies where the test says so."""
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+import grpc
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from hostile import Daemons, couplet, digest, make_head, protocol  # noqa: E402
+
+KEYS, SHARES, NUMBERS, ENDORSEMENT, UNMASKING = range(5)
+FEATURES = 6 * 7
+COUNTS = 2048 + 8 * 40 + 1 + 1
+WELCOME = {"aggregate": 3, "rank": 3, "eps1": 0.01, "eps2": 0.01, "refit": True, "passes": 3, "oversampling": 10, "seed": 0,
+           "scale_clients": False, "heldout": 0.0, "unnamed_allowed": True, "missing": False, "precision": 2}
+
+
+class Gone(Exception):
+    """A client has ended."""
+
+
+class Relay:
+    """Speaks as a coordinator to real clients, each on a stream of its own; the test says what."""
+
+    def __init__(self, star, job=bytes(range(16)), gram=True, **welcome):
+        self.star, self.job, self.names = star, job, star.names
+        self.messages = protocol()[0]
+        self.welcome = {**WELCOME, "sketch": 2 if gram else 1, "clients": len(star.names), **welcome}
+        self.inbox = {name: queue.Queue() for name in star.names}
+        self.outbox = {name: queue.Queue() for name in star.names}
+        self.refusals, self.revealed, self.step, self.over = {}, 0, 1, threading.Event()
+        self.roster, self.lies = None, {}
+        handler = grpc.stream_stream_rpc_method_handler(self.attend, request_deserializer=self.messages.Frame.FromString,
+                                                        response_serializer=self.messages.Frame.SerializeToString)
+        kit = star.kits / "coordinator"
+        credentials = grpc.ssl_server_credentials([((kit / "key.pem").read_bytes(), (kit / "cert.pem").read_bytes())],
+                                                  (kit / "ca.pem").read_bytes(), True)
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(64))
+        self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("couplet.v1.Federation",
+                                                                                   {"Attend": handler}),))
+        self.server.add_secure_port(star.address, credentials)
+        self.server.start()
+
+    # ---- one client's stream
+
+    def attend(self, frames, context):
+        context.send_initial_metadata(())  # clients look at the certificate before they say anything
+        join = self.read(frames)
+        if join is None:
+            return
+        name = join.join.name.decode()
+        yield from self.frames(make_head("welcome", {**self.welcome, "place": self.names.index(name)}, job=self.job,
+                                         ), shield=True)
+        reader = threading.Thread(target=self.listen, args=(name, frames), daemon=True)
+        reader.start()
+        while not self.over.is_set() and context.is_active():
+            with contextlib.suppress(queue.Empty):
+                head, payload = self.outbox[name].get(timeout=0.05)
+                yield from self.frames(head, payload)
+
+    def listen(self, name, frames):
+        with contextlib.suppress(Exception):
+            while True:
+                head = self.read(frames)
+                if head is None:
+                    break
+                if head.WhichOneof("body") == "refusal":
+                    self.refusals[name] = head.refusal.reason.decode()
+                if head.WhichOneof("body") == "secure_reply" and head.secure_reply.answer == UNMASKING + 1:
+                    self.revealed += 1
+                self.inbox[name].put(head)
+        self.inbox[name].put(None)
+
+    def read(self, frames):
+        head = None
+        for frame in frames:
+            if frame.WhichOneof("part") == "head":
+                head = self.messages.Head.FromString(frame.head)
+            elif frame.WhichOneof("part") == "tail":
+                return head
+        return None
+
+    def frames(self, head, payload=b"", shield=False):
+        if shield:
+            head.welcome.shield.policy = False
+            head.welcome.shield.colluders = 1
+            head.welcome.shield.noise = 2
+        head.payload_bytes = len(payload)
+        text = head.SerializeToString()
+        parts = [payload[k:k + (1 << 20)] for k in range(0, len(payload), 1 << 20)]
+        return [self.messages.Frame(head=text), *(self.messages.Frame(chunk=part) for part in parts),
+                self.messages.Frame(tail=digest([text, *parts]))]
+
+    def answer(self, name, seconds=30):
+        head = self.inbox[name].get(timeout=seconds)
+        if head is None or head.WhichOneof("body") == "refusal":
+            raise Gone(name)
+        return head
+
+    # ---- the job
+
+    def begin(self):
+        for name in self.names:
+            assert self.answer(name).WhichOneof("body") == "hello"
+        for name in self.names:
+            head = make_head("start", {"clients": self.welcome["clients"], "rows": 5, "norm2": 0.0, "received": True}, job=self.job,
+                             attempt=1, step=1)
+            self.outbox[name].put((head, b""))
+
+    def ask(self, number, step, fill, payload=b"", again=0, whom=None):
+        """The answers to one step by name; `fill(request, name)` writes the question, `lies` changes it."""
+        self.step += 1
+        answers = {}
+        for name in whom or self.names:
+            head = make_head("secure_request", {"sum": number, "again": again, "step": step}, job=self.job, attempt=1, step=self.step)
+            fill(head.secure_request, name)
+            extra = payload
+            lie = self.lies.get((number, step))
+            if lie:
+                extra = lie(head.secure_request, name) or extra
+            self.outbox[name].put((head, extra))
+        for name in whom or self.names:
+            answers[name] = self.answer(name).secure_reply
+        return answers
+
+    def party(self, name):
+        return self.names.index(name)
+
+    def sum(self, number, counts=b"", basis=None, again=0):
+        def ask_keys(request, name):
+            request.counts = len(counts) // 8
+            if basis is not None:
+                request.rows, request.cols = basis.shape
+        payload = counts + (b"" if basis is None else np.ascontiguousarray(basis).tobytes())
+        keys = self.ask(number, KEYS, ask_keys, payload, again)
+        assert all(answer.answer == KEYS + 1 for answer in keys.values()), keys
+        self.roster = {name: answer.keys for name, answer in keys.items()}
+
+        def ask_shares(request, name):
+            for other, own in self.roster.items():
+                entry = request.roster.add()
+                entry.CopyFrom(own)
+                entry.party = self.party(other)
+        sealed = self.ask(number, SHARES, ask_shares, again=again)
+
+        def ask_numbers(request, name):
+            for other, answer in sealed.items():
+                for share in answer.shares:
+                    if share.party == self.party(name):
+                        request.shares.add(party=self.party(other), content=share.content)
+        self.ask(number, NUMBERS, ask_numbers, again=again)
+        signed = self.ask(number, ENDORSEMENT, lambda request, name: request.alive.extend(range(len(self.names))), again=again)
+
+        def ask_unmasking(request, name):
+            for other, answer in signed.items():
+                request.signatures.add(party=self.party(other), content=answer.signature)
+        return self.ask(number, UNMASKING, ask_unmasking, again=again)
+
+    def close(self):
+        self.over.set()
+        self.server.stop(0.2)
+
+
+def counts(patients=1_000_000):
+    """What a coordinator claims that the clients have; their sum is not theirs to check."""
+    numbers = [0] * COUNTS
+    numbers[1024 + 24] = patients  # norms of about 8
+    numbers[2048 + 40] = 5
+    numbers[-1] = patients
+    return struct.pack(f"<{COUNTS}Q", *numbers)
+
+
+@pytest.fixture
+def star(tmp_path):
+    daemons = Daemons(tmp_path / "star", clients=5, deadline="20s")
+    made = []
+
+    def relay(**options):
+        made.append(Relay(daemons, **options))
+        return made[-1]
+    daemons.relay = relay
+    yield daemons
+    for one in made:
+        one.close()
+    daemons.close()
+
+
+def expect_caught(star, relay, words, run, revealed=0, who=None):
+    """Every client (or `who`) notices: it says so, ends with an error and the coordinator hears why."""
+    star.start(*star.names)
+    with pytest.raises((Gone, queue.Empty)):
+        relay.begin()
+        run()
+    named = who or star.names
+    star.wait(*named, seconds=40)
+    for name in named:
+        said = star.parties[name].said()
+        assert star.parties[name].process.returncode in (1, 2), said
+        assert words in said, f"{name}: {said}"
+    deadline = time.monotonic() + 10
+    while not any(words in reason for reason in relay.refusals.values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert any(words in reason for reason in relay.refusals.values()), relay.refusals
+    assert relay.revealed == revealed
+
+
+def test_a_coordinator_that_is_honest_gets_its_sums(star):
+    """What the tests below change is the lie alone."""
+    relay = star.relay()
+    star.start(*star.names)
+    relay.begin()
+    assert all(answer.answer == UNMASKING + 1 for answer in relay.sum(0).values())
+    answers = relay.sum(1, counts())
+    assert all(len(answer.alive) == 5 and not answer.dropped for answer in answers.values())
+    assert relay.revealed == 10 and not relay.refusals
+
+
+def test_a_client_listed_as_both_alive_and_lost(star):
+    relay = star.relay()
+    relay.lies[1, ENDORSEMENT] = lambda request, name: request.dropped.append(2)
+    expect_caught(star, relay, "client 3 as both alive and lost", lambda: (relay.sum(0), relay.sum(1, counts())), revealed=5)
+
+
+def test_an_old_job_that_is_replayed(star):
+    relay = star.relay()
+    star.start(*star.names)
+    relay.begin()
+    relay.sum(0)
+    relay.sum(1, counts())
+    relay.close()
+    for name in star.names:
+        star.parties[name].process.kill()
+        star.parties[name].process.wait()
+    again = star.relay()  # the same job, to processes that are new
+    expect_caught(star, again, "sum 1 of this job once more", lambda: again.sum(0))
+
+
+def test_keys_of_an_old_job(star):
+    old = star.relay()
+    star.start(*star.names)
+    old.begin()
+    old.sum(0)
+    kept = old.roster["c2"]
+    old.close()
+    for name in star.names:
+        star.parties[name].process.kill()
+        star.parties[name].process.wait()
+    relay = star.relay(job=bytes(range(1, 17)))
+
+    def lie(request, name):
+        if name != "c2":
+            request.roster[1].sealing, request.roster[1].masking = kept.sealing, kept.masking
+            request.roster[1].signature = kept.signature
+    relay.lies[0, SHARES] = lie
+    expect_caught(star, relay, "keys of client 2 with a wrong signature", lambda: relay.sum(0), who=["c1", "c3", "c4", "c5"])
+
+
+def test_swapped_keys(star):
+    relay = star.relay()
+
+    def lie(request, name):
+        if name != "c2":
+            request.roster[1].masking = os.urandom(32)
+    relay.lies[0, SHARES] = lie
+    expect_caught(star, relay, "keys of client 2 with a wrong signature", lambda: relay.sum(0), who=["c1", "c3", "c4", "c5"])
+
+
+def test_a_roster_with_one_client_twice(star):
+    relay = star.relay()
+
+    def lie(request, name):
+        if name in ("c1", "c2"):
+            request.roster[4].CopyFrom(request.roster[2])
+            request.roster[4].party = 4
+    relay.lies[0, SHARES] = lie
+    expect_caught(star, relay, "client c3 twice in the roster", lambda: relay.sum(0), who=["c1", "c2"])
+
+
+def test_a_roster_with_a_client_that_the_coordinator_made(star, tmp_path):
+    """A certificate of its own authority: the clients know theirs."""
+    other = tmp_path / "other"
+    couplet("provision", "--coordinator", "127.0.0.1:1", "--clients", "c3,x,y", "-o", other)
+    relay = star.relay()
+
+    def lie(request, name):
+        if name != "c3":
+            request.roster[2].certificate = (other / "c3" / "cert.pem").read_bytes()
+    relay.lies[0, SHARES] = lie
+    expect_caught(star, relay, "certificate of a client", lambda: relay.sum(0), who=["c1", "c2", "c4", "c5"])
+
+
+def test_a_cohort_that_shrinks(star):
+    (star.kits / "c1" / "policy.toml").write_text("min_cohort = 5\n")
+    relay = star.relay()
+
+    def lie(request, name):
+        del request.roster[4]
+    relay.lies[0, SHARES] = lie
+    expect_caught(star, relay, "a roster of 4 clients; expected at least 5, as this client's policy says", lambda: relay.sum(0),
+                  who=["c1"])
+
+
+def test_a_cohort_that_shrinks_from_one_sum_to_the_next(star):
+    """The same basis with one client less would show what that one has."""
+    relay = star.relay(gram=False)
+
+    def lie(request, name):
+        request.alive.remove(4)
+        request.dropped.append(4)
+    relay.lies[2, ENDORSEMENT] = lie
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
+    expect_caught(star, relay, "4 other clients than the sums before; expected the same 5",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10,
+                  who=["c1", "c2", "c3", "c4", "c5"])
+
+
+def test_more_patients_held_out(star):
+    relay = star.relay(heldout=0.999)
+    expect_caught(star, relay, "a job that holds out 0.999 of the patients; expected at most 0.5 (max_heldout)", relay.begin)
+
+
+def test_one_more_sum(star):
+    relay = star.relay()
+    expect_caught(star, relay, "sum 3 of the job; expected 2, as the job said at its start",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts())), revealed=10)
+
+
+def test_a_wider_sum(star):
+    relay = star.relay(gram=False)
+    expect_caught(star, relay, "a sum 42 columns wide; expected at most 13",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), np.eye(FEATURES))), revealed=10)
+
+
+def test_a_basis_that_makes_a_patient_count_for_more(star):
+    relay = star.relay(gram=False)
+    basis = 1e3 * np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
+    expect_caught(star, relay, "a basis whose columns are not orthonormal",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10)
+
+
+def test_counts_that_change_between_sums(star):
+    relay = star.relay(gram=False)
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
+    expect_caught(star, relay, "other counts of patients than before",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(2_000_000), basis)), revealed=10)
+
+
+def test_sums_of_too_few_patients_are_refused_by_the_sites_policy(star):
+    relay = star.relay(gram=False)
+    expect_caught(star, relay, "(patients_per_direction)", lambda: (relay.sum(0), relay.sum(1, counts(100))), revealed=5)
+
+
+def test_the_same_sum_again_with_fresh_keys(star):
+    relay = star.relay()
+    expect_caught(star, relay, "sum 2 of this job once more",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(1, counts(), again=1)), revealed=10)
+
+
+def test_a_plain_job_is_refused_by_a_site_that_wants_masks(star):
+    for name in star.names:
+        (star.kits / name / "policy.toml").write_text("secure_only = true\n")
+    star.start("coordinator", *star.names)
+    star.wait(*star.names, seconds=40)
+    for name in star.names:
+        assert "a job whose sums are not masked" in star.parties[name].said()
+    log = [json.loads(line) for line in (star.kits / "coordinator" / "log.jsonl").read_text().splitlines()]
+    assert any("(secure_only)" in json.dumps(line) for line in log if line["event"] == "refused")

@@ -1,0 +1,36 @@
+#include "sum_memory.hpp"
+
+#include "net_test_support.hpp"
+
+namespace couplet::net {
+namespace {
+
+using SumMemoryTest = NetTest;
+
+TEST_F(SumMemoryTest, OutlivesTheProcess) {
+    const wire::JobId one{1};
+    const wire::JobId two{2};
+    SumRecord record{.sums = 3, .counts = {}, .cohort = {0, 2, 5}};
+    record.counts[0] = 7;
+    record.counts[31] = 9;
+    {
+        SumMemory memory(path("sums.json"));
+        EXPECT_EQ(memory.of(one), SumRecord{});
+        memory.keep(one, record);
+        memory.keep(two, {.sums = 1, .counts = {}, .cohort = {}});
+    }
+    const SumMemory again(path("sums.json"));
+    EXPECT_EQ(again.of(one), record);
+    EXPECT_EQ(again.of(two).sums, 1);
+}
+
+TEST_F(SumMemoryTest, AFileThatCannotBeReadIsNotEmpty) {
+    write_text(path("sums.json"), "[{\"job\": ");
+    EXPECT_NE(complaint([&] { SumMemory{path("sums.json")}; }).find("the same could be asked again"),
+              std::string::npos);
+    write_text(path("sums.json"), R"([{"job": "ab", "sums": 1, "counts": "zz", "cohort": []}])");
+    EXPECT_NE(complaint([&] { SumMemory{path("sums.json")}; }), "");
+}
+
+}  // namespace
+}  // namespace couplet::net

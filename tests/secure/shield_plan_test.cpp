@@ -1,0 +1,105 @@
+#include "couplet/secure/shield_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet {
+namespace {
+
+using Want = SubspaceIteration::Want;
+
+Job ranked(Index rank, Sketch sketch = Sketch::random) {
+    Job job;
+    job.aggregate = Aggregate::subspace;
+    job.rank = rank;
+    job.sketch = sketch;
+    return job;
+}
+
+const Census people{1000, 100, 4, 2};
+
+TEST(ShieldPlan, WithoutPolicyIsTheJobAsItIs) {
+    const ShieldPlan plan = plan_shield(ranked(6), {10, 10}, {.policy = false}, people, 10, 6);
+    EXPECT_EQ(plan.job.passes, 3);
+    EXPECT_EQ(plan.sums, 4);
+    EXPECT_EQ(plan.directions, 48);
+    EXPECT_FALSE(plan.clip);
+    EXPECT_EQ(plan.bound, 1000 * 16);
+    EXPECT_EQ(want_of(plan, 1), Want::sketch);
+    EXPECT_EQ(want_of(plan, 3), Want::sketch);
+    EXPECT_EQ(want_of(plan, 4), Want::projected);
+    EXPECT_EQ(want_of(plan, 5), Want::nothing);
+    EXPECT_EQ(block_width(plan, {10, 10}), 16);
+    EXPECT_EQ(widest_basis(plan, {10, 10}), 48);
+}
+
+TEST(ShieldPlan, ThePolicyCountsHonestPatientsAndClips) {
+    // 1000 less one colluding client of 100: 90 directions.
+    const ShieldPlan plan = plan_shield(ranked(40), {20, 20}, {}, people, 10, 6);
+    EXPECT_EQ(plan.directions, 50);
+    EXPECT_EQ(plan.changes, (std::vector<std::string>{"passes 3 -> 1"}));
+    EXPECT_EQ(plan.clip, 2);
+    EXPECT_EQ(plan.bound, 1000 * 4);
+    const ShieldPlan own = plan_shield(ranked(40), {20, 20}, {.clip = 1.5}, people, 10, 6);
+    EXPECT_EQ(own.clip, 1.5);
+    EXPECT_THROW(plan_shield(ranked(1), {20, 20}, {}, Census{100, 95, 1, 1}, 10, 6), InputError);
+}
+
+TEST(ShieldPlan, ALongerClipDoesNotTakeThePolicysAway) {
+    const ShieldPlan plan = plan_shield(ranked(40), {20, 20}, {.clip = 1e9}, people, 10, 6);
+    EXPECT_EQ(plan.clip, people.usual);
+    EXPECT_EQ(plan.changes.back().rfind("clip 1e+09 -> ", 0), 0U) << plan.changes.back();
+    EXPECT_EQ(plan_shield(ranked(40), {20, 20}, {.policy = false, .clip = 1e9}, people, 10, 6).clip, 1e9);
+}
+
+TEST(ShieldPlan, CopiesCountForTheRingThoughNotForThePolicy) {
+    const Census copies{1000, 100, 2, 1, 50'000};
+    EXPECT_EQ(plan_shield(ranked(6), {10, 10}, {.policy = false}, copies, 10, 6).bound, 50'000 * 4);
+}
+
+/// Parts that are all at their bound must not wrap together, however much noise there is.
+TEST(ShieldPlan, TheRingHoldsTheSumOfAllNoise) {
+    for (const double epsilon : {1.0, 1e-12, 1e6}) {
+        for (const Index clients : {3, 60, 255}) {
+            const ShieldTerms terms{.guarantee = PrivacyGuarantee{epsilon, 5e-11}, .clip = 1.0};
+            const ShieldPlan plan =
+                plan_shield(ranked(2, Sketch::gram), {2}, terms, std::nullopt, clients, clients / 2 + 2);
+            EXPECT_GE(plan.bound, largest_normal * plan.noise->own);
+            const std::vector<double> part{plan.bound, -plan.bound};
+            const auto one = encode_fixed(part, plan.how, plan.bound);
+            std::vector<std::uint64_t> sum(2, 0);
+            for (Index k = 0; k < clients; ++k) {
+                for (std::size_t i = 0; i < 2; ++i) sum[i] += one[i];
+            }
+            const auto all = decode_fixed(sum, plan.how);
+            const double truth = plan.bound * static_cast<double>(clients);
+            EXPECT_NEAR(all[0] / truth, 1, 1e-9);
+            EXPECT_NEAR(all[1] / truth, -1, 1e-9);
+            EXPECT_LT(plan.how.step, (epsilon <= 1 ? 1e-3 : 1) * plan.noise->own);
+        }
+    }
+}
+
+TEST(RequirePrivatePreparation, RefusesWhatMakesOnePatientChangeOthers) {
+    const PrivacyGuarantee one{1, 1e-5};
+    EXPECT_THROW(require_private_preparation(one, {.scale_clients = true}), InputError);
+    EXPECT_THROW(require_private_preparation(one, {.heldout = 0.1}), InputError);
+    EXPECT_NO_THROW(require_private_preparation(one, {}));
+    EXPECT_NO_THROW(require_private_preparation(std::nullopt, {.scale_clients = true, .heldout = 0.1}));
+}
+
+TEST(ShieldPlan, UnderAGuaranteeNothingIsCounted) {
+    const ShieldTerms terms{.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1.0};
+    const ShieldPlan plan = plan_shield(ranked(6, Sketch::gram), {5, 5}, terms, std::nullopt, 5, 4);
+    EXPECT_EQ(plan.patients, 0);
+    EXPECT_EQ(plan.sums, 1);
+    EXPECT_NEAR(plan.noise->sigma, 3.73, 0.01);
+    EXPECT_EQ(want_of(plan, 1), Want::gram);
+    EXPECT_TRUE(plan.changes.empty());
+    EXPECT_THROW(plan_shield(ranked(6), {5, 5}, {.guarantee = PrivacyGuarantee{1, 1e-5}}, people, 5, 4), InputError);
+    EXPECT_THROW(plan_shield(ranked(6), {5, 5}, {}, std::nullopt, 5, 4), InputError);
+}
+
+}  // namespace
+}  // namespace couplet
