@@ -41,8 +41,10 @@ class Page(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> pathlib.Path:
-    """A copy of the site as it is built now."""
-    subprocess.run([sys.executable, ROOT / "scripts" / "make-docs"], check=True, cwd=ROOT, timeout=1200)
+    """A copy of the site as it is built now, with the package that was tested just before, where there is one."""
+    python = ROOT / "build" / "python" / "venv" / "bin" / "python"
+    known = ["--python", python] if python.exists() else []
+    subprocess.run([sys.executable, ROOT / "scripts" / "make-docs", *known], check=True, cwd=ROOT, timeout=1200)
     folder = tmp_path_factory.mktemp("site") / "site"
     shutil.copytree(ROOT / "build" / "docs" / "site", folder)
     return folder
