@@ -44,7 +44,9 @@ std::optional<ShieldTerms> shield_of(const CLI::App& app, const Options& options
                      "it with --secure");
         return std::nullopt;
     }
-    refuse_given(app, {"--scale-clients", "--missing"}, "--secure", "one or the other");
+    refuse_given(app, {"--scale-clients", "--missing", "--centre", "--scale"}, "--secure", "one or the other");
+    // One patient more would deal all others anew: what is shown would change by more than the noise hides.
+    if (privacy.epsilon) refuse_given(app, {"--heldout"}, "--dp-epsilon", "one or the other");
     if (privacy.noise == NoisePlace::central) {
         throw InputError({"--dp-noise", "central with --secure", "distributed or local", ""});
     }

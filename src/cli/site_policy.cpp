@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "couplet/privacy/records.hpp"
+
 namespace couplet::cli {
 
 void add_policy_flag(CLI::App& app, std::string& value) {
@@ -19,12 +21,14 @@ std::optional<net::SitePolicy> site_policy(const std::string& flag, const net::K
     if (flag == "on") return net::SitePolicy{};
     if (!flag.empty()) return net::load_policy(flag);
     const auto own = kit.file("policy.toml");
-    return std::filesystem::exists(own) ? net::load_policy(own) : net::SitePolicy{};
+    // A link that leads nowhere is a policy that cannot be read, not none.
+    return std::filesystem::exists(std::filesystem::symlink_status(own)) ? net::load_policy(own) : net::SitePolicy{};
 }
 
 net::Consent make_consent(const net::SitePolicy& policy, const Tensor<double>& x) {
     const auto sizes = x.shape().sizes();
-    return {policy, sizes[0], Shape(std::vector<Index>(sizes.begin() + 1, sizes.end()))};
+    // Empty records and copies of one hide nobody.
+    return {policy, count_patients(x.view()), Shape(std::vector<Index>(sizes.begin() + 1, sizes.end()))};
 }
 
 }  // namespace couplet::cli

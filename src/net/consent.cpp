@@ -229,7 +229,8 @@ void Consent::vet_job(const wire::Welcome& welcome) {
     if (spec_.missing && !policy_.missing)
         throw against("missing", "a job that fills missing entries", "one that does not");
     const double share = static_cast<double>(job.rank.value_or(0)) / static_cast<double>(training_);
-    if (job.aggregate == Aggregate::average && share > policy_.max_rank_share) {
+    // Rows that are sent are counted when they are there; masked sums are held against patients_per_direction.
+    if (job.aggregate != Aggregate::stack && !spec_.shield && share > policy_.max_rank_share) {
         throw against("max_rank_share", fmt::format("rank {} for {} patients", *job.rank, training_),
                       fmt::format("at most {}", policy_.max_rank_share * static_cast<double>(training_)));
     }

@@ -13,6 +13,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/privacy/shamir.hpp"
 #include "couplet/secure/secure_coordinator.hpp"
+#include "couplet/secure/shield_plan.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "crash_point.hpp"
 #include "http_server.hpp"
@@ -1014,9 +1015,11 @@ Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
         throw InputError({"--secure", fmt::format("{} clients on the roster", roster),
                           fmt::format("3 to {}", most_shares), "A sum over fewer would show what each has."});
     }
-    if (options.spec.centring.any() && (options.resume || options.late_merge || options.spec.missing)) {
+    if (options.spec.shield) require_private_preparation(options.spec.shield->guarantee, options.spec.preparation);
+    if (options.spec.centring.any() &&
+        (options.resume || options.late_merge || options.spec.missing || options.spec.shield)) {
         throw InputError({options.spec.centring.centre ? "--centre" : "--scale",
-                          "given with clients that are merged at another time, or with missing entries",
+                          "given with clients that are merged at another time, with missing entries or secure sums",
                           "members who are all there, with complete data", "Leave one or the other out."});
     }
     // What rounding changes from one attempt to the next must stay below what counts as settled.

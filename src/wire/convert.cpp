@@ -414,8 +414,8 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     }
     if (welcome.spec.shield && (!job.rank || p.missing())) refuse(who, "secure sums of another job", "a rank alone");
     welcome.spec.centring = {p.centre(), p.scale()};
-    if (welcome.spec.missing && welcome.spec.centring.any()) {
-        refuse(who, "a job that fills missing entries and centres", "one or the other");
+    if ((welcome.spec.missing || welcome.spec.shield) && welcome.spec.centring.any()) {
+        refuse(who, "a job that centres, and fills missing entries or masks its sums", "one or the other");
     }
     welcome.place = to_index(p.place(), who, "place");
     welcome.clients = to_index(p.clients(), who, "clients");

@@ -93,6 +93,9 @@ TEST_F(CoordinatorVerbTest, RefusesSecureSumsThatMeanNothing) {
     refused(with({"--dp-epsilon", "1"}), 2, "it with --secure");
     refused(with({"--secure", "--dp-epsilon", "1"}), 2, "--clip: missing");
     refused(with({"--secure", "--dp-noise", "central"}), 2, "distributed or local");
+    refused(with({"--secure", "--centre"}), 2, "--centre");
+    refused(with({"--secure", "--scale"}), 2, "--scale");
+    refused(with({"--secure", "--dp-epsilon", "1", "--clip", "2", "--heldout", "0.2"}), 2, "--heldout");
     refused({"coordinator", "--kit", "kits/coordinator", "--secure"}, 2, "--rank: missing");
 }
 

@@ -23,12 +23,23 @@ TEST_F(SitePolicyTest, IsTheFlagsTheKitsOrTheDefault) {
 }
 
 TEST_F(SitePolicyTest, IsHeldAgainstTheDataThatIsThere) {
-    net::Consent consent = make_consent({}, Tensor<double>::zeros({5, 4, 3}));
+    auto x = Tensor<double>::zeros({6, 4, 3});
+    for (Index i = 0; i < 6; ++i) x.data()[12 * i] = static_cast<double>(i + 1);
     wire::Welcome job;
     job.spec.job.rank = 2;
-    EXPECT_THROW(consent.vet({{}, job}), InputError);
-    net::Consent enough = make_consent({}, Tensor<double>::zeros({6, 4, 3}));
-    EXPECT_NO_THROW(enough.vet({{}, job}));
+    EXPECT_NO_THROW(make_consent({}, x).vet({{}, job}));
+    x.data()[12] = 1;
+    EXPECT_THROW(make_consent({}, x).vet({{}, job}), InputError) << "two records are alike";
+    x.data()[12] = 0;
+    EXPECT_THROW(make_consent({}, x).vet({{}, job}), InputError) << "one record is empty";
+}
+
+TEST_F(SitePolicyTest, ALinkThatLeadsNowhereIsNoDefault) {
+    net::Kit kit;
+    kit.folder = path("kit");
+    std::filesystem::create_directories(kit.folder);
+    std::filesystem::create_symlink(path("gone.toml"), path("kit/policy.toml"));
+    EXPECT_THROW(site_policy("", kit), InputError);
 }
 
 }  // namespace

@@ -104,6 +104,12 @@ TEST(Consent, RefusesARankCloseToTheNumberOfPatients) {
               std::string::npos);
 }
 
+TEST(Consent, SumsOverFewPatientsHaveFewDirections) {
+    Consent consent({}, 10, features);
+    EXPECT_EQ(refusal(consent, welcome(ranked(5, Aggregate::subspace))), "");
+    EXPECT_NE(refusal(consent, welcome(ranked(6, Aggregate::subspace))).find("(max_rank_share)"), std::string::npos);
+}
+
 TEST(Consent, HoldsMergesOfPeersAgainstThePatientsInThem) {
     Consent consent({}, 10, features);
     consent.vet(welcome(ranked(8)));
