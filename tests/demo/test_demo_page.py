@@ -1,5 +1,8 @@
 """The page of `make demo`, in a real browser: everybody can read it, on a desk and on a phone, light and dark."""
+import json
+import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -51,3 +54,13 @@ def test_everybody_can_read_it(written, tmp_path, width, dark):
 def test_it_prints(written, tmp_path):
     run_browser(written, tmp_path / "profile", f"--print-to-pdf={tmp_path / 'page.pdf'}", "--no-pdf-header-footer")
     assert (tmp_path / "page.pdf").stat().st_size > 10_000
+
+
+def test_the_demo_itself_ends_well(tmp_path):
+    """What `make demo` runs, with the program of this build: the star and the peers as real processes."""
+    program = pathlib.Path(os.environ.get("COUPLET_BUILD_DIR", ROOT / "build" / "release")) / "bin" / "couplet"
+    done = subprocess.run([ROOT / "scripts" / "demo", program, tmp_path], text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["decentralized"]["rse"] < 0.01 and len(result["gain"]) == 4
+    assert (tmp_path / "report.html").exists() and (tmp_path / "picture.svg").exists()
