@@ -18,11 +18,11 @@
 #include "couplet/net/doubts.hpp"
 #include "couplet/secure/secure_client.hpp"
 #include "couplet/wire/encoder.hpp"
+#include "couplet/wire/stopwatch.hpp"
 #include "crash_point.hpp"
 #include "job_file.hpp"
 #include "notary.hpp"
 #include "peer_work.hpp"
-#include "stopwatch.hpp"
 #include "sum_memory.hpp"
 #include "watchdog.hpp"
 
@@ -79,7 +79,7 @@ class Work {
           tools_(tools),
           spec_(std::get<wire::Welcome>(welcome.body).spec),
           place_(std::get<wire::Welcome>(welcome.body).place) {
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         if (spec_.missing) {
             x_ = std::move(x);
             schema_ = feature_schema(*x_, "client");
@@ -136,7 +136,7 @@ class Work {
             return nullptr;
         }
         if (known) return &*answer_;
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         std::optional<FromClient> reply;
         if (notice != nullptr) {
             reply = star_->receive(notice->start);
@@ -158,7 +158,7 @@ class Work {
 
     void fit(FeaturesMessage message) {
         if (result_.personal_rank > 0) return;  // told again
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         result_.numbers_down += static_cast<double>(message.features.numbers());
         result_.bytes_down += static_cast<double>(serialised_bytes(message));
         result_.rel_error_bound = message.rel_error_bound;
@@ -254,7 +254,7 @@ class Work {
     }
     const wire::Message* answer_secure(const wire::Route& route, const SecureRequest& request) {
         if (!secure_) throw InputError({coordinator, "a request of a secure sum", "the start of such a job", ""});
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         SecureReply reply = secure_->answer(request);
         if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
             result_.numbers_down += static_cast<double>(ask->basis.size());
@@ -295,7 +295,7 @@ class Work {
 
     /// Puts the data in the job's order, and takes back what was filled in for an attempt that is over.
     void follow(const wire::StartNotice& notice) {
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         PreparedClient data{schema_, x_, nullptr, 1};
         std::string moved = follow_schema(data, {hello_.features, notice.start.labels}, spec_.job.unnamed, "client");
         schema_ = {hello_.features, notice.start.labels};
@@ -315,7 +315,7 @@ class Work {
         if (!incomplete_) {
             throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
         }
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         if (!message.filling->answered) {
             result_.numbers_down += static_cast<double>(message.features.train.parameters());
             result_.bytes_down += static_cast<double>(serialised_bytes(message));
@@ -345,7 +345,7 @@ class Work {
 
     /// Tells sums over the patients who take part, or moves the data by those over everybody's and tells its norm.
     const wire::Message* centre(const wire::Route& route, const wire::CentringRequest& request) {
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         if (request.centring.empty()) {
             const Preparation training{.scale_clients = false, .heldout = spec_.preparation.heldout};
             const PreparedClient data = prepare_complete(x_, training);
@@ -392,7 +392,7 @@ class Work {
         return {request.pass, request.want, std::move(basis)};
     }
     void compute(const wire::StartNotice& notice) {
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         star_->receive(notice.start);
     }
     /// An attempt that begins anew leaves nothing of the one before in the result, and its bytes do not count: the

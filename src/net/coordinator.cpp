@@ -15,6 +15,7 @@
 #include "couplet/secure/secure_coordinator.hpp"
 #include "couplet/secure/shield_plan.hpp"
 #include "couplet/wire/encoder.hpp"
+#include "couplet/wire/stopwatch.hpp"
 #include "crash_point.hpp"
 #include "http_server.hpp"
 #include "kit_lock.hpp"
@@ -22,7 +23,6 @@
 #include "room.hpp"
 #include "server.hpp"
 #include "spool.hpp"
-#include "stopwatch.hpp"
 #include "versions.hpp"
 
 namespace couplet::net {
@@ -328,11 +328,11 @@ struct Coordinator::Parts {
     }
 
     std::optional<ToClient> step(StarCoordinator& star) {
-        const Stopwatch watch(server_seconds);
+        const wire::Stopwatch watch(server_seconds);
         return star.next();
     }
     void receive(StarCoordinator& star, std::size_t client, FromClient message) {
-        const Stopwatch watch(server_seconds);
+        const wire::Stopwatch watch(server_seconds);
         star.receive(static_cast<Index>(client), std::move(message));
     }
 
@@ -392,7 +392,7 @@ struct Coordinator::Parts {
     }
     bool take_secure(SecureCoordinator& secure, Index place, Outcome& outcome) {
         try {
-            const Stopwatch watch(server_seconds);
+            const wire::Stopwatch watch(server_seconds);
             wire::Message reply = room.take_reply(place);
             outcome.traffic.bytes_up += static_cast<double>(wire::encoded_bytes(reply));
             secure.take(static_cast<Party>(place), std::move(std::get<SecureReply>(reply.body)));
@@ -455,7 +455,7 @@ struct Coordinator::Parts {
     }
     /// A job that has lost too many, or whose patients are too few, has nothing to continue.
     void close_step(SecureCoordinator& secure) {
-        const Stopwatch watch(server_seconds);
+        const wire::Stopwatch watch(server_seconds);
         try {
             secure.close();
         } catch (const Error&) {
@@ -580,7 +580,7 @@ struct Coordinator::Parts {
             const Hello& said = room.hello(members[i]);
             CentredParty party{said.rows, said.features.size(), said.norm2};
             if (room.spec().preparation.scale_clients) party.norm2.reset();
-            const Stopwatch watch(server_seconds);
+            const wire::Stopwatch watch(server_seconds);
             sums.add(arrived_sums(std::get<SumReply>(reply.body).sum.get(), how, party, room.who(members[i])));
         });
         return sums;

@@ -12,8 +12,8 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
+#include "couplet/wire/stopwatch.hpp"
 #include "crash_point.hpp"
-#include "stopwatch.hpp"
 
 namespace couplet::net {
 
@@ -23,7 +23,7 @@ class PeerWork::Run {
     Run(const wire::JobSpec& spec, std::shared_ptr<const Tensor<double>> x, const Hooks& hooks, std::uint64_t epoch,
         const Graph& graph, Index place, const Schema& schema)
         : spec_(spec), hooks_(hooks), epoch_(epoch), schema_(schema) {
-        const Stopwatch watch(seconds_);
+        const wire::Stopwatch watch(seconds_);
         crash_point("peer-computing");
         data_ = prepare_client(std::move(x), spec.preparation, spec.job.seed, place);
         reordered_ = follow_schema(data_, schema, spec.job.unnamed, "this peer");
@@ -34,7 +34,7 @@ class PeerWork::Run {
     void start() {
         std::vector<PeerMessage> messages;
         {
-            const Stopwatch watch(seconds_);
+            const wire::Stopwatch watch(seconds_);
             messages = peer_->start();
         }
         send(messages);
@@ -42,7 +42,7 @@ class PeerWork::Run {
     void receive(Index from, const PeerMessage& message) {
         std::vector<PeerMessage> messages;
         try {
-            const Stopwatch watch(seconds_);
+            const wire::Stopwatch watch(seconds_);
             messages = peer_->receive(from, message);
         } catch (const InputError& error) {
             hooks_.refused(from, error.what());
