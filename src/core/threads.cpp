@@ -11,6 +11,8 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/interrupt.hpp"
@@ -41,9 +43,12 @@ struct Loop {
     std::exception_ptr failure = nullptr;
     std::int64_t failed_at = tasks;
     std::mutex failure_mutex = {};
+    // Of the pool, and changed under its mutex; seated is looked at without it.
+    int open_seats = 0;
+    std::atomic<int> seated{0};
 
     void drain() {
-        inside_parallel_body = true;
+        const bool before = std::exchange(inside_parallel_body, true);
         const ShareStop of_the_caller(stop);
         for (std::int64_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) {
             try {
@@ -60,7 +65,7 @@ struct Loop {
                 next.store(tasks);
             }
         }
-        inside_parallel_body = false;
+        inside_parallel_body = before;
     }
 };
 
@@ -76,27 +81,34 @@ void look_for(const Condition& condition) {
     }
 }
 
-/// Idle helpers that wait for a loop, for as long as the process lives. Loops of different callers take turns.
+/// Helpers that wait for loops, for as long as the process lives. Any number of loops run at once: each is drained by
+/// its caller, so that it gets done whoever else comes, and by helpers that have nothing else to do.
 class Pool {
   public:
+    /// Whether a helper could still come to a loop inside a body.
+    bool has_room() const { return active_ < thread_count(); }
+
     void run(Loop& loop, int helpers_wanted) {
-        std::lock_guard one_loop_at_a_time(loop_mutex_);
+        const bool nested = inside_parallel_body;  // then the caller counts already
         {
-            std::lock_guard lock(mutex_);
-            hire(helpers_wanted);
-            loop_ = &loop;
-            open_seats_ = helpers_wanted;
+            const std::lock_guard lock(mutex_);
+            active_ += nested ? 0 : 1;
+            hire(nested ? thread_count() - 1 : helpers_wanted);
+            loop.open_seats = helpers_wanted;
+            open_seats_ += helpers_wanted;
+            loops_.push_back(&loop);
         }
         wake_.notify_all();
         loop.drain();
         {
-            std::lock_guard lock(mutex_);
-            open_seats_ = 0;
+            const std::lock_guard lock(mutex_);
+            open_seats_ -= std::exchange(loop.open_seats, 0);
+            std::erase(loops_, &loop);
         }
-        look_for([this] { return seated_ == 0; });
+        look_for([&loop] { return loop.seated == 0; });
         std::unique_lock lock(mutex_);
-        finished_.wait(lock, [this] { return seated_ == 0; });
-        loop_ = nullptr;
+        finished_.wait(lock, [&loop] { return loop.seated == 0; });
+        if (!nested) leave();
     }
 
   private:
@@ -109,32 +121,51 @@ class Pool {
         }
     }
 
+    bool has_work() const { return open_seats_ > 0 && active_ < thread_count(); }
+
+    /// Under the mutex: one thread less is at work, so that another may come.
+    void leave() {
+        --active_;
+        if (open_seats_ > 0) wake_.notify_one();
+    }
+
+    /// Under the mutex, with an open seat somewhere: a seat in the loop that has fewest helpers.
+    Loop* take_seat() {
+        Loop* least = nullptr;
+        for (Loop* loop : loops_) {
+            if (loop->open_seats > 0 && (least == nullptr || loop->seated < least->seated)) least = loop;
+        }
+        --least->open_seats;
+        --open_seats_;
+        ++least->seated;
+        ++active_;
+        return least;
+    }
+
     [[noreturn]] void serve() {
         std::unique_lock lock(mutex_, std::defer_lock);
         while (true) {
-            look_for([this] { return open_seats_ > 0; });
+            look_for([this] { return has_work(); });
             lock.lock();
-            wake_.wait(lock, [this] { return open_seats_ > 0; });
-            --open_seats_;
-            ++seated_;
-            Loop* loop = loop_;
+            wake_.wait(lock, [this] { return has_work(); });
+            Loop* loop = take_seat();
             lock.unlock();
             loop->drain();
             lock.lock();
-            if (--seated_ == 0) finished_.notify_all();
+            if (--loop->seated == 0) finished_.notify_all();
+            leave();
             lock.unlock();
         }
     }
 
-    std::mutex loop_mutex_;
     std::mutex mutex_;
     std::condition_variable wake_;
     std::condition_variable finished_;
     int helpers_ = 0;
-    Loop* loop_ = nullptr;
+    std::vector<Loop*> loops_;
     // Changed under the mutex; atomic because they are looked at without it.
-    std::atomic<int> open_seats_{0};
-    std::atomic<int> seated_{0};
+    std::atomic<int> open_seats_{0};  ///< of all loops
+    std::atomic<int> active_{0};      ///< threads that run bodies: callers and helpers
 };
 
 Pool* pool_of_this_process = nullptr;
@@ -165,7 +196,7 @@ void set_thread_count(int count) {
 
 void parallel_for(std::int64_t tasks, const std::function<void(std::int64_t)>& body) {
     const auto threads = std::min<std::int64_t>(tasks, thread_count());
-    if (threads <= 1 || inside_parallel_body) {
+    if (threads <= 1 || (inside_parallel_body && !pool().has_room())) {
         for (std::int64_t i = 0; i < tasks; ++i) {
             check_stop();
             body(i);

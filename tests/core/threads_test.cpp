@@ -134,19 +134,65 @@ TEST(ParallelFor, ResultDoesNotDependOnTheThreadCount) {
     for (const int threads : counts) EXPECT_EQ(compute(threads), serial) << threads << " threads";
 }
 
-TEST(ParallelFor, NestedLoopsRunEveryPairOnceOnTheThreadOfTheirBody) {
+TEST(ParallelFor, NestedLoopsRunEveryPairOnce) {
     const WithThreads scope(4);
-    std::vector<std::atomic<int>> runs(6 * 5);
-    std::atomic<int> moved{0};
-    parallel_for(6, [&](std::int64_t i) {
-        const auto outer = std::this_thread::get_id();
-        parallel_for(5, [&](std::int64_t j) {
-            ++runs[static_cast<std::size_t>(i * 5 + j)];
-            moved += std::this_thread::get_id() != outer;
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::atomic<int>> runs(6 * 5 * 3);
+        parallel_for(6, [&](std::int64_t i) {
+            parallel_for(5, [&](std::int64_t j) {
+                parallel_for(3, [&](std::int64_t k) { ++runs[static_cast<std::size_t>((i * 5 + j) * 3 + k)]; });
+            });
+        });
+        for (const auto& count : runs) ASSERT_EQ(count, 1);
+    }
+}
+
+TEST(ParallelFor, NestedLoopsGetTheThreadsThatAreIdle) {
+    const WithThreads scope(6);
+    std::atomic<int> present{0};
+    // Two bodies with three of their own each: all six are there at once, or this never ends.
+    parallel_for(2, [&](std::int64_t) {
+        parallel_for(3, [&](std::int64_t) {
+            ++present;
+            while (present < 6) std::this_thread::yield();
         });
     });
-    for (const auto& count : runs) EXPECT_EQ(count, 1);
-    EXPECT_EQ(moved, 0);
+    EXPECT_EQ(present, 6);
+}
+
+TEST(ParallelFor, NestedLoopsUseNoMoreThreadsThanAsked) {
+    const WithThreads many(8);
+    parallel_for(64, [](std::int64_t) {});  // eight are there, three may be used
+    const WithThreads few(3);
+    std::atomic<int> inside{0};
+    std::atomic<int> most{0};
+    parallel_for(2, [&](std::int64_t) {
+        parallel_for(6, [&](std::int64_t) {
+            const int now = ++inside;
+            for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            --inside;
+        });
+    });
+    EXPECT_LE(most, 3);
+}
+
+/// After a nested loop its body is still inside the outer one.
+TEST(ParallelFor, LoopsAfterANestedOneAreNestedToo) {
+    const WithThreads scope(2);
+    std::atomic<int> inside{0};
+    std::atomic<int> most{0};
+    parallel_for(2, [&](std::int64_t) {
+        for (int again = 0; again < 3; ++again) {
+            parallel_for(4, [&](std::int64_t) {
+                const int now = ++inside;
+                for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                --inside;
+            });
+        }
+    });
+    EXPECT_LE(most, 2);
 }
 
 TEST(ParallelFor, TheFirstIndexThatFailsIsTheOneReported) {
