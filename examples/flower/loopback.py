@@ -12,11 +12,9 @@ import ipaddress
 import json
 import os
 import pathlib
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 from cryptography import x509
@@ -25,14 +23,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 APP = pathlib.Path(__file__).resolve().parent
-BIN = pathlib.Path(sys.executable).parent
+sys.path.insert(0, str(APP.parent))
+import loopback_common  # noqa: E402
+from loopback_common import BIN, asks_for_secure_sums, end_sessions, free_port, make_kits  # noqa: E402
+
 PATIENCE = 180  # seconds for a process to begin; the machine may be busy
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def write_secret(path: pathlib.Path, content: bytes) -> None:
@@ -91,18 +86,7 @@ class Loopback:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The whole session of each: they start processes of their own.
-        for process in reversed(self._all):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-        until = time.monotonic() + 20
-        for process in self._all:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.1, until - time.monotonic()))
-        for process in self._all:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        end_sessions(reversed(self._all))
 
     def flwr(self, *arguments: str, timeout: float | None = None) -> subprocess.CompletedProcess:
         return subprocess.run([BIN / "flwr", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -162,46 +146,27 @@ class Loopback:
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="run", description="Runs a Couplet job on Flower with one SuperNode per file.")
-    parser.add_argument("files", nargs="+", metavar="CLIENT.npy", type=pathlib.Path)
-    parser.add_argument("--rank", type=int, default=0, help="R_1 of the shared features")
-    parser.add_argument("--flags", default="", help="further flags of couplet simulate, as one text")
-    parser.add_argument("--min-sites", type=int, default=0, help="without so many the job fails (all)")
-    parser.add_argument("--deadline", type=float, default=300.0, help="seconds, for every wait")
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
-    return parser
+    return loopback_common.arguments("Runs a Couplet job on Flower with one SuperNode per file.", "run")
 
 
-def main() -> int:
-    parser = arguments()
-    options = parser.parse_args()
-    output = options.output.resolve()
-    for file in options.files:
-        if not file.is_file():
-            parser.error(f"{file}: no such file; expected a tensor, patients first")
-    if (output / "features.npz").exists() and not options.force:
-        parser.error(f"{output / 'features.npz'}: it exists; expected a free name. Use --force to replace it.")
-    sites = {}
+def job(options: argparse.Namespace, folder: pathlib.Path) -> str:
+    sites: dict[str, dict[str, str | bool]] = {}
     for k, file in enumerate(options.files, 1):
-        sites[f"client-{k}"] = {"name": f"client-{k}", "data": str(file.resolve()), "output": str(output / f"client-{k}")}
+        name = f"client-{k}"
+        sites[name] = {"name": name, "data": str(file), "output": str(options.output / name)}
         if options.force:
-            sites[f"client-{k}"]["force"] = True
+            sites[name]["force"] = True
     config = (f'rank={options.rank} flags="{options.flags}" sites={len(sites)} min-sites={options.min_sites} '
-              f'deadline={options.deadline} output="{output}" force={str(options.force).lower()}')
-    with tempfile.TemporaryDirectory(prefix="couplet-flower-") as folder, Loopback(sites, pathlib.Path(folder)) as loopback:
-        began = time.time()
+              f'deadline={options.deadline} output="{options.output}" force={str(options.force).lower()}')
+    if asks_for_secure_sums(options.flags):
+        kits = make_kits(sites, folder)
+        config += f' kit="{kits / "coordinator"}"'
+        for name, said in sites.items():
+            said["kit"] = str(kits / name)
+    with Loopback(sites, folder) as loopback:
         print(f"SuperLink on 127.0.0.1:{loopback.port} with TLS, {len(sites)} SuperNodes with keys of their own", flush=True)
-        print(loopback.run(config), flush=True)
-    made = output / "features.npz"
-    if not made.exists() or made.stat().st_mtime < began - 1:
-        print("run: the job left no features; what it said is above", file=sys.stderr)
-        return 1
-    result = json.loads((output / "result.json").read_text())
-    print(f"{made}: ranks {result['ranks']}, RSE {result.get('rse')}, sites {', '.join(result['members'])}")
-    return 0
+        return loopback.run(config)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    sys.exit(main())
+    sys.exit(loopback_common.run(arguments(), job))

@@ -6,29 +6,22 @@ Everything it writes besides the results is in a folder of its own that is remov
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import pathlib
 import shutil
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-BIN = pathlib.Path(sys.executable).parent
+sys.path.insert(0, str(HERE.parent))
+import loopback_common  # noqa: E402
+from loopback_common import BIN, asks_for_secure_sums, end_sessions, free_port, make_kits  # noqa: E402
+
 ALLOWED = "couplet.nvflare"
 ADMIN = "admin@couplet.example"
 PATIENCE = 600  # seconds for the system to begin; the machine may be busy
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def write_job(folder: pathlib.Path, server: dict, client: dict) -> pathlib.Path:
@@ -90,14 +83,7 @@ class Loopback:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self.processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-        time.sleep(1)
-        for process in self.processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        end_sessions(self.processes.values())
 
     def nvflare(self, *arguments: str, timeout: float | None = None) -> subprocess.CompletedProcess:
         return subprocess.run([BIN / "nvflare", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -159,47 +145,26 @@ builders:
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Runs a Couplet job on NVIDIA FLARE with one site per file.")
-    parser.add_argument("how", choices=("simulate", "run"))
-    parser.add_argument("files", nargs="+", metavar="CLIENT.npy", type=pathlib.Path)
-    parser.add_argument("--rank", type=int, default=0, help="R_1 of the shared features")
-    parser.add_argument("--flags", default="", help="further flags of couplet simulate, as one text")
-    parser.add_argument("--min-sites", type=int, default=0, help="without so many the job fails (all)")
-    parser.add_argument("--deadline", type=float, default=300.0, help="seconds, for every wait")
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser = loopback_common.arguments("Runs a Couplet job on NVIDIA FLARE with one site per file.")
+    parser.add_argument("--simulator", action="store_true", help="in FLARE's simulator, not on a provisioned system")
     return parser
 
 
-def main() -> int:
-    parser = arguments()
-    options = parser.parse_args()
-    files, output = [file.resolve() for file in options.files], options.output.resolve()
-    for file in files:
-        if not file.is_file():
-            parser.error(f"{file}: no such file; expected a tensor, patients first")
-    made = output / "features.npz"
-    if made.exists() and not options.force:
-        parser.error(f"{made}: it exists; expected a free name. Use --force to replace it.")
+def job(options: argparse.Namespace, folder: pathlib.Path) -> str:
     server = {"rank": options.rank, "flags": options.flags, "min_sites": options.min_sites, "deadline": options.deadline}
-    began = time.time()
-    with tempfile.TemporaryDirectory(prefix="couplet-nvflare-") as folder:
-        if options.how == "simulate":
-            print(simulate(files, server, output, options.force, pathlib.Path(folder)), flush=True)
-        else:
-            sites = {f"site-{k}": {"data": str(file), "output": str(output / f"site-{k}"), "force": options.force}
-                     for k, file in enumerate(files, 1)}
-            with Loopback(sites, pathlib.Path(folder)) as loopback:
-                server |= {"sites": len(files), "output": str(output), "force": options.force}
-                print(loopback.run(server), flush=True)
-    if not made.exists() or made.stat().st_mtime < began - 1:
-        print("the job left no features; what it said is above", file=sys.stderr)
-        return 1
-    result = json.loads((output / "result.json").read_text())
-    print(f"{made}: ranks {result['ranks']}, RSE {result.get('rse')}, sites {', '.join(result['members'])}")
-    return 0
+    if options.simulator:
+        return simulate(options.files, server, options.output, options.force, folder)
+    sites = {f"site-{k}": {"data": str(file), "output": str(options.output / f"site-{k}"), "force": options.force}
+             for k, file in enumerate(options.files, 1)}
+    server |= {"sites": len(sites), "output": str(options.output), "force": options.force}
+    if asks_for_secure_sums(options.flags):
+        kits = make_kits(sites, folder)
+        server["kit"] = str(kits / "coordinator")
+        for name, said in sites.items():
+            said["kit"] = str(kits / name)
+    with Loopback(sites, folder) as loopback:
+        return loopback.run(server)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    sys.exit(main())
+    sys.exit(loopback_common.run(arguments(), job))

@@ -44,6 +44,17 @@ Matrix<double> stacked(const Clients& clients, const std::vector<Index>& which) 
     return all;
 }
 
+/// As a job refuses it, without the advice to scale clients, which an audit does not do.
+void require_usual_norm(const TensorView<const double>& x, const std::string& who) {
+    try {
+        job_norm2(x, who);
+    } catch (const InputError& error) {
+        ErrorParts parts = error.parts();
+        parts.remedy = "Scale the data.";
+        throw InputError(parts);
+    }
+}
+
 Verdict judge(const Finding& finding, const LeakageLimits& limits, bool controlled) {
     if (finding.ica.above_control() || finding.rank_one.above_control()) return Verdict::patients;
     if (finding.membership.low > limits.warn_auc) return Verdict::membership;
@@ -55,10 +66,6 @@ std::string number(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", value);
     return text;
-}
-
-std::string_view bytes_of(const double* row, Index size) {
-    return {reinterpret_cast<const char*>(row), static_cast<std::size_t>(size) * sizeof(double)};
 }
 
 Matrix<double> distinct_rows(const Matrix<double>& all) {
@@ -298,8 +305,8 @@ void require_fit(const Clients& clients, const TensorView<const double>& control
         throw InputError({"controls", controls.shape().to_string(), "patients x " + features.to_string(), ""});
     }
     require_possible({.guarantee = options.guarantee, .clip = options.clip});
-    for (std::size_t k = 0; k < clients.size(); ++k) job_norm2(clients[k], "client " + std::to_string(k + 1));
-    if (controls.size() > 0) job_norm2(controls, "controls");
+    for (std::size_t k = 0; k < clients.size(); ++k) require_usual_norm(clients[k], "client " + std::to_string(k + 1));
+    if (controls.size() > 0) require_usual_norm(controls, "controls");
     if (count_patients(clients[static_cast<std::size_t>(options.client)]) > 0) return;
     throw InputError({"client " + std::to_string(options.client + 1), "empty records only", "patients with records",
                       "There is nothing to attack."});
@@ -328,6 +335,15 @@ std::string moment_sentence(const Finding& finding) {
                : "reveals second moments: sums of squares and products to within " + number(100 * known_moment) + "%";
 }
 
+/// An interval that leaves out guessing is no success that counts yet, and nothing to be silent about.
+std::string unbroken_sentence(const Finding& finding) {
+    const auto& auc = finding.membership;
+    if (!(auc.low > 0.5)) return "no attack here succeeded (not a guarantee)";
+    return "who took part is guessed a little better than by chance (AUC " + number(auc.value) + ", " +
+           number(auc.low) + " to " + number(auc.high) + "; from " + number(LeakageLimits{}.warn_auc) +
+           " on it counts as shown)";
+}
+
 std::string bare_sentence(const Finding& finding) {
     const Recovery& best = finding.best();
     const std::string found = best.recovered > 0 ? "; " + counts_text(best) : "";
@@ -342,7 +358,7 @@ std::string bare_sentence(const Finding& finding) {
         case Verdict::untested:
             return "untested: without controls nobody can say whether it shows who took part";
         case Verdict::features_only:
-            return "shared features only; no attack here succeeded (not a guarantee)" + found;
+            return "shared features only; " + unbroken_sentence(finding) + found;
         case Verdict::differentially_private:
             return "differentially private, epsilon " + number(finding.guarantee->epsilon) + " and delta " +
                    number(finding.guarantee->delta) + ", against everybody who sees the noised sums" + found;
@@ -365,15 +381,18 @@ Verdict AuditReport::worst(std::string_view mode) const {
 }
 
 Tensor<double> usable_controls(const Clients& clients, const TensorView<const double>& controls) {
-    std::unordered_set<std::string_view> members;
+    const auto key = [](const MatrixView<const double>& rows, Index i) {
+        return record_key({rows.row(i), static_cast<std::size_t>(rows.cols)}, Likeness::rounded);
+    };
+    std::unordered_set<std::string> members;
     for (const auto& x : clients) {
         const auto rows = x.unfold(1);
-        for (Index i = 0; i < rows.rows; ++i) members.insert(bytes_of(rows.row(i), rows.cols));
+        for (Index i = 0; i < rows.rows; ++i) members.insert(key(rows, i));
     }
     const auto rows = controls.unfold(1);
     std::vector<Index> kept;
     for (const Index i : distinct_records(rows)) {
-        if (!members.contains(bytes_of(rows.row(i), rows.cols))) kept.push_back(i);
+        if (!members.contains(key(rows, i))) kept.push_back(i);
     }
     std::vector<Index> sizes(controls.shape().sizes().begin(), controls.shape().sizes().end());
     sizes[0] = static_cast<Index>(kept.size());

@@ -69,9 +69,9 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
         [&](Index k) {
             CpClient& client = clients_[static_cast<std::size_t>(k)];
             client.data = run.prepare(k);
-            hellos[static_cast<std::size_t>(k)] = StarClient(run.job_, client.data).hello();
+            hellos[static_cast<std::size_t>(k)] = StarClient(run.job, client.data).hello();
             if (options.loss == Loss::logistic) require_zeros_and_ones(client.data.training->view(), k);
-            client.random = Random(run.job_.seed, client_stream + static_cast<std::uint64_t>(k));
+            client.random = Random(run.job.seed, client_stream + static_cast<std::uint64_t>(k));
         },
         [](Index) {});
     norm2_ = run.align_clients(hellos, [&](Index k) -> PreparedClient& { return client(k).data; }).norm2;
@@ -86,7 +86,7 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
     each([&](Index k) {
         CpClient& c = client(k);
         c.weight = norm2_ > 0 ? c.objective->norm2() / norm2_ : 1 / static_cast<double>(clients());
-        c.factors = random_shared_factors(c.objective->shape(), rank_, run_.job_.seed);
+        c.factors = random_shared_factors(c.objective->shape(), rank_, run_.job.seed);
         c.factors[0] = c.objective->best_personal(c.factors);
     });
 }
@@ -96,8 +96,8 @@ void CpRun::start_peers() {
         throw InputError({"--method " + std::string(to_string(method_)), "one client",
                           "at least two: peers need somebody to talk to", "Name more files, or use --split K."});
     }
-    graph_ = make_graph(run_.job_.graph, clients(), run_.job_.seed);
-    weights_ = make_weights(run_.job_.consensus.weights, graph_);
+    graph_ = make_graph(run_.job.graph, clients(), run_.job.seed);
+    weights_ = make_weights(run_.job.consensus.weights, graph_);
 }
 
 double CpRun::shared_numbers() const {
@@ -111,32 +111,32 @@ double CpRun::step(Index round) const { return *tuning_.step / (1 + *tuning_.dec
 
 void CpRun::each(const std::function<void(Index)>& body) {
     parallel_for(clients(), [&](Index k) {
-        const Stopwatch watch(run_.client_seconds_[static_cast<std::size_t>(k)]);
+        const Stopwatch watch(run_.client_seconds[static_cast<std::size_t>(k)]);
         body(k);
     });
 }
 
 void CpRun::serve(const std::function<void()>& body) {
-    const Stopwatch watch(run_.result_.seconds.server);
+    const Stopwatch watch(run_.result.seconds.server);
     body();
 }
 
 void CpRun::train(const std::function<void(Index)>& round) {
     result_.stopped = "rounds";
-    report(run_.options_.progress, "rounds", 0, options_.rounds);
+    report(run_.options.progress, "rounds", 0, options_.rounds);
     evaluate(0);
     while (rounds_ < options_.rounds) {
         round(rounds_++);
         check_diverged(rounds_);
         const bool last = rounds_ == options_.rounds;
-        if (!last) report(run_.options_.progress, "rounds", rounds_, options_.rounds);
+        if (!last) report(run_.options.progress, "rounds", rounds_, options_.rounds);
         if (!last && rounds_ % options_.evaluate_every != 0) continue;
         if (evaluate(rounds_) && !last) {
             result_.stopped = "converged";
             break;
         }
     }
-    report(run_.options_.progress, "rounds", options_.rounds, options_.rounds);
+    report(run_.options.progress, "rounds", options_.rounds, options_.rounds);
     if (network_of(method_) == Network::decentralized) agree();
 }
 
@@ -205,7 +205,7 @@ void CpRun::check_diverged(Index round) const {
 }
 
 void CpRun::fit_clients() {
-    const bool refits = run_.job_.refit;
+    const bool refits = run_.job.refit;
     std::vector<PersonalFit> fits(clients_.size());
     std::vector<std::optional<PersonalFit>> heldout(clients_.size());
     std::vector<Features> features(clients_.size());
@@ -238,9 +238,9 @@ void CpRun::fit_clients() {
             } else {
                 run_.book(k, clients_[at].data, fits[at], features[at]);
             }
-            run_.result_.personal_ranks.push_back(features[at].train.left_rank());
+            run_.result.personal_ranks.push_back(features[at].train.left_rank());
         });
-    run_.result_.features = std::move(features.front());
+    run_.result.features = std::move(features.front());
 }
 
 double CpRun::disagreement() const {
@@ -262,7 +262,7 @@ double CpRun::disagreement() const {
 
 MethodResult CpRun::finish() {
     fit_clients();
-    auto& result = run_.result_;
+    auto& result = run_.result;
     result.rounds = rounds_;
     if (network_of(method_) == Network::star) {
         traffic_.store(result, clients());

@@ -48,7 +48,7 @@ class CpRun {
     const BaselineOptions& options() const noexcept { return options_; }
     Traffic& traffic() noexcept { return traffic_; }
     double norm2() const noexcept { return norm2_; }
-    std::uint64_t seed() const noexcept { return run_.job_.seed; }
+    std::uint64_t seed() const noexcept { return run_.job.seed; }
     /// Numbers in A_2 ... A_N.
     double shared_numbers() const;
     /// step / (1 + decay t).

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "couplet/ctt/refit.hpp"
+#include "couplet/linalg/qr.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/sim/reference.hpp"
 
@@ -20,6 +21,10 @@ Matrix<double> dominant_rows(const Matrix<double>& stack, const BondLimit& limit
     const double norm = std::sqrt(squared_norm<double>(stack.view()));
     const auto basis = dominant_basis<double>(stack.view(), Side::right,
                                               {.max_tail = limit.eps * norm, .max_rank = limit.max_rank, .seed = seed});
+    if (basis.extent == Extent::whole) {  // nothing was cut, nor decomposed: any rows of the same Gram matrix will do
+        Matrix<double> all = Matrix<double>::copy(stack.view());
+        return all.rows() > all.cols() ? orthonormalise_columns<double>(all.view()) : std::move(all);
+    }
     auto rows = transpose(basis.vectors.view());
     for (Index r = 0; r < rows.rows(); ++r) {
         for (Index j = 0; j < rows.cols(); ++j) rows(r, j) *= basis.sigma[static_cast<std::size_t>(r)];
@@ -48,7 +53,7 @@ Matrix<double> masked_upload(MatrixView<const double> x, const OrthogonalMask& f
 SimulationResult run_fedsvd(const ClientSource& source, SimulationOptions options) {
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
-    auto& result = run.result_;
+    auto& result = run.result;
     const auto clients = gather_clients(run);
     const Shape& shape = clients.front().training->shape();
     const Index columns = shape.product(1, shape.order());
@@ -86,7 +91,7 @@ SimulationResult run_fedsvd(const ClientSource& source, SimulationOptions option
         const Stopwatch watch(seconds);
         features = unmask_features(masked_rows, features_mask, shape, bonds);
     }
-    for (double& own : run.client_seconds_) own += seconds;
+    for (double& own : run.client_seconds) own += seconds;
     run.refit_all(clients, features);
     traffic.store(result, run.clients());
     result.rounds = 2;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "audit_warning.hpp"
@@ -30,8 +31,6 @@
 
 namespace couplet::cli {
 namespace {
-
-constexpr const char* account_file = "privacy-account.txt";
 
 struct Options {
     std::string kit;
@@ -61,40 +60,36 @@ class Site {
   public:
     Site(const Options& options, const net::Kit& kit, const Tensor<double>& x, net::Log& log, const Session& session)
         : policy_(site_policy(options.policy, kit)),
+          consent_(make_consent(policy_ ? *policy_ : net::no_policy(), x)),
           book_(kit.file(account_file)),
+          ledger_(kit.file(ledger_file)),
           x_(x),
           log_(log),
           session_(session),
           ask_(options.ask) {
-        if (!policy_) log.warn("policy", "no policy: whatever the coordinator asks is answered");
-        if (policy_) consent_.emplace(make_consent(*policy_, x));
+        tell_policy(policy_, log);
+        consent_.remember(ledger_, x_);
     }
+    Site(const Site&) = delete;
+    Site& operator=(const Site&) = delete;
 
     void vet(const wire::Message& message) {
         const auto* welcome = std::get_if<wire::Welcome>(&message.body);
         const std::string job = welcome == nullptr ? "" : "the job: " + net::job_text(*welcome);
         if (welcome != nullptr) log_.info("job", job);
-        if (consent_) consent_->vet(message);
+        consent_.vet(message);
         if (welcome == nullptr) return;
         if (policy_) warn(welcome->spec);
         if (ask_) ask_user(job, session_);
         log_.info("agreed", fmt::format("agreed to {}", net::job_text(*welcome)));
     }
     void vet_plan(const ShieldPlan& plan, const std::string& job) {
-        if (consent_) consent_->vet_plan(plan);
-        for (const auto& change : plan.changes) log_.info("policy", "policy: " + change);
-        if (plan.noise) {
-            const std::string data = net::data_fingerprint(x_);
-            book_.spend(data, job, *plan.noise, budget());
-            const double delta = plan.noise->guarantee.delta;
-            log_.info("spent", fmt::format("all jobs on this data together are epsilon {:.3g} at delta {:.3g}",
-                                           book_.account().spent_epsilon(data, delta), delta));
-        }
-        log_.info("plan", fmt::format("{} sums that show {} directions of {}", plan.sums, plan.directions,
-                                      plan.noise ? "the data, with noise"
-                                                 : fmt::format("{} patients of all clients", plan.patients)));
+        agree_to_plan(plan, job, {consent_, book_, ledger_, policy_, x_, log_});
     }
-    SumDemands demands() const { return consent_ ? consent_->demands() : SumDemands{}; }
+    void vet_sum(const MaskedSum& sum, const std::string& job) {
+        agree_to_sum(sum, job, {consent_, book_, ledger_, policy_, x_, log_});
+    }
+    SumDemands demands() const { return policy_ ? consent_.demands() : SumDemands{}; }
     /// How long to wait, where the command line does not say.
     Duration patience(Duration otherwise) const {
         return policy_ && policy_->patience > 0 ? std::chrono::seconds(policy_->patience) : otherwise;
@@ -105,12 +100,10 @@ class Site {
         const std::string text = audit_warning(spec, x_, policy_->worst_verdict);
         if (!text.empty()) log_.warn("audit", text);
     }
-    PrivacyGuarantee budget() const {
-        return policy_ ? PrivacyGuarantee{policy_->dp_epsilon, policy_->dp_delta} : PrivacyGuarantee{};
-    }
     std::optional<net::SitePolicy> policy_;
-    std::optional<net::Consent> consent_;
+    net::Consent consent_;
     net::PrivacyBook book_;
+    net::DisclosureLedger ledger_;
     const Tensor<double>& x_;
     net::Log& log_;
     const Session& session_;
@@ -135,15 +128,18 @@ void print_account(const Options& options, const net::Kit& kit, const Session& s
     std::map<std::string, Index> jobs;
     for (const auto& entry : book.account().entries()) ++jobs[entry.data];
     std::string own;
+    std::set<std::string> related;
     if (!options.data.empty()) {
         const Federation federation = open_federation({.files = {options.data}, .missing = true}, session);
-        own = net::data_fingerprint(*federation.source->client(0));
+        const net::Cohort patients = net::make_cohort(*federation.source->client(0), 0, 0, 0);
+        own = patients.id;
+        related = net::DisclosureLedger(kit.file(ledger_file)).related(patients);
         jobs.emplace(own, 0);
     }
     Json sets = Json::array();
     std::vector<std::vector<std::string>> lines{{"data", "jobs", "epsilon"}};
     for (const auto& [data, count] : jobs) {
-        const double epsilon = count == 0 ? 0 : book.account().spent_epsilon(data, delta);
+        const double epsilon = book.spent_epsilon(data, delta, data == own ? related : std::set<std::string>{});
         sets.push_back({{"data", data}, {"jobs", count}, {"epsilon", epsilon}, {"given", data == own}});
         lines.push_back(
             {data.substr(0, 12) + (data == own ? " (this file)" : ""), count_text(count), number_text(epsilon)});
@@ -196,6 +192,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
         .vet = [&](const wire::Message& message) { site.vet(message); },
         .demands = site.demands(),
         .vet_plan = [&](const ShieldPlan& plan, const std::string& job) { site.vet_plan(plan, job); },
+        .vet_sum = [&](const MaskedSum& sum, const std::string& job) { site.vet_sum(sum, job); },
         .deliver = [&](const net::ClientResult& result) { keep(result, output, federation); }};
     net::Client client(kit, x, std::move(how), log);
     const StopOnSignal guard([&client] { client.stop(); });
@@ -248,11 +245,15 @@ extern const Verb client_verb{
         "as the job says) and fits its patients to the shared features it gets back. Data and personal core stay here. "
         "When the connection breaks or the coordinator restarts, it connects again and goes on.\n\n"
         "Every request is held against the site's policy before anything is computed for it: policy.toml with "
-        "min_patients, max_rank_share, aggregates, max_heldout, max_sums, max_sum_width, min_others, missing, "
+        "min_patients, max_rank_share, max_directions_share, any_cohort, aggregates, max_heldout, max_sums, "
+        "max_sum_width, min_others, missing, "
         "patience, worst_verdict, "
         "and of masked sums secure_only, min_cohort, colluders, patients_per_direction, dp_epsilon and dp_delta. What "
         "is "
-        "not allowed is refused, in words at both ends; the job that was agreed to is in the log.\n\n"
+        "not allowed is refused, in words at both ends; the job that was agreed to is in the log. Jobs add up: "
+        "disclosed.jsonl in the kit says which patients (by a hash of each record) have shown how many directions to "
+        "which job, and a job that would show too many more, or that differs from another by a few patients, is "
+        "refused. The same job again shows nothing new; of masked sums that takes the same seed and clients, too.\n\n"
         "In a job of a coordinator with --secure the client masks what it sends, so that only the sum over all clients "
         "can be read, and holds every step against what the job said at its start: who takes part, with keys that "
         "their "

@@ -35,30 +35,6 @@ struct Options {
     std::string output;
 };
 
-/// How the sums shall be seen; nothing without --secure. Sums that are not masked are the clients' own, and the
-/// coordinator sees them: there is nothing to limit or to noise then.
-std::optional<ShieldTerms> shield_of(const CLI::App& app, const Options& options) {
-    const PrivacyFlags& privacy = options.privacy;
-    if (!privacy.secure) {
-        refuse_given(app, {"--policy", "--dp-epsilon", "--dp-delta", "--clip", "--dp-noise"}, "no --secure",
-                     "it with --secure");
-        return std::nullopt;
-    }
-    refuse_given(app, {"--scale-clients", "--missing", "--centre", "--scale"}, "--secure", "one or the other");
-    // One patient more would deal all others anew: what is shown would change by more than the noise hides.
-    if (privacy.epsilon) refuse_given(app, {"--heldout"}, "--dp-epsilon", "one or the other");
-    if (privacy.noise == NoisePlace::central) {
-        throw InputError({"--dp-noise", "central with --secure", "distributed or local", ""});
-    }
-    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise"}, "no --dp-epsilon", "it with --dp-epsilon");
-    const ShieldTerms terms{.policy = privacy.policy_on(),
-                            .guarantee = privacy.guarantee(),
-                            .clip = privacy.clip,
-                            .noise = privacy.noise.value_or(NoisePlace::distributed)};
-    require_possible(terms);
-    return terms;
-}
-
 /// Sums over the members' features: everybody must be there when they are made.
 void check_centring(const CLI::App& app, const Options& options) {
     if (!options.centring.any()) return;
@@ -85,17 +61,14 @@ void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& resu
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
-    const auto shield = shield_of(app, options);
-    if (shield && options.flags.job.aggregate.value_or(Aggregate::subspace) != Aggregate::subspace) {
-        throw InputError({"--aggregate", std::string(to_string(*options.flags.job.aggregate)), "subspace with --secure",
-                          "Only sums can be masked; leave --aggregate out."});
-    }
-    if (shield) options.flags.job.aggregate = Aggregate::subspace;
-    if (shield && !options.flags.job.rank) {
-        throw InputError({"--rank", "missing", "a rank: sums have no certified error", ""});
-    }
+    const auto shield = star_shield(app, options.flags.job, options.privacy);
     if (shield && !shield->policy) {
         session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
+    }
+    if (shield && shield->guarantee) {
+        constexpr std::int64_t usual_patients = 1000;
+        const std::string weak = weakness(*shield->guarantee, usual_patients);
+        if (!weak.empty()) session.note("warning: " + weak);
     }
     std::optional<SavedMerge> resume;
     if (!options.flags.resume.empty()) {
@@ -156,8 +129,8 @@ Action setup(CLI::App& app) {
     add_job_flags(app, options->flags);
     add_data_flags(app, options->flags);
     add_schema_flags(app, options->flags);
-    add_text(app, "--min-clients", "N", "everybody on the roster", "Clients without whom the job fails",
-             [options](const std::string& text) {
+    add_text(app, "--min-clients", "N", "everybody on the roster; with --secure as many as its masks need",
+             "Clients without whom the job fails", [options](const std::string& text) {
                  options->min_clients =
                      parse_count({"--min-clients", "N", 1, 1'000'000, "It is a number of clients."}, text);
              });

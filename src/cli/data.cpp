@@ -168,6 +168,24 @@ struct Written {
     }
 };
 
+/// One client after the other, each made when it is its turn.
+Written write_all(const Options& options, const Session& session, const Manifest& manifest,
+                  const std::function<Dataset(Index)>& make) {
+    Written written;
+    const ProgressSink progress = session.progress();
+    write_clients(
+        options.output, manifest, options.clients,
+        [&](Index k) {
+            report(progress, "writing", k, options.clients);
+            Dataset client = make(k);
+            written.add(client);
+            return client;
+        },
+        session.force());
+    report(progress, "writing", options.clients, options.clients);
+    return written;
+}
+
 Written write_synthetic(const Options& options, const Session& session, Manifest& manifest) {
     if (options.spec.empty()) {
         throw InputError({"SPEC", "missing", "the shape of the tensor to make",
@@ -175,43 +193,35 @@ Written write_synthetic(const Options& options, const Session& session, Manifest
     }
     const SyntheticClients clients(parse_synthetic(options.spec, session.seed()), options.clients);
     manifest.spec = to_string(clients.spec()) + missing_text(options);
-    Written written;
     Index first_patient = 0;
-    const ProgressSink progress = session.progress();
-    write_clients(
-        options.output, manifest, options.clients,
-        [&](Index k) {
-            report(progress, "clients", k, options.clients);
-            Dataset client{.tensor = clients.client(k)};
-            hide(options, session.seed(), first_patient, client.tensor);
-            first_patient += client.tensor.shape()[0];
-            written.add(client);
-            return client;
-        },
-        session.force());
-    report(progress, "clients", 1, 1);
-    return written;
+    return write_all(options, session, manifest, [&](Index k) {
+        Dataset client{.tensor = clients.client(k)};
+        hide(options, session.seed(), first_patient, client.tensor);
+        first_patient += client.tensor.shape()[0];
+        return client;
+    });
+}
+
+Dataset read_public(const Options& options, const Session& session) {
+    if (options.kind == "ecg") return read_ecg(options, session.seed());
+    if (options.kind == "ehr") return read_ehr(options);
+    return load_diabetes(find_data_file(DataFile::diabetes, options.place),
+                         {.count = options.people(), .seed = session.seed()});
 }
 
 Written write_public(const Options& options, const Session& session, Manifest& manifest) {
-    Dataset all;
-    if (options.kind == "ecg") {
-        all = read_ecg(options, session.seed());
-    } else if (options.kind == "diabetes") {
-        all = load_diabetes(find_data_file(DataFile::diabetes, options.place),
-                            {.count = options.people(), .seed = session.seed()});
-    } else {
-        all = read_ehr(options);
-    }
+    const ProgressSink progress = session.progress();
+    report(progress, "reading", 0, 1);
+    Dataset all = read_public(options, session);
     manifest.spec = recipe(options) + missing_text(options);
     hide(options, session.seed(), 0, all.tensor);
     std::optional<std::uint64_t> shuffle;
     if (options.shuffle) shuffle = session.seed();
-    Written written;
+    std::vector<Dataset> clients = split_dataset(all, options.clients, shuffle);
+    report(progress, "reading", 1, 1);
+    Written written =
+        write_all(options, session, manifest, [&](Index k) { return std::move(clients[static_cast<std::size_t>(k)]); });
     written.available = all.available;
-    const std::vector<Dataset> clients = split_dataset(all, options.clients, shuffle);
-    for (const Dataset& client : clients) written.add(client);
-    write_clients(options.output, manifest, clients, session.force());
     return written;
 }
 

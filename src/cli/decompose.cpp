@@ -9,13 +9,13 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/progress.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/linalg/backend.hpp"
 #include "couplet/tt/tt_svd.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "layout.hpp"
 #include "session.hpp"
-#include "stopwatch.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -120,8 +120,9 @@ void decompose(TensorView<const T> x, const TensorFile& file, double read_second
         {"relative error", eps > 0
                                ? fmt::format("{} (asked: {}{})", number_text(result.rel_error), number_text(eps), over)
                                : number_text(result.rel_error)},
-        {"compression",
-         fmt::format("{}x, {} numbers become {}", number_text(compression), count_text(x.size()), count_text(numbers))},
+        {"compression", fmt::format("{} numbers become {}, {}x {}", count_text(x.size()), count_text(numbers),
+                                    number_text(compression < 1 ? 1 / compression : compression),
+                                    compression < 1 ? "as many" : "fewer")},
         {"method", std::string(to_string(result.method))}};
 
     double write_seconds = 0;

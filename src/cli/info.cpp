@@ -63,6 +63,8 @@ void show_tensor(const Options& options, const Session& session) {
     const Statistics s = file.visit([](auto x) { return statistics(x); });
     const Shape& shape = file.shape();
     const bool fortran = options.input.ends_with(".npy") && read_npy_header(options.input).fortran_order;
+    const bool none_finite = s.nan + s.inf == shape.size();
+    const std::string no_number = "none: no number is finite";
     Json json{{"kind", "tensor"},
               {"dtype", file.converted_from().empty() ? std::string(dtype_name(file.dtype())) : file.converted_from()},
               {"order", shape.order()},
@@ -84,10 +86,10 @@ void show_tensor(const Options& options, const Session& session) {
               {"elements", fmt::format("{} {}{}", count_text(shape.size()), json["dtype"].get<std::string>(),
                                        fortran ? ", Fortran order" : "")},
               {"file", bytes_text(file_bytes(options.input))},
-              {"norm", number_text(s.norm)},
-              {"min, mean, max", s.nan + s.inf == shape.size() ? "none: no number is finite"
-                                                               : fmt::format("{}, {}, {}", number_text(s.min),
-                                                                             number_text(s.mean), number_text(s.max))},
+              {"norm", none_finite ? no_number : number_text(s.norm)},
+              {"min, mean, max",
+               none_finite ? no_number
+                           : fmt::format("{}, {}, {}", number_text(s.min), number_text(s.mean), number_text(s.max))},
               {"nonzeros", fmt::format("{} ({:.3g}%)", count_text(s.nonzeros),
                                        100 * static_cast<double>(s.nonzeros) / static_cast<double>(shape.size()))}};
     if (s.nan + s.inf > 0) {
@@ -153,7 +155,9 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
                     {"version", version()}};
     Rows rows{{"kind", kind},
               {"modes", shape_text(shape)},
-              {"ranks", ranks_text(ranks)},
+              // A federation's features begin with the rank between patients and features.
+              {"ranks", fmt::format("{} (R_{} ... R_{})", ranks_text(ranks), model.first_mode - 1,
+                                    model.first_mode - 1 + shape.order())},
               {"cores", fmt::format("{} {} numbers, {}x {} the tensor", count_text(numbers), dtype,
                                     number_text(compression < 1 ? 1 / compression : compression),
                                     compression < 1 ? "as many as" : "fewer than")},

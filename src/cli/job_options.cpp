@@ -181,7 +181,10 @@ void add_centring_flags(CLI::App& app, CentringOptions& centring) {
     app.add_flag("--centre", centring.centre,
                  "Subtract each feature's mean over the whole federation first; kept in features.npz, done by project, "
                  "undone by reconstruct");
-    app.add_flag("--scale", centring.scale, "Divide each feature by its standard deviation over the whole federation");
+    app.add_flag(
+        "--scale", centring.scale,
+        "Divide each feature by its standard deviation over the whole federation; without --centre by its root "
+        "mean square");
 }
 
 void add_preparation_flags(CLI::App& app, JobFlags& flags) {

@@ -1,6 +1,8 @@
 #include "network_report.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <system_error>
@@ -11,6 +13,7 @@
 #include "couplet/io/model.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "mean_counts.hpp"
 #include "missing_report.hpp"
 #include "signals.hpp"
 #include "simulate_report.hpp"
@@ -20,16 +23,7 @@ namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-/// Counts are whole wherever they are no mean.
-Json number(double value) {
-    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-    return value;
-}
-
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
-
-std::string size_text(double bytes) { return bytes_text(static_cast<Index>(std::llround(bytes))); }
-std::string numbers_text(double count) { return count_text(static_cast<Index>(std::llround(count))); }
 
 void add_job(Json& json, const wire::JobSpec& spec, const std::string& job, Index rounds) {
     json["rounds"] = rounds;
@@ -125,7 +119,7 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     in.insert(in.end(), r.late.begin(), r.late.end());
     std::string text;
     if (!r.rse_per_client.empty()) {
-        std::vector<std::vector<std::string>> lines{{"client", "rank", "RSE"}};
+        std::vector<std::vector<std::string>> lines{{"client", "rank sent", "RSE"}};
         if (!r.late.empty()) lines.front().emplace_back("with the features of");
         for (std::size_t k = 0; k < in.size(); ++k) {
             lines.push_back({in[k], count_text(r.personal_ranks[k]), number_text(r.rse_per_client[k])});
@@ -136,7 +130,7 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     Rows rows{{"job", r.job},
               {"in the result", who_text(in, r.missing)},
               {"method", fmt::format("star, {}", to_string(r.spec.job.aggregate))},
-              {"ranks", ranks_text(r.ranks)}};
+              {"feature ranks", ranks_text(r.ranks)}};
     if (!r.late.empty()) rows.emplace_back("merged late", joined(r.late));
     if (!r.replaced.empty()) rows.emplace_back("replaced", joined(r.replaced));
     if (r.rse) add_rse(rows, *r.rse);
@@ -164,7 +158,7 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
     Rows rows{{"job", r.job},
               {"in the result", who_text(r.members, r.missing)},
               {"method", fmt::format("star, {}", to_string(r.spec.job.aggregate))},
-              {"ranks", ranks_text(r.features.train.ranks())}};
+              {"feature ranks", ranks_text(r.features.train.ranks())}};
     if (!r.reordered.empty()) rows.emplace_back("put in order", r.reordered);
     add_rse(rows, r.rse);
     if (r.settled) {
@@ -212,6 +206,11 @@ JobOutput::JobOutput(std::filesystem::path folder, std::vector<std::string> file
     if (!std::filesystem::is_directory(folder_)) {
         throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
                           "a folder, or a place to make one", "Choose another output folder."});
+    }
+    // Before anything is sent: a result that cannot be kept is none.
+    if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+        throw InputError({folder_.string(), "a folder that may not be written", "one for the result",
+                          "Choose another output folder or change its permissions."});
     }
     clean_on_interrupt(folder_);
 }

@@ -11,6 +11,7 @@
 #include "job_options.hpp"
 #include "network_report.hpp"
 #include "peer_report.hpp"
+#include "privacy_options.hpp"
 #include "result_folder.hpp"
 #include "signals.hpp"
 #include "site_policy.hpp"
@@ -28,11 +29,37 @@ struct Options {
     Duration link_deadline = {};  ///< nothing: a twelfth of the deadline, at most five seconds
     std::string output;
     std::string policy;
+    PrivacyFlags privacy;
 };
+
+/// How the sums shall be seen; nothing without --secure. Whoever has no policy has none for masked sums either.
+std::optional<ShieldTerms> shield_of(const CLI::App& app, const Options& options) {
+    const PrivacyFlags& privacy = options.privacy;
+    if (!privacy.secure) {
+        refuse_given(app, {"--dp-epsilon", "--dp-delta", "--clip"}, "no --secure", "it with --secure");
+        return std::nullopt;
+    }
+    refuse_given(app, {"--scale-clients", "--consensus", "--weights", "--iterations"}, "--secure", "one or the other");
+    if (!privacy.epsilon) refuse_given(app, {"--dp-delta"}, "no --dp-epsilon", "it with --dp-epsilon");
+    const ShieldTerms terms{.policy = options.policy != "off", .guarantee = privacy.guarantee(), .clip = privacy.clip};
+    require_possible(terms);
+    require_private_preparation(terms.guarantee, options.flags.preparation());
+    return terms;
+}
+
+void require_sums(JobOptions& job) {
+    if (job.aggregate.value_or(Aggregate::subspace) != Aggregate::subspace) {
+        throw InputError({"--aggregate", std::string(to_string(*job.aggregate)), "subspace with --secure",
+                          "Only sums can be masked; leave --aggregate out."});
+    }
+    if (!job.rank) throw InputError({"--rank", "missing", "a rank: sums have no certified error", ""});
+    job.aggregate = Aggregate::subspace;
+}
 
 Job checked_job(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.network = Network::decentralized;
     options.flags.job.seed = session.seed();
+    if (options.privacy.secure) require_sums(options.flags.job);
     const Job job = resolve_job(options.flags.job);
     refuse_idle_flags(app, job);
     refuse_idle_consensus(app, job);
@@ -69,8 +96,10 @@ net::PeerOptions peer_options(const Options& options, const Job& job) {
 }
 
 void execute(const CLI::App& app, Options& options, const Session& session) {
+    const auto shield = shield_of(app, options);
     const Job job = checked_job(app, options, session);
     net::PeerOptions how = peer_options(options, job);
+    how.spec.shield = shield;
     how.schema = given_schema(options.flags);
     const net::Kit kit = net::load_kit(options.kit);
     const Federation federation = open_federation(
@@ -84,13 +113,23 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     output.require_free("");
     blas_core_name();  // loads the library before the clock of the job runs
     net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
-    std::optional<net::Consent> consent;
-    if (const auto policy = site_policy(options.policy, kit)) {
-        consent.emplace(make_consent(*policy, *federation.source->client(0)));
-        how.vet = [&consent](const wire::Message& message) { consent->vet(message); };
-    }
+    const auto policy = site_policy(options.policy, kit);
+    tell_policy(policy, log);
+    const auto x = federation.source->client(0);
+    net::DisclosureLedger ledger(kit.file(ledger_file));
+    net::Consent consent = make_consent(policy.value_or(net::no_policy()), *x);
+    consent.remember(ledger, *x);
+    net::PrivacyBook book(kit.file(account_file));
+    how.vet = [&consent](const wire::Message& message) { consent.vet(message); };
+    if (policy) how.demands = consent.demands();
+    how.vet_plan = [&](const ShieldPlan& plan, const std::string& id) {
+        agree_to_plan(plan, id, {consent, book, ledger, policy, *x, log});
+    };
+    how.vet_sum = [&](const MaskedSum& sum, const std::string& id) {
+        agree_to_sum(sum, id, {consent, book, ledger, policy, *x, log});
+    };
     how.deliver = [&](const net::PeerResult& result) { keep(result, output, federation); };
-    net::PeerNode peer(kit, federation.source->client(0), std::move(how), log);
+    net::PeerNode peer(kit, x, std::move(how), log);
     const StopOnSignal guard([&peer] { peer.stop(); });
     try {
         const net::PeerResult result = peer.run();
@@ -118,6 +157,11 @@ Action setup(CLI::App& app) {
     add_duration(app, "--link-deadline", "5s, or a twelfth of the deadline", options->link_deadline,
                  "A neighbour that is silent for so long is lost");
     add_policy_flag(app, options->policy);
+    app.add_flag("--secure", options->privacy.secure,
+                 "Peers mask what they send, and only the sums over all of them can be read; implies --aggregate "
+                 "subspace. At least three peers, all of whom must stay until the end. With --policy off the masked "
+                 "sums may show any number of directions");
+    add_noise_flags(app, options->privacy);
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         ->type_name("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
@@ -140,11 +184,18 @@ extern const Verb peer_verb{
         "job.\n\n"
         "The site's policy (policy.toml, as couplet client has it) is held against the job before anything is "
         "computed, "
-        "against the number of members before they begin, and against every merge before it is sent.",
+        "against the number of members before they begin, and against every merge before it is sent.\n\n"
+        "With --secure every pair of peers hides its numbers behind masks that cancel in the sum over all of them, "
+        "made "
+        "from keys that their certificates have signed: a neighbour sees nothing but random numbers, and everybody "
+        "learns the sums and nothing else. A peer that is lost once masked numbers were sent ends the job for all: the "
+        "same sums without it would show what it contributed.",
     .output =
         "A line per member with its rank and RSE, who is in the result, and what was sent.\n"
         "--json: the fields of couplet simulate --json that a peer knows (of all members), and graph, members, missing "
         "(names), links (pairs of members, from 1), place (of this peer), restarts, messages_sent, job, output.\n"
+        "privacy: with --secure, the object of couplet simulate --json; rse and rse_per_client are then unknown, and "
+        "own_rse and own_rse_heldout this peer's.\n"
         "doubts [{client, reason}]: instead of rel_error_bound, as couplet coordinator has them.\n"
         "-o: features.npz holds core_2 ... core_N, personal.npz (for its owner alone) core_1; their product is this "
         "peer's "
@@ -152,7 +203,8 @@ extern const Verb peer_verb{
     .examples =
         "couplet peer --kit p/a --data a.npy --rank 20\n"
         "couplet peer --kit p/a --data a.npy --rank 20 --deadline 10m -o result\n"
-        "couplet peer --kit p/a --data a.npy --aggregate stack --eps 0.1",
+        "couplet peer --kit p/a --data a.npy --aggregate stack --eps 0.1\n"
+        "couplet peer --kit p/a --data a.npy --rank 10 --secure",
     .setup = setup};
 
 }  // namespace couplet::cli

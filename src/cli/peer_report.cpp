@@ -10,18 +10,12 @@
 #include "couplet/core/error.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "mean_counts.hpp"
 #include "network_report.hpp"
+#include "simulate_report.hpp"
 
 namespace couplet::cli {
 namespace {
-
-/// Counts are whole wherever they are no mean.
-Json number(double value) {
-    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-    return value;
-}
-
-std::string numbers_text(double count) { return count_text(static_cast<Index>(std::llround(count))); }
 
 bool has_consensus(const net::PeerResult& r) { return r.spec.job.aggregate != Aggregate::stack; }
 
@@ -32,6 +26,9 @@ Json peer_json(const net::PeerResult& r, const std::string& output) {
     if (r.rse) json["rse"] = *r.rse;
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
     if (r.rse) json["rse_per_client"] = r.rse_per_client;
+    if (r.own_rse) json["own_rse"] = *r.own_rse;
+    if (r.own_rse_heldout) json["own_rse_heldout"] = *r.own_rse_heldout;
+    if (r.shield) json["privacy"] = shield_json(*r.shield);
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
     add_doubts(json, r.doubts);
     json["ranks"] = r.features.train.ranks();
@@ -66,7 +63,7 @@ Json peer_json(const net::PeerResult& r, const std::string& output) {
 }
 
 std::string peer_text(const net::PeerResult& r, const std::string& output) {
-    std::vector<std::vector<std::string>> lines{{"peer", "rank", "RSE"}};
+    std::vector<std::vector<std::string>> lines{{"peer", "rank sent", "RSE"}};
     for (std::size_t k = 0; k < r.members.size(); ++k) {
         lines.push_back({r.members[k], r.rse ? count_text(r.personal_ranks[k]) : "",
                          r.rse ? number_text(r.rse_per_client[k]) : ""});
@@ -77,11 +74,15 @@ std::string peer_text(const net::PeerResult& r, const std::string& output) {
                                 r.missing.empty() ? "" : fmt::format("; without {}", fmt::join(r.missing, ", ")))},
         {"links", count_text(static_cast<Index>(r.links.size()))},
         {"method", fmt::format("decentralized on the graph {}, {}", r.graph, to_string(r.spec.job.aggregate))},
-        {"ranks", ranks_text(r.features.train.ranks())}};
+        {"feature ranks", ranks_text(r.features.train.ranks())}};
     if (r.rse) {
         rows.emplace_back("RSE",
                           fmt::format("{} (relative error {})", number_text(*r.rse), number_text(std::sqrt(*r.rse))));
     }
+    if (r.own_rse) rows.emplace_back("own RSE", number_text(*r.own_rse));
+    if (r.own_rse_heldout) rows.emplace_back("held out", fmt::format("own RSE {}", number_text(*r.own_rse_heldout)));
+    if (r.shield)
+        rows.emplace_back("masked", fmt::format("{} sums, {} directions", r.shield->sums, r.shield->directions));
     if (r.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*r.rse_heldout)));
     if (r.rel_error_bound) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));

@@ -7,33 +7,42 @@
 #include <string_view>
 #include <utility>
 
+#include "couplet/core/stopwatch.hpp"
 #include "format.hpp"
-#include "stopwatch.hpp"
 
 namespace couplet::cli {
 
 namespace {
 
-/// "greeting of 4 clients".
-std::string in_words(const ProgressEvent& event) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> phrases{
-        {{"hello", "greeting of"}, {"clients", "work of"}, {"refit", "fit of"}, {"send", "messages of"}}};
-    for (const auto& [phase, words] : phrases) {
-        if (event.phase == phase)
-            return fmt::format("{} {} {}", words, count_text(event.total), event.total == 1 ? "client" : "clients");
+/// What a phase is for whoever waits: "reading".
+std::string_view in_words(std::string_view phase) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
+        {{"hello", "reading"}, {"clients", "computing"}, {"refit", "fitting"}, {"send", "sending"}}};
+    for (const auto& [name, word] : words) {
+        if (phase == name) return word;
     }
-    return std::string(event.phase) + (event.total > 1 ? fmt::format(" of {}", count_text(event.total)) : "");
+    return phase;
+}
+
+/// "computing, 4 clients, took 2.5 s".
+std::string line_text(std::string_view word, const ProgressEvent& event, double seconds) {
+    const bool of_clients = word != event.phase;
+    const std::string many =
+        of_clients ? fmt::format(", {} {},", count_text(event.total), event.total == 1 ? "client" : "clients") : "";
+    return fmt::format("{}{} took {}", word, many, seconds_text(seconds));
 }
 
 }  // namespace
 
-ProgressSink phase_lines(const Session& session) {
+ProgressSink phase_lines(const Session& session, double least_seconds) {
     auto watch = std::make_shared<Stopwatch>();
-    return [&session, bar = session.progress(), watch](const ProgressEvent& event) {
+    return [&session, least_seconds, bar = session.progress(), watch](const ProgressEvent& event) {
         if (event.done == 0) watch->lap();
-        report(bar, event.phase, event.done, event.total);
+        const std::string_view word = in_words(event.phase);
+        report(bar, word, event.done, event.total);
         if (event.done < event.total) return;
-        session.note(fmt::format("{} done in {}", in_words(event), seconds_text(watch->lap())));
+        const double seconds = watch->lap();
+        if (seconds >= least_seconds) session.note(line_text(word, event, seconds));
     };
 }
 

@@ -11,13 +11,13 @@
 
 #include "centring_file.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "job_options.hpp"
 #include "layout.hpp"
 #include "result_folder.hpp"
 #include "session.hpp"
-#include "stopwatch.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {

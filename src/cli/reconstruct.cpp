@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -11,13 +12,14 @@
 
 #include "centring_file.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/explain/findings.hpp"
 #include "couplet/io/npy.hpp"
+#include "couplet/io/owner_only.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "layout.hpp"
 #include "session.hpp"
-#include "stopwatch.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {
@@ -78,7 +80,11 @@ void reconstruct(Model<T> model, const Options& options, const Session& session,
         if (has_patients && !centring.empty()) full = restored(full.view(), centring, options.input);
     }
     const double compute_seconds = watch.lap();
-    write_npy(options.output, full.view(), session.force());
+    {
+        std::optional<OwnerOnly> patients;
+        if (!options.personal.empty()) patients.emplace();
+        write_npy(options.output, full.view(), session.force());
+    }
     const double write_seconds = watch.lap();
     const char* dtype = dtype_name(sizeof(T) == 4 ? DType::f4 : DType::f8);
     const Index bytes = full.size() * static_cast<Index>(sizeof(T));

@@ -9,12 +9,12 @@
 
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/experiments/reproduce.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 #include "session.hpp"
 #include "signals.hpp"
-#include "stopwatch.hpp"
 #include "suggest.hpp"
 #include "verb.hpp"
 

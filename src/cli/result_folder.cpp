@@ -1,9 +1,7 @@
 #include "result_folder.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -11,6 +9,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/model.hpp"
+#include "couplet/io/owner_only.hpp"
 #include "signals.hpp"
 
 namespace couplet::cli {
@@ -28,21 +27,6 @@ bool is_ours(std::string_view name) {
     const auto number = name.substr(front.size(), name.size() - front.size() - end.size());
     return number.find_first_not_of("0123456789") == std::string_view::npos;
 }
-
-/// While it lives, files are made for their owner alone: patients are in them. Of the whole process, so that another
-/// thread's file may be more private than it asked for, never less.
-class Private {
-  public:
-    Private() : lock_(mutex_), before_(::umask(077)) {}
-    ~Private() { ::umask(before_); }
-    Private(const Private&) = delete;
-    Private& operator=(const Private&) = delete;
-
-  private:
-    static inline std::mutex mutex_;
-    std::lock_guard<std::mutex> lock_;
-    mode_t before_;
-};
 
 std::vector<fs::path> files_of_ours(const fs::path& folder) {
     std::vector<fs::path> files;
@@ -63,7 +47,7 @@ void save_personal(const fs::path& path, const Matrix<double>& personal, const M
         model.labels = {fits ? labels : ModeLabels{labels.name, {}}};
     }
     model.metadata = metadata;
-    const Private only_for_the_owner;
+    const OwnerOnly patients;
     save_model(path, model, overwrite);
 }
 
@@ -77,14 +61,23 @@ void save_features(const fs::path& path, const Features& features, const Labels&
     save_model(path, model, overwrite);
 }
 
-ResultFolder::ResultFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {
+ResultFolder::ResultFolder(fs::path folder, bool overwrite, const std::vector<std::string>& inputs)
+    : folder_(std::move(folder)), overwrite_(overwrite) {
     std::error_code failed;
     fs::create_directories(folder_, failed);
     if (!fs::is_directory(folder_)) {
         throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
                           "a folder, or a place to make one", "Choose another output folder."});
     }
+    lock_.emplace(folder_);
     const auto old = files_of_ours(folder_);
+    for (const fs::path& file : old) {
+        for (const std::string& input : inputs) {
+            if (!fs::equivalent(file, input, failed)) continue;
+            throw InputError({file.string(), "a file that is also an input", "a folder of its own for the result",
+                              "Choose another output folder."});
+        }
+    }
     if (!old.empty() && !overwrite) {
         throw InputError({old.front().string(), "the file exists", "a folder without results",
                           "Choose another output folder, or use --force to replace them."});
@@ -101,8 +94,8 @@ ResultFolder::~ResultFolder() {
 void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
                                 const nlohmann::json& metadata) {
     const std::string name = fmt::format("personal_{}.npz", k + 1);
-    written_.insert(name);
     save_personal(folder_ / name, personal, labels, metadata, overwrite_);
+    written_.insert(name);
 }
 
 void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata) {

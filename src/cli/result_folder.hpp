@@ -2,10 +2,13 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "couplet/ctt/blocks.hpp"
+#include "couplet/io/folder_lock.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet::cli {
@@ -14,9 +17,9 @@ namespace couplet::cli {
 /// core_2 ... core_N. Each file appears complete or not at all; unless finish() is reached, those written are removed.
 class ResultFolder {
   public:
-    /// Makes the folder. Throws InputError when it holds files of these names and `overwrite` is false, or when it is
-    /// no folder.
-    ResultFolder(std::filesystem::path folder, bool overwrite);
+    /// Makes the folder. Throws InputError when it holds files of these names and `overwrite` is false, when one of
+    /// them is an input, or when it is no folder; RunError when another run is writing there.
+    ResultFolder(std::filesystem::path folder, bool overwrite, const std::vector<std::string>& inputs = {});
     ~ResultFolder();
     ResultFolder(const ResultFolder&) = delete;
     ResultFolder& operator=(const ResultFolder&) = delete;
@@ -29,6 +32,7 @@ class ResultFolder {
 
   private:
     std::filesystem::path folder_;
+    std::optional<FolderLock> lock_;  ///< let go last, when what was written is finished or removed
     bool overwrite_;
     bool finished_ = false;
     std::set<std::string> written_;

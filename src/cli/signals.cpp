@@ -69,6 +69,7 @@ void clear_terminal_line() {
 
 void watch_signals() {
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, with a message
     sigset_t signals;
     ::sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {

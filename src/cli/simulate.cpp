@@ -235,6 +235,9 @@ void warn_of_weak_guarantee(const PrivacyFlags& privacy, const Session& session)
     if (!why.empty()) session.note("warning: " + why);
 }
 
+/// Sums of every feature over all patients that --centre and --scale show, a direction each.
+Index feature_sums_of(const CentringOptions& centring) { return (centring.centre ? 1 : 0) + (centring.scale ? 1 : 0); }
+
 SimulationResult compute_shielded(const Federation& federation, const Options& options, SimulationOptions how,
                                   const Session& session, std::shared_ptr<const ShieldReport>& report) {
     const PrivacyFlags& privacy = options.privacy;
@@ -242,12 +245,19 @@ SimulationResult compute_shielded(const Federation& federation, const Options& o
     if (privacy.secure && !privacy.policy_on() && !privacy.epsilon) {
         session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
     }
+    if (options.centring.any()) {
+        session.note(
+            "warning: means and scales are sums over all patients as their records are, not clipped, and part of the "
+            "result: of a feature that few people have they say how many");
+    }
     auto done = simulate_shielded(*federation.source, std::move(how),
                                   {.secure = privacy.secure,
                                    .policy = privacy.policy_on(),
                                    .guarantee = privacy.guarantee(),
                                    .clip = privacy.clip,
                                    .noise = privacy.noise,
+                                   .limits = {.shown_before = feature_sums_of(options.centring)},
+                                   .sums_before = feature_sums_of(options.centring),
                                    .public_patients = privacy.patients},
                                   [&](const ShieldReport& shield) { announce_shield(shield, session); });
     report = std::make_shared<const ShieldReport>(std::move(done.privacy));
@@ -283,8 +293,9 @@ nlohmann::json features_metadata(const SimulationReport& report) {
     for (const char* field : {"method", "network", "aggregate", "clients", "resumed_clients", "seed", "version"}) {
         if (json.contains(field)) metadata[field] = json[field];
     }
-    // Errors are computed from the records without noise: under a guarantee they must not travel with the features.
-    if (!report.shield || !report.shield->noise) {
+    // Errors and norms are each client's own, computed from its records as they are: where only sums are seen, or only
+    // noise, they must not travel with the features.
+    if (!report.shield || (!report.shield->secure && !report.shield->noise)) {
         for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound", "missing"}) {
             if (json.contains(field)) metadata[field] = json[field];
         }
@@ -554,7 +565,7 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     }
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
-    if (!options.output.empty()) folder.emplace(options.output, session.force());
+    if (!options.output.empty()) folder.emplace(options.output, session.force(), options.input.files);
     if (folder || options.on_personal) {
         how.on_personal = [&](Index k, const Matrix<double>& personal) {
             const auto at = static_cast<std::size_t>(k);
@@ -595,8 +606,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
 void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     JobOptions& job = options->flags.job;
     add_choice(app, "--method", method_names(), options->method,
-               "ctt: the federation; centralized: all rows on one pile, what it is measured against; local: every "
-               "client alone with features of its own; fedsvd: masked rows on one pile; the others train a CP model "
+               "ctt: the federation; centralized: all rows in one place, what it is measured against; local: every "
+               "client alone with features of its own; fedsvd: masked rows in one place; the others train a CP model "
                "of rank --rank in rounds, dpsgd and cidertf among peers");
     add_word(app, "--network", {"star", "decentralized"}, "star",
              "A coordinator in the middle, or clients that talk to neighbours",
@@ -704,8 +715,9 @@ extern const Verb simulate_verb{
         "Clients come from files, from one file with --split, or from --synthetic. Give --rank for features of a fixed "
         "size, --eps for a certified error, or --bytes for what the messages may take.",
     .output =
-        "RSE: squared error over squared norm, of all clients together; its root is the relative error. rank: what the "
-        "client sends. ranks: R_1 ... R_N of the shared cores. sent: numbers in cores and sums, messages as bytes.\n"
+        "RSE: squared error over squared norm, of all clients together; its root is the relative error. rank sent: of "
+        "what the client sends; its personal core has R_1 columns. feature ranks: R_1 ... R_N of the shared cores, "
+        "without the R_0 = 1 of decompose. sent: numbers in cores and sums, messages as bytes.\n"
         "--json: rse, rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down, bytes_total (all clients), bytes_raw (the data in "

@@ -12,6 +12,7 @@
 #include "couplet/shield/simulate_shielded.hpp"
 #include "format.hpp"
 #include "layout.hpp"
+#include "mean_counts.hpp"
 #include "missing_report.hpp"
 
 namespace couplet::cli {
@@ -24,16 +25,6 @@ constexpr const char* no_gradient_guarantee =
 constexpr Index most_rows = 12;
 constexpr Index shown_rows = 6;  ///< of a longer list
 
-/// Counts are whole wherever they are no mean.
-Json number(double value) {
-    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-    return value;
-}
-
-std::string numbers_text(double count) { return count_text(static_cast<Index>(std::llround(count))); }
-
-std::string size_text(double bytes) { return bytes_text(static_cast<Index>(std::llround(bytes))); }
-
 bool is_ctt(const SimulationReport& report) { return report.method == "ctt"; }
 
 bool is_cp(const SimulationReport& report) { return report.tuning.has_value(); }
@@ -45,7 +36,7 @@ bool is_decentralized(const SimulationReport& report) {
 std::string client_table(const SimulationReport& report) {
     const auto& result = report.result;
     const auto clients = static_cast<Index>(result.personal_ranks.size());
-    std::vector<std::vector<std::string>> rows{{"client", "patients", report.dry_run ? "rank sent" : "rank"}};
+    std::vector<std::vector<std::string>> rows{{"client", "patients", "rank sent"}};
     if (!report.dry_run) rows.front().push_back("RSE");
     if (!report.gains.empty()) {
         rows.front().push_back("new, alone");
@@ -77,8 +68,8 @@ std::string client_table(const SimulationReport& report) {
 
 std::string what_ran(const SimulationReport& report) {
     if (report.method == "local") return "every client alone, nothing shared";
-    if (report.method == "centralized") return "centralized, all rows on one pile";
-    if (report.method == "fedsvd") return "fedsvd, masked rows on one pile";
+    if (report.method == "centralized") return "centralized, all rows in one place";
+    if (report.method == "fedsvd") return "fedsvd, masked rows in one place";
     const Job& job = report.result.job;
     const std::string graph = is_decentralized(report) ? fmt::format(" on the graph {}", job.graph) : "";
     if (is_cp(report)) {
@@ -97,12 +88,17 @@ double raw_bytes(const SimulationReport& report) {
 /// Whether a guarantee covers what is published: nothing that counts patients is said beside it then.
 bool is_private(const SimulationReport& report) { return report.shield && report.shield->noise; }
 
+/// "4.91", "1,015": three digits, and no exponent.
+std::string percent_digits(double part) {
+    return 100 * part < 1000 ? fmt::format("{:.3g}", 100 * part) : numbers_text(100 * part);
+}
+
 /// With the raw data as the yardstick.
 std::string in_all_text(const SimulationReport& report) {
     const double bytes = report.result.bytes_up + report.result.bytes_down;
     const double raw = is_private(report) ? 0 : raw_bytes(report);
     const std::string share =
-        raw > 0 ? fmt::format(", {:.3g}% of the raw data ({})", 100 * bytes / raw, size_text(raw)) : "";
+        raw > 0 ? fmt::format(", {}% of the raw data ({})", percent_digits(bytes / raw), size_text(raw)) : "";
     return fmt::format("{} in all{}", size_text(bytes), share);
 }
 
@@ -332,7 +328,7 @@ std::string simulation_text(const SimulationReport& report) {
                                      ? fmt::format(", and {} merged before", count_text(result.resumed_clients))
                                      : "")},
          {"method", what_ran(report)},
-         {"ranks", ranks_text(result.ranks)}});
+         {"feature ranks", ranks_text(result.ranks)}});
     if (report.dry_run) {
         rows.emplace_back("dry run", "nothing fitted; this is what would be sent");
     } else {

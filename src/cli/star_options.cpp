@@ -26,6 +26,35 @@ void check_missing(const CLI::App& app, const StarExtras& extras, Job& job) {
 
 }  // namespace
 
+std::optional<ShieldTerms> star_shield(const CLI::App& app, JobOptions& job, const PrivacyFlags& privacy) {
+    if (!privacy.secure) {
+        // Sums that are not masked are the clients' own, and the coordinator sees them: there is nothing to limit or to
+        // noise then.
+        refuse_given(app, {"--policy", "--dp-epsilon", "--dp-delta", "--clip", "--dp-noise"}, "no --secure",
+                     "it with --secure");
+        return std::nullopt;
+    }
+    refuse_given(app, {"--scale-clients", "--missing", "--centre", "--scale"}, "--secure", "one or the other");
+    // One patient more would deal all others anew: what is shown would change by more than the noise hides.
+    if (privacy.epsilon) refuse_given(app, {"--heldout"}, "--dp-epsilon", "one or the other");
+    if (privacy.noise == NoisePlace::central) {
+        throw InputError({"--dp-noise", "central with --secure", "distributed or local", ""});
+    }
+    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise"}, "no --dp-epsilon", "it with --dp-epsilon");
+    const ShieldTerms terms{.policy = privacy.policy_on(),
+                            .guarantee = privacy.guarantee(),
+                            .clip = privacy.clip,
+                            .noise = privacy.noise.value_or(NoisePlace::distributed)};
+    require_possible(terms);
+    if (job.aggregate.value_or(Aggregate::subspace) != Aggregate::subspace) {
+        throw InputError({"--aggregate", std::string(to_string(*job.aggregate)), "subspace with --secure",
+                          "Only sums can be masked; leave --aggregate out."});
+    }
+    job.aggregate = Aggregate::subspace;
+    if (!job.rank) throw InputError({"--rank", "missing", "a rank: sums have no certified error", ""});
+    return terms;
+}
+
 Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras) {
     Job job = resolve_job(flags.job);
     refuse_idle_flags(app, job);
@@ -51,7 +80,9 @@ CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
     CLI::App& app = *root.add_subcommand("coordinator");
     app.set_help_flag();
     JobFlags flags;
+    PrivacyFlags privacy;
     std::string missing = "refuse";
+    add_privacy_flags(app, privacy);
     add_job_flags(app, flags);
     add_preparation_flags(app, flags);
     add_schema_flags(app, flags);
@@ -69,7 +100,9 @@ CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
     }
     refuse_leftovers(root);
     const bool impute = missing == "impute";
-    return {star_job(app, flags, {.late = false, .missing = impute}), flags.preparation(), impute, given_schema(flags)};
+    const auto shield = star_shield(app, flags.job, privacy);
+    return {star_job(app, flags, {.late = false, .missing = impute}), flags.preparation(), impute, given_schema(flags),
+            shield};
 }
 
 }  // namespace couplet::cli

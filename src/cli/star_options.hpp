@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "couplet/secure/shield_plan.hpp"
 #include "job_options.hpp"
+#include "privacy_options.hpp"
 
 namespace couplet::cli {
 
@@ -16,16 +18,22 @@ struct StarExtras {
 /// The job that the flags of a star's coordinator ask for. Throws InputError for flags that do not go together.
 Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras);
 
+/// How the sums of the job shall be seen, which is then one of sums; nothing without --secure. Throws InputError for
+/// flags that do not go together.
+std::optional<ShieldTerms> star_shield(const CLI::App& app, JobOptions& job, const PrivacyFlags& privacy);
+
 /// A job for whoever carries the messages itself.
 struct CarriedJob {
     Job job;
     Preparation preparation;
     bool missing = false;
     std::optional<Schema> schema = {};  ///< that --schema names
+    std::optional<ShieldTerms> shield = {};
 };
 
 /// From arguments as written after `couplet coordinator`: what is computed (--rank, --aggregate, ...), --scale-clients,
-/// --heldout, --missing, --schema, --unnamed and --seed. Throws InputError for others, in the command line's words.
+/// --heldout, --missing, --secure with what belongs to it, --schema, --unnamed and --seed. Throws InputError for
+/// others, in the command line's words.
 CarriedJob parse_carried_job(const std::vector<std::string>& arguments);
 
 }  // namespace couplet::cli

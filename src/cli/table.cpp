@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/table/build.hpp"
 #include "format.hpp"
@@ -18,7 +19,6 @@
 #include "session.hpp"
 #include "signals.hpp"
 #include "sizes.hpp"
-#include "stopwatch.hpp"
 #include "verb.hpp"
 
 namespace couplet::cli {

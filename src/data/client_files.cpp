@@ -10,6 +10,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/atomic_file.hpp"
+#include "couplet/io/folder_lock.hpp"
 #include "couplet/io/npy.hpp"
 
 namespace couplet {
@@ -55,7 +56,8 @@ void remove_file(const fs::path& file) {
     if (failed) throw RunError({file.string(), failed.message(), "an old file that can be removed", ""});
 }
 
-void prepare(const fs::path& folder, bool overwrite) {
+/// The folder, which is there from now on.
+const fs::path& made(const fs::path& folder) {
     std::error_code failed;
     fs::create_directories(folder, failed);
     std::error_code ignored;
@@ -63,6 +65,10 @@ void prepare(const fs::path& folder, bool overwrite) {
         throw InputError({folder.string(), failed ? failed.message() : "not a folder",
                           "a folder, or a place to make one", "Choose another output folder."});
     }
+    return folder;
+}
+
+void prepare(const fs::path& folder, bool overwrite) {
     const std::vector<fs::path> old = files_of_ours(folder);
     if (!old.empty() && !overwrite) {
         throw InputError({old.front().string(), "the file exists", "a folder without clients",
@@ -115,6 +121,7 @@ class FolderWriter {
   public:
     FolderWriter(const fs::path& folder, const Manifest& manifest, bool overwrite)
         : folder_(folder),
+          lock_(made(folder)),
           overwrite_(overwrite),
           about_{{"kind", manifest.kind}, {"spec", manifest.spec}, {"seed", manifest.seed}} {
         prepare(folder, overwrite);
@@ -138,9 +145,11 @@ class FolderWriter {
         const Index rows = client.tensor.shape()[0];
         rows_ += rows;
         Json entry{{"file", client_name(k)}, {"rows", rows}, {"labels", nullptr}};
-        write_npy(place(client_name(k)), client.tensor.view(), overwrite_);
+        write_npy(folder_ / client_name(k), client.tensor.view(), overwrite_);
+        written_.insert(client_name(k));
         if (!client.labels.empty()) {
-            write_labels(place(labels_name(k)), client.labels, overwrite_);
+            write_labels(folder_ / labels_name(k), client.labels, overwrite_);
+            written_.insert(labels_name(k));
             entry["labels"] = labels_name(k);
         }
         clients_.push_back(std::move(entry));
@@ -156,10 +165,6 @@ class FolderWriter {
     }
 
   private:
-    fs::path place(const std::string& name) {
-        written_.insert(name);
-        return folder_ / name;
-    }
     void remove_stale() {
         for (const fs::path& file : files_of_ours(folder_)) {
             if (!written_.contains(file.filename().string())) remove_file(file);
@@ -167,6 +172,7 @@ class FolderWriter {
     }
 
     fs::path folder_;
+    FolderLock lock_;
     bool overwrite_;
     Json about_;
     Json clients_ = Json::array();

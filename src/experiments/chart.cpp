@@ -7,6 +7,7 @@
 
 #include "couplet/experiments/scale.hpp"
 #include "couplet/experiments/style.hpp"
+#include "couplet/experiments/svg.hpp"
 
 namespace couplet {
 
@@ -26,6 +27,24 @@ std::vector<Series> series_of(const std::vector<Row>& rows) {
         }
     }
     return all;
+}
+
+std::vector<std::string> category_names(const std::vector<Row>& rows) {
+    std::vector<std::string> names;
+    for (const Row& row : rows) {
+        if (std::find(names.begin(), names.end(), row.category) == names.end()) names.push_back(row.category);
+    }
+    return names;
+}
+
+void draw_grid(Svg& svg, const Scale& scale, std::optional<double> exact, double from, double to, double labels_below) {
+    for (const Tick& tick : scale.ticks()) {
+        if (exact && tick.value < 2 * *exact) continue;  // no number there means anything
+        svg.line(scale.at(tick.value), from, scale.at(tick.value), to, "grid");
+        if (labels_below > 0) {
+            svg.text(scale.at(tick.value), to + labels_below, tick.label, "tick", Anchor::middle);
+        }
+    }
 }
 
 std::string variant_dash(std::size_t number) {

@@ -20,14 +20,6 @@ constexpr double row_height = 18;
 constexpr double heading_height = 24;
 constexpr double axis_height = 26;
 
-std::vector<std::string> names_of(const std::vector<Row>& rows) {
-    std::vector<std::string> names;
-    for (const Row& row : rows) {
-        if (std::find(names.begin(), names.end(), row.category) == names.end()) names.push_back(row.category);
-    }
-    return names;
-}
-
 Scale value_scale(const Figure& figure, const std::vector<Row>& rows) {
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
@@ -73,7 +65,7 @@ struct Category {
 std::vector<Category> categories_of(const Figure& figure, const std::vector<Row>& rows) {
     const DrawnRows all = drawn_rows(figure, rows);
     std::vector<Category> categories;
-    for (const std::string& name : names_of(all.rows)) {
+    for (const std::string& name : category_names(all.rows)) {
         const auto inside = [&](const Row& row) { return row.category == name; };
         std::vector<Row> own;
         const auto& from = figure.own_axes ? rows : all.rows;
@@ -81,14 +73,6 @@ std::vector<Category> categories_of(const Figure& figure, const std::vector<Row>
         categories.push_back({name, figure.own_axes ? drawn_rows(figure, own) : DrawnRows{std::move(own), all.exact}});
     }
     return categories;
-}
-
-void draw_grid(Svg& svg, const Scale& scale, std::optional<double> exact, double from, double to, bool labels) {
-    for (const Tick& tick : scale.ticks()) {
-        if (exact && tick.value < 2 * *exact) continue;  // no number there means anything
-        svg.line(scale.at(tick.value), from, scale.at(tick.value), to, "grid");
-        if (labels) svg.text(scale.at(tick.value), to + 12, tick.label, "tick", Anchor::middle);
-    }
 }
 
 void draw_category(Svg& svg, const Figure& figure, const Scale& scale, const Category& category, double y) {
@@ -119,7 +103,7 @@ std::string draw_dots(const Figure& figure, const std::vector<Row>& rows) {
         const Scale scale = figure.own_axes ? value_scale(figure, one.drawn.rows) : shared;
         const double end = y + heading_height + row_height * static_cast<double>(one.drawn.rows.size());
         const bool last = &one == &categories.back();
-        draw_grid(svg, scale, one.drawn.exact, y + heading_height - 4, end + 2, figure.own_axes || last);
+        draw_grid(svg, scale, one.drawn.exact, y + heading_height - 4, end + 2, figure.own_axes || last ? 12 : 0);
         draw_category(svg, figure, scale, one, y);
         y = end + (figure.own_axes || last ? axis_height : 0);
     }

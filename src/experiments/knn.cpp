@@ -12,6 +12,18 @@
 namespace couplet {
 namespace {
 
+/// A factor that brings everything near one where squares would overflow or vanish; otherwise 1.
+double safe_factor(MatrixView<const double> a, MatrixView<const double> b) {
+    const double most = std::max(max_magnitude<double>(a), max_magnitude<double>(b));
+    return most > 1e100 || (most > 0 && most < 1e-100) ? 1 / most : 1;
+}
+
+Matrix<double> scaled(MatrixView<const double> x, double factor) {
+    Matrix<double> result = Matrix<double>::copy(x);
+    for (Index i = 0; i < result.size(); ++i) result.data()[i] *= factor;
+    return result;
+}
+
 std::vector<double> squared_norms(MatrixView<const double> x) {
     std::vector<double> norms;
     for (Index i = 0; i < x.rows; ++i) {
@@ -34,8 +46,8 @@ Label vote(std::span<const Index> nearest, std::span<const Label> labels) {
 
 }  // namespace
 
-std::vector<Label> knn_classify(MatrixView<const double> known, std::span<const Label> labels,
-                                MatrixView<const double> queries, Index k) {
+NeighbourVotes knn_votes(MatrixView<const double> known, std::span<const Label> labels,
+                         MatrixView<const double> queries, Index k) {
     if (k < 1) throw InputError({"neighbours", std::to_string(k), "at least 1", ""});
     if (known.rows < 1 || static_cast<Index>(labels.size()) != known.rows || queries.cols != known.cols) {
         throw InputError({"nearest neighbours",
@@ -44,10 +56,17 @@ std::vector<Label> knn_classify(MatrixView<const double> known, std::span<const 
                               std::to_string(queries.cols),
                           "a label for each, and vectors of one length", ""});
     }
+    if (const double factor = safe_factor(known, queries); factor != 1) {
+        return knn_votes(scaled(known, factor).view(), labels, scaled(queries, factor).view(), k);
+    }
+    NeighbourVotes votes{{labels.begin(), labels.end()}, {}, {}};
+    std::sort(votes.classes.begin(), votes.classes.end());
+    votes.classes.erase(std::unique(votes.classes.begin(), votes.classes.end()), votes.classes.end());
+    votes.shares = Matrix<double>::zeros(queries.rows, static_cast<Index>(votes.classes.size()));
+    votes.winners.resize(static_cast<std::size_t>(queries.rows));
     const Index count = std::min(k, known.rows);
     const auto norms = squared_norms(known);
     const auto products = product<double>(queries, known, Op::none, Op::transpose);
-    std::vector<Label> guessed(static_cast<std::size_t>(queries.rows));
     parallel_for(queries.rows, [&](Index q) {
         // The query's own norm is the same for all and left out.
         const auto distance = [&](Index i) { return norms[static_cast<std::size_t>(i)] - 2 * products(q, i); };
@@ -58,9 +77,20 @@ std::vector<Label> knn_classify(MatrixView<const double> known, std::span<const 
             const double db = distance(b);
             return da < db || (da == db && a < b);
         });
-        guessed[static_cast<std::size_t>(q)] = vote(std::span(order).first(static_cast<std::size_t>(count)), labels);
+        const auto nearest = std::span<const Index>(order).first(static_cast<std::size_t>(count));
+        votes.winners[static_cast<std::size_t>(q)] = vote(nearest, labels);
+        for (const Index i : nearest) {
+            const Label label = labels[static_cast<std::size_t>(i)];
+            const auto at = std::lower_bound(votes.classes.begin(), votes.classes.end(), label);
+            votes.shares(q, at - votes.classes.begin()) += 1 / static_cast<double>(count);
+        }
     });
-    return guessed;
+    return votes;
+}
+
+std::vector<Label> knn_classify(MatrixView<const double> known, std::span<const Label> labels,
+                                MatrixView<const double> queries, Index k) {
+    return knn_votes(known, labels, queries, k).winners;
 }
 
 double accuracy(std::span<const Label> truth, std::span<const Label> guessed) {

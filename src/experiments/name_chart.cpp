@@ -17,14 +17,6 @@ constexpr double axis_height = 44;
 constexpr double legend_height = 18;
 constexpr double letter = 6.6;
 
-std::vector<std::string> names_of(const std::vector<Row>& rows) {
-    std::vector<std::string> names;
-    for (const Row& row : rows) {
-        if (std::find(names.begin(), names.end(), row.category) == names.end()) names.push_back(row.category);
-    }
-    return names;
-}
-
 double name_room(const std::vector<std::string>& names) {
     std::size_t longest = 0;
     for (const std::string& name : names) longest = std::max(longest, name.size());
@@ -64,7 +56,7 @@ Scale scale_of(const Figure& figure, const std::vector<Row>& rows, double left) 
 std::string draw_names(const Figure& figure, const std::vector<Row>& rows) {
     const DrawnRows drawn = drawn_rows(figure, rows);
     if (drawn.rows.empty()) return "";
-    const auto names = names_of(drawn.rows);
+    const auto names = category_names(drawn.rows);
     const auto series = series_of(drawn.rows);
     const double left = name_room(names);
     Svg measure(width, 0, "");
@@ -73,11 +65,7 @@ std::string draw_names(const Figure& figure, const std::vector<Row>& rows) {
     Svg svg(width, end + axis_height, fmt::format("{}: {} of each {}", figure.title, figure.y.label, figure.x.label));
     draw_legend(svg, series);
     const Scale scale = scale_of(figure, drawn.rows, left);
-    for (const Tick& tick : scale.ticks()) {
-        if (drawn.exact && tick.value < 2 * *drawn.exact) continue;  // no number there means anything
-        svg.line(scale.at(tick.value), top, scale.at(tick.value), end, "grid");
-        svg.text(scale.at(tick.value), end + 15, tick.label, "tick", Anchor::middle);
-    }
+    draw_grid(svg, scale, drawn.exact, top, end, 15);
     if (drawn.exact) svg.text(scale.at(*drawn.exact), end + 15, "exact", "tick", Anchor::middle);
     const auto height_of = [&](const std::string& name) {
         const auto at = std::find(names.begin(), names.end(), name) - names.begin();

@@ -58,7 +58,7 @@ std::string range(double low, double high) {
     return a == b ? a : a + " to " + b;
 }
 
-/// "2.3 to 9.1", over all lines that have both numbers; empty when none has.
+/// "2.3 to 9.1", over all lines that have both numbers, "at least 2.3" where that spans too much; empty when none has.
 template <class Ratio>
 std::string ratios(const std::vector<SummaryLine>& lines, Ratio ratio, bool of_errors = true) {
     double low = INFINITY;
@@ -70,6 +70,9 @@ std::string ratios(const std::vector<SummaryLine>& lines, Ratio ratio, bool of_e
         low = std::min(low, value);
         high = std::max(high, value);
     }
+    // A span of orders of magnitude says nothing of either end's data.
+    constexpr double widest = 100;
+    if (high > widest * low) return "at least " + range(low, low);
     return high > 0 ? range(low, high) : "";
 }
 

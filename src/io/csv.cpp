@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -62,6 +63,15 @@ std::string separator_remedy(std::string_view text, std::size_t fields, std::str
     }
     return fmt::format("The separator looks like a {}: write commas and decimal points, or let couplet table read it.",
                        semicolon ? "semicolon" : "tab");
+}
+
+/// What to do about a field that is no number: words are another mistake than a comma for a point.
+std::string number_remedy(std::string_view text, std::size_t fields) {
+    const bool words = std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+    return separator_remedy(text, fields,
+                            words ? "Leave out columns of text, or let couplet table read them: it keeps identifiers "
+                                    "apart and makes numbers of categories."
+                                  : "Use a decimal point; leave missing values empty.");
 }
 
 }  // namespace
@@ -178,9 +188,11 @@ double CsvReader::number(std::span<const std::string_view> row, Index column) co
     if (kind == NumberText::number) return value;
     const std::string label = header_.empty() ? "" : fmt::format(" ({})", shown(header_[position]));
     const char* expected = kind == NumberText::out_of_range ? "a number in the range of float64" : "a number";
-    throw InputError(
-        {name(), fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
-         expected, separator_remedy(row[position], fields_, "Use a decimal point; leave missing values empty.")});
+    throw InputError({name(),
+                      fmt::format("line {}, column {}{} holds {}", row_line_, column + 1, label, shown(row[position])),
+                      expected,
+                      kind == NumberText::out_of_range ? "Use another unit, or leave the value empty."
+                                                       : number_remedy(row[position], fields_)});
 }
 
 Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {

@@ -58,7 +58,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) refuse_open(where, errno);
     if (!S_ISREG(status.st_mode)) {
-        throw InputError({where, kind_of(status.st_mode), "a regular file", "Save the data to a file first."});
+        throw InputError({where, kind_of(status.st_mode), "a regular file",
+                          S_ISDIR(status.st_mode) ? "Name the files in it." : "Save the data to a file first."});
     }
     if (status.st_size == 0) return;
     const auto size = static_cast<std::size_t>(status.st_size);

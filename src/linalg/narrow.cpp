@@ -62,6 +62,54 @@ COUPLET_INLINE void gram_body(MatrixView<const double> a, Index width, double* g
     }
 }
 
+/// Products of 4 rows with 4 rows of `length` numbers.
+COUPLET_INLINE void block_dots(const double* const* left, const double* const* right, Index length, double* sums) {
+    Lanes sum[4][4] = {};
+    Lanes x[4];
+    Lanes y;
+    const Index whole = length / lanes * lanes;
+    for (Index k = 0; k < whole; k += lanes) {
+        for (Index i = 0; i < 4; ++i) load(x[i], left[i] + k);
+        for (Index j = 0; j < 4; ++j) {
+            load(y, right[j] + k);
+            for (Index i = 0; i < 4; ++i) sum[i][j] += x[i] * y;
+        }
+    }
+    for (Index i = 0; i < 4; ++i) {
+        for (Index j = 0; j < 4; ++j) {
+            const Lanes& s = sum[i][j];
+            double total = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+            for (Index k = whole; k < length; ++k) total += left[i][k] * right[j][k];
+            sums[i * 4 + j] = total;
+        }
+    }
+}
+
+COUPLET_INLINE void rows_body(MatrixView<const double> a, MatrixView<double> g, bool first) {
+    // 4 rows of so many numbers stay in a first-level cache, and all of them in a second-level one.
+    constexpr Index chunk = 1024;
+    for (Index k = 0; k < a.cols; k += chunk) {
+        const Index length = std::min(chunk, a.cols - k);
+        const bool overwrite = first && k == 0;
+        const double* left[4];
+        const double* right[4];
+        double sums[16];
+        for (Index i = 0; i < a.rows; i += 4) {
+            for (Index l = 0; l < 4; ++l) left[l] = a.row(std::min(i + l, a.rows - 1)) + k;
+            for (Index j = i; j < a.rows; j += 4) {
+                for (Index l = 0; l < 4; ++l) right[l] = a.row(std::min(j + l, a.rows - 1)) + k;
+                block_dots(left, right, length, sums);
+                for (Index l = 0; l < std::min<Index>(4, a.rows - i); ++l) {
+                    double* out = g.row(i + l);
+                    for (Index m = 0; m < std::min<Index>(4, a.rows - j); ++m) {
+                        out[j + m] = overwrite ? sums[l * 4 + m] : out[j + m] + sums[l * 4 + m];
+                    }
+                }
+            }
+        }
+    }
+}
+
 COUPLET_INLINE void vector_body(const double* a, Index rows, Index n, const double* v, double* y) {
     Lanes weights[widest / lanes];
     const Index whole = n / lanes;
@@ -99,6 +147,10 @@ __attribute__((target("avx512f,avx512vl,fma"))) void vector_avx512(const double*
                                                                    const double* v, double* y) {
     vector_body(a, rows, n, v, y);
 }
+__attribute__((target("avx512f,avx512vl,fma"))) void rows_avx512(MatrixView<const double> a, MatrixView<double> g,
+                                                                 bool first) {
+    rows_body(a, g, first);
+}
 #endif
 
 }  // namespace
@@ -135,6 +187,16 @@ void narrow_gram(MatrixView<const double> a, MatrixView<double> g, bool first) {
         double* to = g.row(i);
         for (Index j = i; j < a.cols; ++j) to[j] = first ? from[j] : to[j] + from[j];
     }
+}
+
+bool is_low(Index rows) noexcept { return is_narrow(rows) && simd_level() == SimdLevel::avx512; }
+
+void low_gram(MatrixView<const double> a, MatrixView<double> g, bool first) {
+    count_operations(static_cast<double>(a.size()) * static_cast<double>(a.rows + 1));
+#if defined(__x86_64__)
+    if (simd_level() == SimdLevel::avx512) return rows_avx512(a, g, first);
+#endif
+    rows_body(a, g, first);
 }
 
 void narrow_times_vector(MatrixView<const double> a, const double* v, double* y) {

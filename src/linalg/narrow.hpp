@@ -16,6 +16,12 @@ bool is_narrow(Index cols) noexcept;
 /// Compiled for AVX-512, AVX2 and the baseline; the machine's best is picked at run time.
 void narrow_gram(MatrixView<const double> a, MatrixView<double> g, bool first);
 
+/// Whether low_gram beats BLAS for matrices of so few rows: it needs the 32 registers of AVX-512.
+bool is_low(Index rows) noexcept;
+
+/// Upper triangle of A A^T for an A of few long rows, written to g or, unless `first`, added to it.
+void low_gram(MatrixView<const double> a, MatrixView<double> g, bool first);
+
 /// y = A v for a narrow contiguous A.
 void narrow_times_vector(MatrixView<const double> a, const double* v, double* y);
 

@@ -72,6 +72,10 @@ void accumulate_gram(MatrixView<const double> part, bool right, Matrix<double>& 
         narrow_gram(part, g.view(), first);
         return;
     }
+    if (!right && is_low(part.rows)) {
+        low_gram(part, g.view(), first);
+        return;
+    }
     const Index n = right ? part.cols : part.rows;
     const Index k = right ? part.rows : part.cols;
     blas::syrk(right, n, k, part.data, part.stride, first ? 0 : 1, g.data(), n);

@@ -127,28 +127,71 @@ COUPLET_INLINE double dot_body(const double* x, const double* y, Index first, In
     return sum(total);
 }
 
+/// The reflectors of a reduction, last first, on a block of rows of `vectors * lanes` numbers.
+template <Index vectors>
+COUPLET_INLINE void reflect_body(const double* reflectors, Index stride, const double* tau, Index n, double* z) {
+    constexpr Index width = vectors * lanes;
+    Lanes x;
+    for (Index i = n - 1; i-- > 0;) {
+        if (tau[i] == 0) continue;
+        const double* v = reflectors + i * stride;
+        double* first = z + (i + 1) * width;
+        Lanes w[vectors];
+        for (Index c = 0; c < vectors; ++c) load(w[c], first + c * lanes);
+        for (Index r = i + 2; r < n; ++r) {
+            for (Index c = 0; c < vectors; ++c) {
+                load(x, z + r * width + c * lanes);
+                w[c] += v[r] * x;
+            }
+        }
+        for (Index c = 0; c < vectors; ++c) {
+            w[c] *= tau[i];
+            load(x, first + c * lanes);
+            store(x - w[c], first + c * lanes);
+        }
+        for (Index r = i + 2; r < n; ++r) {
+            for (Index c = 0; c < vectors; ++c) {
+                load(x, z + r * width + c * lanes);
+                store(x - v[r] * w[c], z + r * width + c * lanes);
+            }
+        }
+    }
+}
+
+/// Most columns that are reflected at once: four vectors.
+constexpr Index most_reflected = 4 * lanes;
+
 /// The kernels for one kind of vector instructions.
 struct Kernels {
     void (*sweep)(const Sweep&, Index, Index, double*);
     void (*multiply)(const Sweep&, Index, Index, double*);
     void (*subtract)(double, const double*, Index, Index, double*);
     double (*dot)(const double*, const double*, Index, Index);
+    void (*reflect[4])(const double*, Index, const double*, Index, double*);  ///< by the vectors in a row, less one
 };
 
-#define COUPLET_KERNELS(name, attribute)                                                               \
-    attribute void sweep_##name(const Sweep& s, Index first, Index last, double* y) {                  \
-        sweep_body<true>(s, first, last, y);                                                           \
-    }                                                                                                  \
-    attribute void multiply_##name(const Sweep& s, Index first, Index last, double* y) {               \
-        sweep_body<false>(s, first, last, y);                                                          \
-    }                                                                                                  \
-    attribute void subtract_##name(double alpha, const double* x, Index first, Index end, double* y) { \
-        subtract_body(alpha, x, first, end, y);                                                        \
-    }                                                                                                  \
-    attribute double dot_##name(const double* x, const double* y, Index first, Index end) {            \
-        return dot_body(x, y, first, end);                                                             \
-    }                                                                                                  \
-    constexpr Kernels kernels_##name{sweep_##name, multiply_##name, subtract_##name, dot_##name};
+#define COUPLET_KERNELS(name, attribute)                                                                  \
+    attribute void sweep_##name(const Sweep& s, Index first, Index last, double* y) {                     \
+        sweep_body<true>(s, first, last, y);                                                              \
+    }                                                                                                     \
+    attribute void multiply_##name(const Sweep& s, Index first, Index last, double* y) {                  \
+        sweep_body<false>(s, first, last, y);                                                             \
+    }                                                                                                     \
+    attribute void subtract_##name(double alpha, const double* x, Index first, Index end, double* y) {    \
+        subtract_body(alpha, x, first, end, y);                                                           \
+    }                                                                                                     \
+    attribute double dot_##name(const double* x, const double* y, Index first, Index end) {               \
+        return dot_body(x, y, first, end);                                                                \
+    }                                                                                                     \
+    template <Index vectors>                                                                              \
+    attribute void reflect_##name(const double* v, Index stride, const double* tau, Index n, double* z) { \
+        reflect_body<vectors>(v, stride, tau, n, z);                                                      \
+    }                                                                                                     \
+    constexpr Kernels kernels_##name{sweep_##name,                                                        \
+                                     multiply_##name,                                                     \
+                                     subtract_##name,                                                     \
+                                     dot_##name,                                                          \
+                                     {reflect_##name<1>, reflect_##name<2>, reflect_##name<3>, reflect_##name<4>}};
 
 COUPLET_KERNELS(baseline, )
 #if defined(__x86_64__)
@@ -350,6 +393,22 @@ Reduction tridiagonalise(MatrixView<const double> a) {
         for (double& x : result.off_diagonal) x = std::ldexp(x, exponent);
     }
     return result;
+}
+
+void apply_one_by_one(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
+    const Index n = z.rows();
+    Matrix<double> block(n, most_reflected);
+    for (Index first = 0; first < z.cols(); first += most_reflected) {
+        const Index count = std::min(most_reflected, z.cols() - first);
+        const Index width = whole_blocks(count);
+        for (Index i = 0; i < n; ++i) {
+            double* row = block.data() + i * width;
+            std::copy_n(z.view().row(i) + first, count, row);
+            std::fill(row + count, row + width, 0.0);
+        }
+        kernels().reflect[width / lanes - 1](reflectors.data(), reflectors.cols(), tau.data(), n, block.data());
+        for (Index i = 0; i < n; ++i) std::copy_n(block.data() + i * width, count, z.view().row(i) + first);
+    }
 }
 
 }  // namespace couplet

@@ -26,4 +26,8 @@ struct Reduction {
 /// threads where a column is worth the wait for them.
 Reduction tridiagonalise(MatrixView<const double> a);
 
+/// Z <- H_0 H_1 ... H_{n-2} Z, one reflector after the other: for orders so small that Z stays in the first-level
+/// cache. Cost: 2 n^2 columns flops.
+void apply_one_by_one(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z);
+
 }  // namespace couplet

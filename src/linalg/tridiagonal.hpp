@@ -8,8 +8,9 @@
 namespace couplet {
 
 /// The `count` largest eigenvalues of the symmetric tridiagonal matrix with this diagonal (n) and
-/// off-diagonal (n - 1), descending, to about 2 u ||T||: bisection on Sturm counts, all eigenvalues side by
-/// side in vector lanes. Cost: about 55 n count divisions.
+/// off-diagonal (n - 1), descending, to about 3 u ||T||: Sturm counts of all eigenvalues side by side in
+/// vector lanes, and Newton's steps where a value is alone in its bracket. Cost: about 15 n count divisions where
+/// values are separate, 55 where they are not.
 std::vector<double> tridiagonal_values(std::span<const double> diagonal, std::span<const double> off_diagonal,
                                        Index count);
 

@@ -21,6 +21,7 @@
 #include "couplet/wire/stopwatch.hpp"
 #include "crash_point.hpp"
 #include "job_file.hpp"
+#include "kit_lock.hpp"
 #include "notary.hpp"
 #include "peer_work.hpp"
 #include "sum_memory.hpp"
@@ -39,6 +40,7 @@ constexpr std::chrono::milliseconds last_word_patience{10000};
 // How long the coordinator may take to hear why it is refused.
 constexpr std::chrono::milliseconds refusal_patience{2000};
 constexpr const char* coordinator = "coordinator";
+constexpr const char* policy_name = "this site's policy";
 /// What a coordinator may send to a client with such features, decoded: a few bytes could ask for any memory otherwise.
 /// The last word names everybody.
 wire::Limits limits_for(const Tensor<double>& x) {
@@ -48,8 +50,6 @@ wire::Limits limits_for(const Tensor<double>& x) {
     constexpr auto counts = static_cast<Index>(census_length * sizeof(std::uint64_t));
     return {.max_payload_bytes = largest_payload_bytes(features) + counts, .max_head_bytes = wire::most_chunk_bytes};
 }
-
-bool is_final(const FeaturesMessage& message) { return !message.filling || message.filling->last; }
 
 /// The coordinator's last word against us.
 struct TurnedAway {
@@ -62,6 +62,7 @@ struct SecureTools {
     SumMemory memory;
     SumDemands demands;
     std::function<void(const ShieldPlan&, const std::string& job)> vet_plan;
+    std::function<void(const MaskedSum&, const std::string& job)> vet_sum;
 };
 
 /// What a client says of its data where only sums are seen: neither how many patients there are nor how long.
@@ -81,9 +82,8 @@ class Work {
           place_(std::get<wire::Welcome>(welcome.body).place) {
         const wire::Stopwatch watch(seconds_);
         if (spec_.missing) {
-            x_ = std::move(x);
-            schema_ = feature_schema(*x_, "client");
-            fill_first();
+            filled_.emplace(spec_, std::move(x), place_);
+            show();
         } else {
             x_ = x;
             schema_ = feature_schema(*x_, "client");
@@ -98,7 +98,8 @@ class Work {
         return {{wire::protocol_version, job_, 0, 0}, spec_.shield ? veiled(hello_) : hello_};
     }
     const std::string& reordered() const {
-        return spec_.missing || spec_.centring.any() ? reordered_ : star_->reordered();
+        if (filled_) return filled_->reordered();
+        return spec_.centring.any() ? reordered_ : star_->reordered();
     }
 
     /// The answer to a question, from before if it was asked before; null when none is wanted.
@@ -122,7 +123,9 @@ class Work {
         if (notice != nullptr) begin(question.route.attempt, *notice);
         if (notice != nullptr) all_norm2_ = notice->start.norm2;
         if (notice != nullptr && spec_.missing) {
-            follow(*notice);
+            const wire::Stopwatch watch(seconds_);
+            filled_->follow(*notice);
+            show();
             if (notice->received) return nullptr;
         }
         if (notice != nullptr && spec_.centring.any()) {
@@ -159,43 +162,21 @@ class Work {
     void fit(FeaturesMessage message) {
         if (result_.personal_rank > 0) return;  // told again
         const wire::Stopwatch watch(seconds_);
-        result_.numbers_down += static_cast<double>(message.features.numbers());
-        result_.bytes_down += static_cast<double>(serialised_bytes(message));
-        result_.rel_error_bound = message.rel_error_bound;
-        result_.features = message.features.clone();
-        PersonalFit fit;
-        HeldOutError heldout;
-        if (incomplete_) {
-            incomplete_->take(message.features, message.filling.value_or(Filling{0, 1, true}));
-            fit = incomplete_->result();
-            result_.personal = std::move(fit.personal);
-            result_.settled = !message.filling || message.filling->settled;
-            result_.schema = schema_;
-        } else {
-            star_->receive(ToClient(std::move(message)));
-            const PersonalFit& own = star_->result();
-            heldout = heldout_error(star_->data(), result_.features);
-            fit.norm2 = own.norm2;
-            fit.error2 = own.error2;
-            result_.personal = scaled_back(own.personal, star_->data().scale);
-            result_.schema = star_->schema();
+        report_ =
+            wire::take_final(std::move(message), spec_, *star_, filled_ ? &*filled_ : nullptr, sent_rank_, result_);
+        result_.reordered = reordered();
+        if (!filled_) {
             result_.centring = centring_;
             result_.data = star_->data();
         }
-        result_.reordered = reordered();
-        result_.personal_rank = sent_rank_ > 0 ? sent_rank_ : result_.personal.cols();
-        result_.rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
-        if (spec_.preparation.heldout > 0) {
-            result_.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
-        }
-        report_ = {result_.personal_rank, fit.error2, fit.norm2, heldout.error2, heldout.norm2, 0};
+        const double error2 = report_.error2;
         if (spec_.shield) report_ = {result_.personal_rank, 0, 0, 0, 0, 0};
         if (spec_.shield) describe_secure();
-        if (result_.rel_error_bound && contradicts(fit.error2, *result_.rel_error_bound, all_norm2_)) {
+        if (result_.rel_error_bound && contradicts(error2, *result_.rel_error_bound, all_norm2_)) {
             result_.doubt = fmt::format(
                 "this client's error alone is {:.3g} of all norms together, where the bound is "
                 "{:.3g}: what was merged is not what it sent, or somebody's norm is not true",
-                std::sqrt(fit.error2 / all_norm2_), *result_.rel_error_bound);
+                std::sqrt(error2 / all_norm2_), *result_.rel_error_bound);
             result_.rel_error_bound.reset();
         }
     }
@@ -246,11 +227,15 @@ class Work {
                                   .notary = *tools_.notary,
                                   .record = tools_.memory.of(job_),
                                   .on_record = [this](const SumRecord& record) { tools_.memory.keep(job_, record); },
-                                  .on_plan = [this](const ShieldPlan& plan) { agree(plan); }};
+                                  .on_plan = [this](const ShieldPlan& plan) { agree(plan); },
+                                  .on_sum = [this](const MaskedSum& sum) { agree(sum); }};
         secure_ = std::make_unique<SecureClient>(spec_.job, star_->data().training->view(), std::move(how));
     }
     void agree(const ShieldPlan& plan) const {
         if (tools_.vet_plan) tools_.vet_plan(plan, wire::to_hex(job_));
+    }
+    void agree(const MaskedSum& sum) const {
+        if (tools_.vet_sum) tools_.vet_sum(sum, wire::to_hex(job_));
     }
     const wire::Message* answer_secure(const wire::Route& route, const SecureRequest& request) {
         if (!secure_) throw InputError({coordinator, "a request of a secure sum", "the start of such a job", ""});
@@ -285,34 +270,11 @@ class Work {
         result_.shield = std::move(report);
     }
 
-    /// The tensor as it is filled before anything is known of the features.
-    void fill_first() {
-        incomplete_.emplace(*x_, spec_.preparation, spec_.job.seed, place_);
-        show();
-        refilled_ = false;
-    }
-    void show() { star_.emplace(spec_.job, PreparedClient{schema_, incomplete_->filled(), nullptr, 1}); }
-
-    /// Puts the data in the job's order, and takes back what was filled in for an attempt that is over.
-    void follow(const wire::StartNotice& notice) {
-        const wire::Stopwatch watch(seconds_);
-        PreparedClient data{schema_, x_, nullptr, 1};
-        std::string moved = follow_schema(data, {hello_.features, notice.start.labels}, spec_.job.unnamed, "client");
-        schema_ = {hello_.features, notice.start.labels};
-        if (!moved.empty()) {
-            reordered_ = std::move(moved);
-            x_ = std::move(data.training);
-            fill_first();
-        } else if (!notice.received && !notice.refilled && refilled_) {
-            fill_first();
-        } else {
-            show();
-        }
-    }
+    void show() { star_.emplace(spec_.job, filled_->prepared()); }
 
     /// Fits what is known to the features and fills the rest.
     const wire::Message* fill(const wire::Route& route, const FeaturesMessage& message) {
-        if (!incomplete_) {
+        if (!filled_) {
             throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
         }
         const wire::Stopwatch watch(seconds_);
@@ -320,8 +282,7 @@ class Work {
             result_.numbers_down += static_cast<double>(message.features.train.parameters());
             result_.bytes_down += static_cast<double>(serialised_bytes(message));
         }
-        const FillSums sums = incomplete_->take(message.features, *message.filling);
-        refilled_ = true;
+        const FillSums sums = filled_->fill(message);
         show();
         if (message.filling->answered) {
             answer_.reset();  // what it was answered from is as it was before
@@ -413,13 +374,11 @@ class Work {
     Index place_ = 0;
     double seconds_ = 0;
     std::optional<StarClient> star_;
-    std::shared_ptr<const Tensor<double>> x_;  ///< in the job's order, not filled and not centred
+    std::shared_ptr<const Tensor<double>> x_;  ///< in the job's order, not centred
     Schema schema_;                            ///< of x_
     std::string reordered_;                    ///< what of it was put in that order; star_ says so otherwise
     Centring centring_;                        ///< of what star_ holds
-    // Of a job with missing entries.
-    std::optional<IncompleteClient> incomplete_;
-    bool refilled_ = false;
+    std::optional<wire::FilledData> filled_;   ///< of a job with missing entries
     Hello hello_;
     std::uint32_t attempt_ = 0;
     double all_norm2_ = 0;  ///< of everybody's data, as the start says
@@ -438,6 +397,7 @@ struct Client::Parts {
     std::shared_ptr<const Tensor<double>> x;
     ClientOptions options;
     Log& log;
+    KitLock kit_lock;
     std::mutex mutex = {};
     std::condition_variable changed = {};
     bool stopping = false;
@@ -453,6 +413,7 @@ struct Client::Parts {
     Watchdog watchdog = {};
     std::optional<wire::Route> answered = {};
     bool reported = false;
+    bool shielded = false;  ///< the job's sums are masked
     bool told_order = false;
     Clock::time_point begun = Clock::now();
 
@@ -566,6 +527,20 @@ struct Client::Parts {
         if (!options.vet) return;
         refuse_aloud(connection, message.route, [&] { options.vet(message); });
     }
+    /// What the coordinator hears of a refusal. Where only sums are seen it hears no figures of the patients either:
+    /// who is to mend it reads them here.
+    std::string told_of(const InputError& error) const {
+        const ErrorParts& parts = error.parts();
+        if (!shielded || parts.where == coordinator) return error.what();
+        const std::string elsewhere = "; the client's own log says why";
+        if (parts.where != policy_name) return parts.where + ": refused" + elsewhere;
+        for (const char* key : {"(min_patients)", "(max_rank_share)", "(max_directions_share)", "(any_cohort)"}) {
+            if (parts.expected.find(key) != std::string::npos) {
+                return fmt::format("{}: refused {}{}", policy_name, key, elsewhere);
+            }
+        }
+        return error.what();
+    }
     template <class Action>
     void refuse_aloud(Connection& connection, const wire::Route& route, const Action& action) {
         try {
@@ -573,7 +548,7 @@ struct Client::Parts {
         } catch (const InputError& error) {
             log.warn("refused", error.what());
             try {
-                send_message(connection, {route, wire::Refusal{error.what()}});
+                send_message(connection, {route, wire::Refusal{told_of(error)}});
                 // A stream that is dropped at once takes along what was said last.
                 watchdog.arm(&connection, refusal_patience, [&connection] { connection.cancel(); });
                 connection.finish();
@@ -596,6 +571,7 @@ struct Client::Parts {
         if (!std::holds_alternative<wire::Welcome>(welcome.body)) unexpected(welcome);
         if (reported && work->job() != welcome.route.job) return true;  // it is on to the next job
         if (!work || work->job() != welcome.route.job) {
+            shielded = std::get<wire::Welcome>(welcome.body).spec.shield.has_value();
             vet(connection, welcome);
             if (options.on_join) options.on_join(wire::to_hex(welcome.route.job));
             log.info("joined", fmt::format("joined job {}", wire::to_hex(welcome.route.job)));
@@ -617,7 +593,7 @@ struct Client::Parts {
             wire::Message message = receive(connection);
             if (message.route.job != work->job()) unexpected(message);
             if (auto* features = std::get_if<FeaturesMessage>(&message.body);
-                features != nullptr && is_final(*features)) {
+                features != nullptr && wire::is_final(*features)) {
                 return conclude(connection, std::move(*features));
             }
             if (message.kind() != wire::Kind::start && message.kind() != wire::Kind::sum_request &&
@@ -673,6 +649,14 @@ struct Client::Parts {
                         "Is it running, is its port open, does its log say why? --deadline none waits for ever."});
     }
 
+    /// What was valid at the start may not be any more: nobody lets it in again.
+    void require_valid_certificate() const {
+        if (!target.credentials) return;
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        check_certificate(target.credentials->own.certificate, target.credentials->authority,
+                          std::chrono::duration_cast<std::chrono::seconds>(now).count(), "cert.pem of this kit");
+    }
+
     ClientResult run() {
         for (std::string said;;) {
             require_going();
@@ -701,6 +685,7 @@ struct Client::Parts {
                          "the coordinator went away after the result was delivered; who else is in it is not known");
                 return std::move(work->result());
             }
+            if (!opened) require_valid_certificate();
             // Why it was cut off is known better than gRPC says it.
             if (cut_off) reason = said.empty() ? "it says nothing" : said;
             if (is_over()) give_up(opened ? "nothing that brings the job forward: " + reason : reason);
@@ -743,11 +728,13 @@ Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOp
                        .x = std::move(x),
                        .options = std::move(options),
                        .log = log,
+                       .kit_lock = KitLock(kit),
                        .audit = AuditTrail(kit.file("audit.jsonl")),
-                       .tools = {{}, SumMemory(kit.file("sums.json")), {}, {}}}) {
+                       .tools = {{}, SumMemory(kit.file("sums.json")), {}, {}, {}}}) {
     if (parts_->target.credentials) parts_->tools.notary = make_notary(kit, *parts_->target.credentials);
     parts_->tools.demands = parts_->options.demands;
     parts_->tools.vet_plan = parts_->options.vet_plan;
+    parts_->tools.vet_sum = parts_->options.vet_sum;
     if (!parts_->target.credentials) {
         log.warn("insecure", "no TLS: everybody on this machine can read and change what is sent");
     }

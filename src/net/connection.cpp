@@ -112,7 +112,7 @@ std::string Connection::reason() {
         // The status comes after everything that was sent before it.
         for (v1::Frame rest; parts.stream->Read(&rest);) continue;
         const grpc::Status status = parts.stream->Finish();
-        parts.reason = status.ok() ? "the connection was closed" : plain_text(status.error_message());
+        parts.reason = status.ok() ? "the connection was closed" : handshake_text(plain_text(status.error_message()));
     }
     return *parts.reason;
 }
@@ -138,8 +138,8 @@ StatusReport fetch_status(const Kit& kit, bool insecure, std::chrono::millisecon
     v1::StatusReply reply;
     const grpc::Status status = stub->Status(&context, request, &reply);
     if (!status.ok()) {
-        throw RunError({target.address, status.error_message(), "a coordinator that answers",
-                        "Is it running, and is its port open?"});
+        throw RunError({target.address, handshake_text(plain_text(status.error_message())),
+                        "a coordinator that answers", "Is it running, and is its port open?"});
     }
     require_coordinator(target, *context.auth_context());
     return parse_status(reply.json(), target.address);

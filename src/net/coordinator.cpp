@@ -104,7 +104,12 @@ JobFile new_job(const Kit& kit, const CoordinatorOptions& options) {
 /// The job in the kit, if it is to go on: one that is not closed, or one that can still give somebody its result.
 std::optional<JobFile> unfinished_job(const Kit& kit, const CoordinatorOptions& options) {
     const fs::path file = kit.file("job") / "job.json";
-    if (!fs::exists(file)) return std::nullopt;
+    std::error_code failed;
+    if (!fs::exists(file, failed)) {
+        if (!failed) return std::nullopt;
+        throw InputError({kit.file("job").string(), failed.message(), "the folder of this kit's job",
+                          "Check its owner and permissions."});
+    }
     JobFile job = parse_job_file(read_text(file, largest_job_file), file.string());
     if (!work_together(job.version, version())) {
         // One that is done needs nothing from this version but to be put aside.
@@ -261,7 +266,7 @@ struct Coordinator::Parts {
             outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(*upload));
             receive(star, at, std::move(*upload));
         } else {
-            auto& sum = std::get<SumReply>(reply.body);
+            auto& sum = body_as<SumReply>(reply, "reply", fmt::format("member {}", at + 1));
             outcome.traffic.numbers_up += static_cast<double>(sum.sum->size());
             outcome.traffic.bytes_up += static_cast<double>(serialised_bytes(sum));
             receive(star, at, std::move(sum));
@@ -395,7 +400,7 @@ struct Coordinator::Parts {
             const wire::Stopwatch watch(server_seconds);
             wire::Message reply = room.take_reply(place);
             outcome.traffic.bytes_up += static_cast<double>(wire::encoded_bytes(reply));
-            secure.take(static_cast<Party>(place), std::move(std::get<SecureReply>(reply.body)));
+            secure.take(static_cast<Party>(place), std::move(body_as<SecureReply>(reply, "reply", room.who(place))));
             return true;
         } catch (const InputError& error) {
             room.reject(place, fmt::format("{}; expected {}", error.parts().found, error.parts().expected));
@@ -418,6 +423,8 @@ struct Coordinator::Parts {
         }
         room.publish(wire::StartNotice{start_job(job(), hellos, room.schema()), false, false}, false);
         SecureCoordinator secure(job(), room.schema().features, std::move(how));
+        // Where nobody is counted the plan is known from the beginning.
+        if (secure.plan() != nullptr) announce(*secure.plan(), secure);
         Outcome outcome;
         const auto clients = static_cast<double>(members.size());
         for (std::size_t step = 0; !secure.finished(); ++step) {
@@ -450,7 +457,7 @@ struct Coordinator::Parts {
         const Index p = room.schema().features.size();
         outcome.personal_ranks.assign(outcome.cohort.size(), std::min(plan.job.rank.value_or(p), p));
         outcome.rounds = plan.sums + 5 * secure.sums_done();
-        outcome.shield = shield_report(secure);
+        outcome.shield = secure.report();
         return outcome;
     }
     /// A job that has lost too many, or whose patients are too few, has nothing to continue.
@@ -470,22 +477,11 @@ struct Coordinator::Parts {
                  fmt::format("{} sums over the data of {} clients, {} directions; {} clients must stay to the end "
                              "of each",
                              plan.sums, room.job().members.size(), plan.directions, secure.threshold()));
-    }
-    ShieldReport shield_report(const SecureCoordinator& secure) const {
-        const ShieldPlan& plan = *secure.plan();
-        ShieldReport report;
-        report.secure = true;
-        report.policy = room.spec().shield->policy && !plan.noise;
-        report.threshold = secure.threshold();
-        report.ring_bits = plan.how.ring.bits();
-        report.sums = plan.sums;
-        report.directions = plan.directions;
-        report.clip = plan.clip;
-        report.changes = plan.changes;
-        report.warnings = plan.warnings;
-        if (!secure.shortened().empty()) report.warnings.push_back(secure.shortened());
-        report.noise = plan.noise;
-        return report;
+        if (!plan.noise) return;
+        log.info("noise",
+                 fmt::format("noise of standard deviation {:.3g} in every number of {} sums: RSE rises by at most "
+                             "about {} where {:.0f} patients take part, and by more the fewer there are",
+                             plan.noise->in_sum, plan.sums, acceptable_loss, *secure.report().patients_needed));
     }
 
     /// Everything that was merged, by client and in the order of merging, as the job file has it.
@@ -493,8 +489,7 @@ struct Coordinator::Parts {
         std::vector<Contribution> result;
         if (!stacks()) return result;
         for (const std::size_t i : file.still_resumed()) {
-            wire::Message message = load_message(room.file(resumed_name(i)), "saved merge");
-            result.push_back({file.resumed[i], std::move(std::get<MergeState>(message.body))});
+            result.push_back({file.resumed[i], load_body<MergeState>(room.file(resumed_name(i)), "saved merge")});
         }
         const auto add = [&](std::uint32_t attempt, Index place) {
             result.push_back({file.roster[static_cast<std::size_t>(place)], room.contribution(attempt, place)});
@@ -567,8 +562,7 @@ struct Coordinator::Parts {
     Centring centring() const {
         const std::uint32_t attempt = room.job().centred.attempt;
         if (attempt == 0) return {};
-        wire::Message message = load_message(room.file(centring_name(attempt)), "centring");
-        return std::move(std::get<wire::CentringRequest>(message.body).centring);
+        return load_body<wire::CentringRequest>(room.file(centring_name(attempt)), "centring").centring;
     }
 
     /// Sums over all members, each member's added in its turn.
@@ -581,14 +575,15 @@ struct Coordinator::Parts {
             CentredParty party{said.rows, said.features.size(), said.norm2};
             if (room.spec().preparation.scale_clients) party.norm2.reset();
             const wire::Stopwatch watch(server_seconds);
-            sums.add(arrived_sums(std::get<SumReply>(reply.body).sum.get(), how, party, room.who(members[i])));
+            sums.add(arrived_sums(body_as<SumReply>(reply, "reply", room.who(members[i])).sum.get(), how, party,
+                                  room.who(members[i])));
         });
         return sums;
     }
 
     /// A squared norm that centred data can have.
-    double centred_norm2(const wire::Message& reply, Index place) const {
-        const double norm2 = std::get<SumReply>(reply.body).sum->front();
+    double centred_norm2(wire::Message& reply, Index place) const {
+        const double norm2 = body_as<SumReply>(reply, "reply", room.who(place)).sum->front();
         const bool scaled = room.spec().preparation.scale_clients && norm2 != 0;
         if (!(norm2 >= 0 && norm2 <= largest_norm2) || (scaled && std::abs(norm2 - 1) > unit_tolerance)) {
             throw InputError({room.who(place), fmt::format("a squared norm of {} after centring", norm2),
@@ -633,8 +628,8 @@ struct Coordinator::Parts {
         room.publish(clone(outcome.features), true);
         FillSums sums;
         std::vector<double> norm2;
-        collect(members, [&](std::size_t, wire::Message reply) {
-            const auto& own = std::get<FillSums>(reply.body);
+        collect(members, [&](std::size_t i, wire::Message reply) {
+            const auto& own = body_as<FillSums>(reply, "reply", room.who(members[i]));
             sums.add(own);
             norm2.push_back(own.norm2);
         });
@@ -742,7 +737,7 @@ struct Coordinator::Parts {
     }
 
     FeaturesMessage load_features(std::uint32_t attempt) const {
-        return std::get<FeaturesMessage>(load_message(room.file(features_name(attempt)), "features").body);
+        return load_body<FeaturesMessage>(room.file(features_name(attempt)), "features");
     }
 
     /// What the members' attempt began from.

@@ -4,6 +4,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,11 +16,17 @@ namespace couplet::net {
 /// Name under which a client without TLS says who it is.
 inline constexpr const char* insecure_name_key = "couplet-client";
 
-/// Mutual TLS, always: both sides must show a certificate of the federation's authority.
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials& credentials);
+/// Whether somebody may connect who has just shown that certificate; called at the end of a handshake, by any thread.
+using Admission = std::function<bool(const CertificateInfo& certificate)>;
+
+/// Mutual TLS, always: both sides must show a certificate of the federation's authority. A server that does not admit
+/// one ends the connection before anything is read of it.
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials& credentials, Admission admission);
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials& credentials);
 
-/// The certificate that the other side has shown; nothing without TLS.
+/// The certificate that the other side has shown, in PEM; empty without TLS.
+std::string shown_certificate(const grpc::AuthContext& context);
+/// What it says; nothing without TLS.
 std::optional<CertificateInfo> peer_certificate(const grpc::AuthContext& context);
 
 }  // namespace couplet::net

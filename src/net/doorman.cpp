@@ -13,6 +13,9 @@ namespace {
 // A client opens one stream and asks for the status now and then; a restart loop does so a few times a second.
 constexpr double calls_per_second = 20;
 constexpr double burst = 100;
+constexpr std::chrono::seconds first_bar{10};
+constexpr std::chrono::seconds longest_bar{600};
+constexpr std::chrono::hours forgiven_after{1};
 
 }  // namespace
 
@@ -31,18 +34,40 @@ void Doorman::let_in(const CertificateInfo& caller, Role role) const {
                       fmt::format("Run: couplet provision --rotate {} -o KITS", caller.identity.name)});
 }
 
-void Doorman::limit_rate(const std::string& caller, Clock::time_point now) {
-    const std::lock_guard lock(mutex_);
-    const auto [at, is_new] = buckets_.try_emplace(caller, Bucket{burst, now});
+bool Doorman::take(const std::string& key, Clock::time_point now) {
+    const auto [at, is_new] = buckets_.try_emplace(key, Bucket{burst, now});
     Bucket& bucket = at->second;
     const double seconds = std::chrono::duration<double>(now - bucket.filled).count();
     bucket.tokens = std::min(burst, bucket.tokens + seconds * calls_per_second);
     bucket.filled = now;
-    if (bucket.tokens < 1) {
-        throw InputError({caller, "more calls than anybody needs",
-                          fmt::format("at most {} a second for long", calls_per_second), "Wait a little."});
-    }
+    if (bucket.tokens < 1) return false;
     bucket.tokens -= 1;
+    return true;
+}
+
+void Doorman::limit_rate(const std::string& caller, Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (take(caller, now)) return;
+    throw InputError({caller, "more calls than anybody needs",
+                      fmt::format("at most {} a second for long", calls_per_second), "Wait a little."});
+}
+
+bool Doorman::may_connect(const std::string& serial, Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    const auto barred = bars_.find(serial);
+    if (barred != bars_.end() && now < barred->second.until) return false;
+    return take("connections " + serial, now);
+}
+
+std::chrono::seconds Doorman::bar(const std::string& serial, Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    Bar& bar = bars_[serial];
+    // Calls that came before it was barred are still being answered.
+    if (now < bar.until) return bar.length;
+    const bool forgiven = bar.length.count() == 0 || now - bar.until > forgiven_after;
+    bar.length = forgiven ? first_bar : std::min(longest_bar, 2 * bar.length);
+    bar.until = now + bar.length;
+    return bar.length;
 }
 
 }  // namespace couplet::net

@@ -23,16 +23,28 @@ class Doorman {
     /// Throws InputError for a caller that opens calls faster than anybody needs. Each `caller` has a measure of its
     /// own.
     void limit_rate(const std::string& caller, Clock::time_point now);
+    /// Whether that certificate may connect now: a handshake costs more than a call, and counts by the same measure.
+    bool may_connect(const std::string& serial, Clock::time_point now);
+    /// That certificate connects no more for a while, which is returned: longer every time, short again after a quiet
+    /// hour. What it did costs others while it is heard of at all.
+    std::chrono::seconds bar(const std::string& serial, Clock::time_point now);
 
   private:
     struct Bucket {
         double tokens = 0;
         Clock::time_point filled;
     };
+    struct Bar {
+        Clock::time_point until;
+        std::chrono::seconds length{0};
+    };
+    bool take(const std::string& key, Clock::time_point now);
+
     Identity self_;
     std::filesystem::path revoked_;
     std::mutex mutex_;
     std::map<std::string, Bucket> buckets_;
+    std::map<std::string, Bar> bars_;
 };
 
 }  // namespace couplet::net

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "couplet/net/certificates.hpp"
@@ -30,11 +32,14 @@ class Entrance {
     Caller identify(const grpc::ServerContextBase& context);
 
   private:
-    void limit_rate(const std::string& caller, const std::string& peer);
+    void limit_rate(const std::string& caller, const std::string& serial, const std::string& peer);
+    CertificateInfo read(const std::string& certificate);
 
     Doorman& doorman_;
     Gate& gate_;
     bool secure_;
+    std::mutex mutex_;
+    std::map<std::string, CertificateInfo> known_;  ///< certificates that were read, by their text
 };
 
 }  // namespace couplet::net

@@ -218,6 +218,7 @@ struct Gate::State {
           spare(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
           wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           book(connection_limits(options.parties, descriptors)) {
+        load_revoked(options.revoked);  // later a list that cannot be read lets nobody in
         const ConnectionLimits limits = connection_limits(options.parties, descriptors);
         const std::size_t comfortable = 2 * options.parties + reserved_descriptors + 2 * limits.strangers;
         if (descriptors >= comfortable) return;
@@ -540,6 +541,11 @@ void Gate::admit(const std::string& peer, const std::string& party, const std::s
 void Gate::dismiss(const std::string& peer) {
     const std::lock_guard lock(state_->mutex);
     if (const auto id = state_->book.find(plain_address(peer))) state_->end(*id);
+}
+
+void Gate::dismiss_all(const std::string& serial) {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto id : state_->book.of_serials({serial})) state_->end(id);
 }
 
 void Gate::credit(const std::string& address, std::size_t bytes) {

@@ -31,7 +31,7 @@ struct GateOptions {
 class Gate {
   public:
     /// Raises the process's limit of descriptors as far as it may, and listens. Throws RunError when the address cannot
-    /// be had.
+    /// be had, InputError when the list of the revoked cannot be read or anybody may change it.
     Gate(GateOptions options, Log& log);
     ~Gate();
     Gate(const Gate&) = delete;
@@ -45,6 +45,8 @@ class Gate {
     void admit(const std::string& peer, const std::string& party, const std::string& serial);
     /// Ends the connection that gRPC calls `peer`.
     void dismiss(const std::string& peer);
+    /// Ends all connections of which a call has shown that certificate.
+    void dismiss_all(const std::string& serial);
     /// Over the connection from that HOST:PORT something came that was of use: so many bytes of a message. Whoever
     /// sends far more than is of use is ended: what HTTP/2 has to read of it costs memory and threads that the others
     /// need.

@@ -15,6 +15,9 @@ class GrpcLog {
     GrpcLog& operator=(const GrpcLog&) = delete;
 };
 
+/// What gRPC says of a connection that came to nothing, with what it may mean where it says little.
+std::string handshake_text(const std::string& said);
+
 /// Silence alone, for clients: they are told by status.
 void quiet_grpc();
 

@@ -1,5 +1,7 @@
 #include "couplet/net/kit.hpp"
 
+#include <arpa/inet.h>
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -206,15 +208,26 @@ void require_private(const fs::path& file) {
 
 }  // namespace
 
+void require_unshared(const fs::path& file) {
+    struct stat about {};
+    if (::stat(file.c_str(), &about) != 0 || (about.st_mode & S_IWOTH) == 0) return;
+    throw InputError({file.string(), fmt::format("permissions {:o}: anybody may change it", about.st_mode & 0777),
+                      "a file that others cannot write", fmt::format("Run: chmod o-w {}", file.string())});
+}
+
 std::string read_text(const fs::path& file, std::uintmax_t largest) {
     std::error_code failed;
     const auto size = fs::file_size(file, failed);
-    if (failed) throw InputError({file.string(), "no such file", "a readable file", ""});
+    if (failed) {
+        const bool none = failed == std::errc::no_such_file_or_directory;
+        throw InputError({file.string(), none ? "no such file" : failed.message(), "a readable file", ""});
+    }
     if (size > largest) throw InputError({file.string(), std::to_string(size) + " bytes", "a small text file", ""});
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     text << stream.rdbuf();
-    if (!stream) throw InputError({file.string(), "not readable", "a readable file", ""});
+    if (!stream)
+        throw InputError({file.string(), "not readable", "a readable file", "Check its owner and permissions."});
     return text.str();
 }
 
@@ -300,6 +313,7 @@ Credentials load_credentials(const Kit& kit, Role role) {
                           fmt::format("that of a {}", to_string(role)), ""});
     }
     require_private(kit.file("key.pem"));
+    require_unshared(kit.file("ca.pem"));
     Credentials credentials{
         {read_text(kit.file("key.pem")), read_text(kit.file("cert.pem"))}, read_text(kit.file("ca.pem")), {}};
     credentials.info = read_certificate(credentials.own.certificate, where);
@@ -326,7 +340,9 @@ Address parse_address(const std::string& text, const std::string& where) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
                c == ':' || c == '_';
     });
-    if (host.empty() || !plain || port < 1 || port > 65535) {
+    in6_addr unused;
+    const bool possible = host.find(':') == std::string::npos || inet_pton(AF_INET6, host.c_str(), &unused) == 1;
+    if (host.empty() || !plain || !possible || port < 1 || port > 65535) {
         throw InputError({where, shown(text), "HOST:PORT with a port from 1 to 65535", "For example: localhost:7443"});
     }
     return {host, port};
@@ -337,6 +353,7 @@ bool is_loopback(const std::string& host) { return host == "localhost" || host =
 std::vector<std::string> load_revoked(const fs::path& file) {
     std::vector<std::string> serials;
     if (!fs::exists(file)) return serials;
+    require_unshared(file);
     std::istringstream lines(read_text(file));
     for (std::string line; std::getline(lines, line);) {
         const std::string serial = line.substr(0, line.find(' '));

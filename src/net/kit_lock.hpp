@@ -4,15 +4,18 @@
 
 namespace couplet::net {
 
-/// While it lives, no other process works with the job of this kit. The system gives the lock back when a process ends,
-/// however it ends.
+/// While it lives, no other process of this machine works with this kit: two would take each other's place at every
+/// turn. The system gives the lock back when a process ends, however it ends.
 class KitLock {
   public:
-    /// Throws RunError when another coordinator has it.
+    /// Throws RunError when another process has it.
     explicit KitLock(const Kit& kit);
     ~KitLock();
     KitLock(const KitLock&) = delete;
     KitLock& operator=(const KitLock&) = delete;
+
+    /// Whether somebody has it now.
+    static bool is_held(const Kit& kit);
 
   private:
     int file_ = -1;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <utility>
 
+#include "couplet/core/error.hpp"
 #include "couplet/core/utf8.hpp"
 
 namespace couplet::net {
@@ -44,6 +45,7 @@ struct Log::Sinks {
     std::mutex mutex;
     std::map<std::string, Pace> paces;
     std::function<void(std::string_view)> lines;
+    bool failed = false;  ///< to write a line, once
     std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> tail =
         std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(tail_lines);
     spdlog::logger people{"people", tail};
@@ -55,8 +57,18 @@ Log::Log(const std::filesystem::path& file, std::function<void(std::string_view)
     sinks_->lines = std::move(lines);
     sinks_->people.set_pattern("%H:%M:%S %v");
     if (file.empty()) return;
-    auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), file_bytes, old_files);
-    sinks_->programs = std::make_unique<spdlog::logger>("programs", std::move(sink));
+    try {
+        auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), file_bytes, old_files);
+        sinks_->programs = std::make_unique<spdlog::logger>("programs", std::move(sink));
+    } catch (const spdlog::spdlog_ex& error) {
+        throw RunError({file.string(), error.what(), "a log that can be written",
+                        "Change the permissions or the owner of the file and of the kit."});
+    }
+    // A disk that is full costs the log a line; what must be written is in the audit trail.
+    sinks_->programs->set_error_handler([sinks = sinks_.get()](const std::string& why) {
+        if (std::exchange(sinks->failed, true)) return;
+        if (sinks->lines) sinks->lines("warning: the log has gaps from here on: " + plain_text(why));
+    });
     sinks_->programs->set_pattern("%v");
     sinks_->programs->flush_on(spdlog::level::info);
 }

@@ -16,11 +16,13 @@
 #include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/net/doubts.hpp"
+#include "couplet/privacy/secure_sum.hpp"
 #include "couplet/wire/digest.hpp"
 #include "crash_point.hpp"
 #include "early_mail.hpp"
 #include "inbox.hpp"
 #include "job_file.hpp"
+#include "kit_lock.hpp"
 #include "membership.hpp"
 #include "peer_links.hpp"
 #include "peer_work.hpp"
@@ -69,6 +71,15 @@ std::string given_text(const std::optional<Schema>& schema) {
     return fmt::format("{:016x}{:016x}{:016x}", print.order, print.names, print.units);
 }
 
+std::string shield_text(const std::optional<ShieldTerms>& shield) {
+    if (!shield) return "";
+    std::string text = fmt::format(", masked sums, policy {}, colluders {}, clip {}", shield->policy, shield->colluders,
+                                   optional_text(shield->clip));
+    if (!shield->guarantee) return text;
+    return text + fmt::format(", epsilon {}, delta {}, noise {}", shield->guarantee->epsilon, shield->guarantee->delta,
+                              static_cast<int>(shield->noise));
+}
+
 /// Everything that must be the same at every peer, as text that a person can compare.
 std::string job_text(const wire::JobSpec& spec, const std::optional<Schema>& schema, const Kit& kit) {
     const Job& job = spec.job;
@@ -82,13 +93,13 @@ std::string job_text(const wire::JobSpec& spec, const std::optional<Schema>& sch
     return fmt::format(
         "aggregate {}, rank {}, eps {}, eps1 {}, eps2 {}, refit {}, precision {}, bytes {}, bytes-total {}, sketch {}, "
         "passes {}, oversampling {}, seed {}, consensus {}, weights {}, iterations {}, target {}, scale-clients {}, "
-        "heldout {}, unnamed {}, schema {}, network {:02x}{:02x}{:02x}",
+        "heldout {}, unnamed {}, schema {}{}, network {:02x}{:02x}{:02x}",
         to_string(job.aggregate), job.rank ? std::to_string(*job.rank) : "none", optional_text(job.eps), job.eps1,
         job.eps2, job.refit, to_string(job.precision), job.bytes.value_or(0), job.bytes_total.value_or(0),
         static_cast<int>(job.sketch), job.passes, job.oversampling, job.seed, to_string(job.consensus.engine),
         job.consensus.weights, job.consensus.iterations ? std::to_string(*job.consensus.iterations) : "auto",
         job.consensus.target, spec.preparation.scale_clients, spec.preparation.heldout, to_string(job.unnamed),
-        given_text(schema), static_cast<unsigned>(hash[0]), static_cast<unsigned>(hash[1]),
+        given_text(schema), shield_text(spec.shield), static_cast<unsigned>(hash[0]), static_cast<unsigned>(hash[1]),
         static_cast<unsigned>(hash[2]));
 }
 
@@ -129,6 +140,7 @@ struct PeerNode::Parts {
     std::shared_ptr<const Tensor<double>> x;
     PeerOptions options;
     Log& log;
+    KitLock kit_lock;
     Credentials credentials;
     Graph graph;
     Index self;
@@ -157,6 +169,7 @@ struct PeerNode::Parts {
     std::map<Index, std::string> refusals = {};
     std::set<Index> heard_of = {};
     std::string waiting_for = {};
+    std::atomic<bool> masked = false;  ///< whether masked numbers were sent, in whatever epoch
 
     // ---- names and times
 
@@ -193,7 +206,7 @@ struct PeerNode::Parts {
                                              .self = self,
                                              .incarnation = process,
                                              .features = features,
-                                             .rows = shape[0],
+                                             .rows = options.spec.shield ? 1 : shape[0],
                                              .schema = fingerprint(own_schema),
                                              .link_deadline = options.link_deadline,
                                              .gather = options.gather,
@@ -243,7 +256,12 @@ struct PeerNode::Parts {
                 [this](std::uint64_t number, const std::string& reason) {
                     inbox.put(Failed{number, reason});
                 },
-                [this](Index, const std::string& reason) { log.paced("message", "message-refused", reason); }});
+                [this](Index, const std::string& reason) { log.paced("message", "message-refused", reason); },
+                [this](const ShieldPlan& plan) {
+                    const std::lock_guard lock(vet_mutex);
+                    if (options.vet_plan) options.vet_plan(plan, run_id());
+                },
+                [this](std::uint64_t) { masked = true; }, [this](const MaskedSum& sum) { vet_sum(sum); }});
         links = std::make_unique<PeerLinks>(kit, credentials, process, settings, link_events(), log);
         log.info("listening", fmt::format("peer {} listens at {}; neighbours: {}", name(self), kit.listen,
                                           fmt::join(names(neighbours()), ", ")));
@@ -345,9 +363,11 @@ struct PeerNode::Parts {
         }
         links->link(neighbour).post(std::move(bytes));
     }
-    std::mutex members_mutex = {};
+    mutable std::mutex members_mutex = {};
     std::uint64_t members_epoch = 0;
+    wire::JobId run_of_epoch = {};
     std::vector<Index> members_of_epoch = {};
+    std::string order_of_epoch = {};  ///< of the features
 
     /// The data of all members must fit together, as in a simulation. All of them find the same when it does not, once
     /// they know of the epoch: this peer stays until they do.
@@ -380,16 +400,87 @@ struct PeerNode::Parts {
     }
     std::mutex vet_mutex = {};
 
+    // ---- masked sums
+
+    /// What the members and their processes are in this epoch, and nobody else's epoch ever.
+    std::string epoch_text() const {
+        std::string text = fmt::format("{} {} {}", kit.identity.federation, wire::to_hex(settings.id), epoch);
+        for (const wire::Incarnation member : membership->epoch().members) text += fmt::format(" {}", member);
+        return text;
+    }
+    std::string run_id() const {
+        const std::lock_guard lock(members_mutex);
+        return wire::to_hex(run_of_epoch);
+    }
+    /// A sum among peers is of all members or of nobody.
+    void vet_sum(MaskedSum sum) {
+        std::string run;
+        {
+            const std::lock_guard lock(members_mutex);
+            sum.members = names(members_of_epoch);
+            sum.order = order_of_epoch;
+            run = wire::to_hex(run_of_epoch);
+        }
+        const std::lock_guard lock(vet_mutex);
+        if (!options.vet_sum) return;
+        for (const bool agreed : {false, true}) {
+            sum.agreed = agreed;
+            options.vet_sum(sum, run);
+        }
+    }
+    /// Members sign with the keys of the certificates that are with their records, which were checked.
+    std::optional<MaskedEpoch> masked_epoch() const {
+        if (!options.spec.shield) return std::nullopt;
+        std::vector<std::string> certificates;
+        for (const Index k : members) certificates.push_back(membership->member(k).certificate);
+        const auto view = [](Bytes bytes) {
+            return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        };
+        MaskedEpoch all{
+            .sign =
+                [key = credentials.own.key, view](Bytes text) {
+                    const std::string signature = sign_text(key, view(text));
+                    return Signature(signature.begin(), signature.end());
+                },
+            .verify =
+                [certificates = std::move(certificates), view](Party party, Bytes text, const Signature& signature) {
+                    const auto at = static_cast<std::size_t>(party);
+                    return at < certificates.size() &&
+                           is_signed(certificates[at], view(text), std::string(signature.begin(), signature.end()));
+                },
+            .demands = options.demands};
+        const std::string text = "couplet masked epoch " + epoch_text();
+        all.session = hash_bytes({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+        return all;
+    }
+    /// Whoever has sent masked numbers takes no part in the same sums with others: the difference would be what the one
+    /// who is lost has contributed.
+    bool may_begin() {
+        if (!masked) return true;
+        misfit = RunError({"job", "a peer was lost after masked numbers were sent", "all members until the end",
+                           "The same sums with fewer members would show what it contributed: nothing more was sent. "
+                           "Start the peers again."});
+        return false;
+    }
+
     void begin_epoch() {
         epoch = membership->epoch().number;
         members = membership->members();
-        vet({{}, wire::StartNotice{{static_cast<Index>(members.size()), 0, 0, {}}, false, false}});
+        if (!may_begin()) return;
+        const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
+        const auto there = static_cast<Index>(members.size());
+        // Who is held out depends on the place among the members.
+        const wire::JobId run = options.spec.shield ? id_of(epoch_text()) : settings.id;
+        vet({{wire::protocol_version, run, EarlyMail::mark(epoch), 0},
+             wire::Welcome{options.spec, static_cast<Index>(place), there}});
+        vet({{}, wire::StartNotice{{there, 0, 0, {}}, false, false}});
         output.reset();
         ++epochs;
         {
             const std::lock_guard lock(members_mutex);
             members_epoch = epoch;
             members_of_epoch = members;
+            run_of_epoch = run;
         }
         log.info("epoch",
                  fmt::format("{} with {} of {} peers: {}", epochs == 1 ? "begins" : "begins again", members.size(),
@@ -397,8 +488,12 @@ struct PeerNode::Parts {
                  {{"epoch", epoch}, {"members", names(members)}});
         crash_point("peer-epoch");
         if (!members_fit()) return;
-        const auto place = std::lower_bound(members.begin(), members.end(), self) - members.begin();
-        work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place), epoch_schema);
+        {
+            const std::lock_guard lock(members_mutex);
+            order_of_epoch = fmt::format("{:016x}", fingerprint(epoch_schema).order);
+        }
+        work->begin(epoch, induced(membership->links(), members), static_cast<Index>(place), epoch_schema,
+                    masked_epoch());
         for (Arrived& arrived : mail.begin(epoch)) take(std::move(arrived));
     }
 
@@ -619,7 +714,11 @@ struct PeerNode::Parts {
             r.seconds_sum += report.seconds;
         }
         if (reported() && options.spec.job.aggregate == Aggregate::stack) add_doubts(r);
-        if (reported()) {
+        r.own_rse = output->own_rse;
+        r.own_rse_heldout = output->own_rse_heldout;
+        r.shield = output->shield;
+        if (options.spec.shield) r.rse_per_client.clear();
+        if (reported() && !options.spec.shield) {
             r.rse = ratio(error2, norm2);
             if (options.spec.preparation.heldout > 0) r.rse_heldout = ratio(heldout_error2, heldout_norm2);
         }
@@ -722,6 +821,7 @@ PeerNode::PeerNode(const Kit& kit, std::shared_ptr<const Tensor<double>> x, Peer
                            .x = std::move(x),
                            .options = std::move(options),
                            .log = log,
+                           .kit_lock = KitLock(kit),
                            .credentials = std::move(credentials),
                            .graph = std::move(graph),
                            .self = self,

@@ -266,7 +266,9 @@ class PeeringService final : public v1::Peering::Service {
         try {
             doorman_.limit_rate(fmt::format("{} {}", name, certificate->serial), Doorman::Clock::now());
         } catch (const InputError&) {
+            gate_.dismiss_all(certificate->serial);
             gate_.dismiss(context.peer());
+            doorman_.bar(certificate->serial, Doorman::Clock::now());
             throw;
         }
         doorman_.let_in(*certificate, Role::peer);
@@ -296,6 +298,7 @@ class PeeringService final : public v1::Peering::Service {
 }  // namespace
 
 struct PeerLinks::Parts {
+    std::optional<GrpcLog> handshakes = {};
     Doorman doorman;
     Gate gate;
     Watchdog watchdog = {};
@@ -320,7 +323,9 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
                                          },
                                      .on_deaf = events.deaf},
                                     log)}) {
-    quiet_grpc();
+    parts_->handshakes.emplace([&log](const std::string& why) {
+        log.paced("handshakes", "refused", "a connection with a neighbour, or with a stranger: " + why);
+    });
     const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
     const auto place = [&](const std::string& name) {
         for (std::size_t k = 0; k < kit.peers.size(); ++k) {
@@ -365,7 +370,10 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
     parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, server_credentials(credentials));
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        server_credentials(credentials, [doorman = &parts_->doorman](const CertificateInfo& shown) {
+            return doorman->may_connect(shown.serial, Doorman::Clock::now());
+        }));
     builder.RegisterService(parts_->service.get());
     parts_->server = builder.BuildAndStart();
     if (!parts_->server) throw RunError({kit.listen, "gRPC could not be started", "a working gRPC", ""});

@@ -21,12 +21,16 @@ namespace couplet::net {
 class PeerWork::Run {
   public:
     Run(const wire::JobSpec& spec, std::shared_ptr<const Tensor<double>> x, const Hooks& hooks, std::uint64_t epoch,
-        const Graph& graph, Index place, const Schema& schema)
+        const Graph& graph, Index place, const Schema& schema, const std::optional<MaskedEpoch>& masked)
         : spec_(spec), hooks_(hooks), epoch_(epoch), schema_(schema) {
         const wire::Stopwatch watch(seconds_);
         crash_point("peer-computing");
         data_ = prepare_client(std::move(x), spec.preparation, spec.job.seed, place);
         reordered_ = follow_schema(data_, schema, spec.job.unnamed, "this peer");
+        if (masked) {
+            begin_masked(graph, place, *masked);
+            return;
+        }
         plan_ = make_consensus_plan(graph, spec.job.consensus);
         peer_.emplace(spec.job, plan_, place, data_.training->view());
     }
@@ -35,7 +39,7 @@ class PeerWork::Run {
         std::vector<PeerMessage> messages;
         {
             const wire::Stopwatch watch(seconds_);
-            messages = peer_->start();
+            messages = secure_ ? secure_->start() : peer_->start();
         }
         send(messages);
     }
@@ -43,7 +47,7 @@ class PeerWork::Run {
         std::vector<PeerMessage> messages;
         try {
             const wire::Stopwatch watch(seconds_);
-            messages = peer_->receive(from, message);
+            messages = secure_ ? secure_->receive(from, message) : peer_->receive(from, message);
         } catch (const InputError& error) {
             hooks_.refused(from, error.what());
         }
@@ -51,6 +55,21 @@ class PeerWork::Run {
     }
 
   private:
+    void begin_masked(const Graph& graph, Index place, const MaskedEpoch& masked) {
+        plan_ = make_consensus_plan(graph, {.engine = ConsensusEngine::tree});
+        secure_.emplace(data_.training->view(), SecurePeer::Options{.job = spec_.job,
+                                                                    .graph = graph,
+                                                                    .node = place,
+                                                                    .terms = *spec_.shield,
+                                                                    .session = masked.session,
+                                                                    .sign = masked.sign,
+                                                                    .verify = masked.verify,
+                                                                    .demands = masked.demands,
+                                                                    .on_plan = hooks_.plan,
+                                                                    .on_sum = hooks_.sum,
+                                                                    .on_masked = [this] { hooks_.masked(epoch_); }});
+    }
+    bool finished() const { return secure_ ? secure_->finished() : peer_->finished(); }
     void send(const std::vector<PeerMessage>& messages) {
         for (const PeerMessage& message : messages) {
             if (!std::holds_alternative<Start>(*message.body)) {
@@ -60,7 +79,28 @@ class PeerWork::Run {
             }
             hooks_.send(epoch_, message);
         }
-        if (peer_->finished() && !std::exchange(told_, true)) hooks_.finished(epoch_, output());
+        if (finished() && !std::exchange(told_, true)) hooks_.finished(epoch_, secure_ ? masked_output() : output());
+    }
+    /// What others hear of this peer's patients: nothing.
+    PeerOutput masked_output() {
+        const PersonalFit& fit = secure_->result();
+        const HeldOutError heldout = heldout_error(data_, secure_->features());
+        report_.rank = secure_->personal_rank();
+        report_.seconds = seconds_;
+        report_.links = static_cast<Index>(links_.size());
+        PeerOutput output{secure_->features().clone(),
+                          scaled_back(fit.personal, data_.scale),
+                          report_,
+                          std::nullopt,
+                          secure_->rounds(),
+                          plan_.lambda2,
+                          plan_.iterations,
+                          schema_,
+                          reordered_};
+        output.own_rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
+        if (heldout.norm2 > 0) output.own_rse_heldout = heldout.error2 / heldout.norm2;
+        output.shield = secure_->report();
+        return output;
     }
     PeerOutput output() {
         const PersonalFit& fit = peer_->result();
@@ -93,6 +133,7 @@ class PeerWork::Run {
     PreparedClient data_;
     ConsensusPlan plan_;
     std::optional<Peer> peer_;
+    std::optional<SecurePeer> secure_;  ///< instead of peer_, where sums are masked
     wire::PeerReport report_;
     std::set<Index> links_;
     bool told_ = false;
@@ -114,12 +155,13 @@ class PeerWork::Loop {
     Loop(wire::JobSpec spec, std::shared_ptr<const Tensor<double>> x, Hooks hooks)
         : spec_(std::move(spec)), x_(std::move(x)), hooks_(guarded(std::move(hooks))) {}
 
-    void begin(std::uint64_t epoch, Graph graph, Index place, Schema schema) {
-        add(epoch, [this, epoch, graph = std::move(graph), place, schema = std::move(schema)] {
-            run_.reset();
-            run_ = std::make_unique<Run>(spec_, x_, hooks_, epoch, graph, place, schema);
-            run_->start();
-        });
+    void begin(std::uint64_t epoch, Graph graph, Index place, Schema schema, std::optional<MaskedEpoch> masked) {
+        add(epoch,
+            [this, epoch, graph = std::move(graph), place, schema = std::move(schema), masked = std::move(masked)] {
+                run_.reset();
+                run_ = std::make_unique<Run>(spec_, x_, hooks_, epoch, graph, place, schema, masked);
+                run_->start();
+            });
     }
     /// False when too many messages of that neighbour wait already.
     bool receive(std::uint64_t epoch, Index from, PeerMessage message) {
@@ -195,11 +237,12 @@ class PeerWork::Loop {
         const auto guard = [this](auto hook) {
             return [this, hook = std::move(hook)](auto&&... values) {
                 const std::lock_guard lock(hooks_mutex_);
-                if (!silent_) hook(std::forward<decltype(values)>(values)...);
+                if (!silent_ && hook) hook(std::forward<decltype(values)>(values)...);
             };
         };
-        return {guard(std::move(hooks.send)), guard(std::move(hooks.finished)), guard(std::move(hooks.failed)),
-                guard(std::move(hooks.refused))};
+        return {guard(std::move(hooks.send)),    guard(std::move(hooks.finished)), guard(std::move(hooks.failed)),
+                guard(std::move(hooks.refused)), guard(std::move(hooks.plan)),     guard(std::move(hooks.masked)),
+                guard(std::move(hooks.sum))};
     }
 
     wire::JobSpec spec_;
@@ -237,8 +280,8 @@ PeerWork::~PeerWork() {
     }
 }
 
-void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place, Schema schema) {
-    loop_->begin(epoch, std::move(graph), place, std::move(schema));
+void PeerWork::begin(std::uint64_t epoch, Graph graph, Index place, Schema schema, std::optional<MaskedEpoch> masked) {
+    loop_->begin(epoch, std::move(graph), place, std::move(schema), std::move(masked));
 }
 
 bool PeerWork::receive(std::uint64_t epoch, Index from, PeerMessage message) {

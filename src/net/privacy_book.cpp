@@ -1,41 +1,59 @@
 #include "couplet/net/privacy_book.hpp"
 
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "couplet/net/kit.hpp"
-#include "couplet/privacy/secret.hpp"
-#include "couplet/wire/hex.hpp"
+#include "file_lock.hpp"
 
 namespace couplet::net {
 namespace {
 
 constexpr std::uintmax_t largest_file = 64 << 20;
 
+PrivacyGuarantee unlimited(double delta) { return {std::numeric_limits<double>::infinity(), delta}; }
+
+/// What was spent of a data set and of those that share patients with it, as if it were one.
+PrivacyAccount together(const PrivacyAccount& account, const std::string& data, const std::set<std::string>& related,
+                        double delta) {
+    PrivacyAccount one;
+    for (const auto& entry : account.entries()) {
+        if (entry.data == data) one.spend(entry, unlimited(delta));
+        if (entry.data != data && related.contains(entry.data)) {
+            one.spend({data, entry.job + " on " + entry.data, entry.rho}, unlimited(delta));
+        }
+    }
+    return one;
+}
+
 }  // namespace
 
-PrivacyBook::PrivacyBook(std::filesystem::path file) : file_(std::move(file)) {
-    if (std::filesystem::exists(file_)) {
-        account_ = PrivacyAccount::parse(read_text(file_, largest_file), file_.string());
-    }
+PrivacyBook::PrivacyBook(std::filesystem::path file) : file_(std::move(file)), account_(read()) {}
+
+PrivacyAccount PrivacyBook::read() const {
+    if (!std::filesystem::exists(file_)) return {};
+    return PrivacyAccount::parse(read_text(file_, largest_file), file_.string());
 }
 
 void PrivacyBook::spend(const std::string& data, const std::string& job, const NoisePlan& noise,
-                        PrivacyGuarantee budget) {
-    if (budget.epsilon == 0) budget = {std::numeric_limits<double>::infinity(), noise.guarantee.delta};
-    account_.spend({data, job, noise.rho}, budget);
+                        PrivacyGuarantee budget, const std::set<std::string>& related) {
+    const FileLock lock(file_.string() + ".lock");
+    account_ = read();
+    if (budget.epsilon == 0) budget = unlimited(noise.guarantee.delta);
+    const PrivacyAccount::Entry entry{data, job, noise.rho};
+    together(account_, data, related, budget.delta).spend(entry, budget);
+    account_.spend(entry, unlimited(budget.delta));
     write_text(file_, account_.text(), 0600);
 }
 
-std::string data_fingerprint(const Tensor<double>& x) {
-    const auto bytes = [](const void* data, std::size_t size) {
-        return Bytes(static_cast<const std::uint8_t*>(data), size);
-    };
-    const Key numbers = hash_bytes(bytes(x.data(), static_cast<std::size_t>(x.size()) * sizeof(double)));
-    const std::string text = x.shape().to_string() + wire::to_hex(numbers);
-    return wire::to_hex(hash_bytes(bytes(text.data(), text.size())));
+void PrivacyBook::require_room(const std::string& data, const std::string& job, const NoisePlan& noise,
+                               PrivacyGuarantee budget, const std::set<std::string>& related) const {
+    if (budget.epsilon == 0) return;
+    together(read(), data, related, budget.delta).spend({data, job, noise.rho}, budget);
+}
+
+double PrivacyBook::spent_epsilon(const std::string& data, double delta, const std::set<std::string>& related) const {
+    return together(account_, data, related, delta).spent_epsilon(data, delta);
 }
 
 }  // namespace couplet::net

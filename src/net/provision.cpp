@@ -9,6 +9,7 @@
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/net/consent.hpp"
 
 namespace couplet::net {
 namespace {
@@ -62,6 +63,10 @@ void make_kit(const fs::path& kits, const Kit& kit, const KeyPair& authority, in
         write_text(folder / "ca.pem", authority.certificate);
     }
     write_text(folder / "kit.toml", kit_text(kit));
+    // The site's own word stays.
+    if (kit.identity.role != Role::coordinator && !fs::exists(fs::symlink_status(folder / "policy.toml"))) {
+        write_text(folder / "policy.toml", policy_text({}));
+    }
 }
 
 /// Where the coordinator listens: on loopback when clients reach it there, otherwise on every address.

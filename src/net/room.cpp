@@ -71,7 +71,7 @@ void Room::load_spool() {
     for (std::size_t k = 0; k < hellos_.size(); ++k) {
         const fs::path path = file(hello_name(static_cast<Index>(k)));
         if (!fs::exists(path)) continue;
-        hellos_[k] = std::get<Hello>(load_message(path, who(static_cast<Index>(k))).body);
+        hellos_[k] = load_body<Hello>(path, who(static_cast<Index>(k)));
     }
     for (const auto& entry : fs::directory_iterator(options_.folder)) {
         const std::string name = entry.path().filename().string();
@@ -407,7 +407,7 @@ void Room::arrived(Ticket ticket, const wire::Route& route) {
 }
 
 void Room::declined(Ticket ticket, const fs::path& path) {
-    const auto refusal = std::get<wire::Refusal>(load_message(path, who(ticket.place)).body);
+    const auto refusal = load_body<wire::Refusal>(path, who(ticket.place));
     std::error_code ignored;
     fs::remove(path, ignored);
     {
@@ -614,8 +614,7 @@ MergeState Room::contribution(std::uint32_t attempt, Index place) const {
     wire::Route route;
     route.attempt = attempt;
     route.step = 1;
-    wire::Message message = load_message(reply_file(route, place), who(place));
-    auto& upload = std::get<Upload>(message.body);
+    Upload upload = load_body<Upload>(reply_file(route, place), who(place));
     const Ledger ledger{1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0};
     return {std::move(upload.block).take(), ledger};
 }

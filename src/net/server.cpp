@@ -339,6 +339,11 @@ class FederationService final : public v1::Federation::Service {
             raw->SendInitialMetadata();
             return Visit(room_, audit_, seats_, stream, *context, caller, limits_).attend();
         } catch (const InputError& error) {
+            // Whoever does not wait for the answer is told nothing: there may be thousands of them.
+            if (context->IsCancelled()) {
+                room_.refused(caller.name, error.what());
+                return {grpc::StatusCode::CANCELLED, "gone already"};
+            }
             return turn_away(stream, caller.name, error.what());
         } catch (const Disconnected&) {
             if (stream.stalled()) {
@@ -452,7 +457,11 @@ Server::Server(const Kit& kit, const std::optional<Credentials>& credentials, Ro
     set_limits(builder, kit.roster.size());
     parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
         Builder::ExternalConnectionType::FROM_FD,
-        credentials ? server_credentials(*credentials) : grpc::InsecureServerCredentials());
+        credentials ? server_credentials(*credentials,
+                                         [doorman = &parts_->doorman](const CertificateInfo& shown) {
+                                             return doorman->may_connect(shown.serial, Doorman::Clock::now());
+                                         })
+                    : grpc::InsecureServerCredentials());
     builder.RegisterService(&parts_->service);
     builder.RegisterService(&parts_->health);
     parts_->server = builder.BuildAndStart();

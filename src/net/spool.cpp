@@ -55,6 +55,11 @@ void SpoolWriter::tail(std::span<const std::byte> hash) {
     file_->commit();
 }
 
+void refuse_spooled(const std::string& where, const std::string& found, const std::string& who) {
+    throw InputError({where, found, "what was spooled there of " + who,
+                      "Put back what was there, or remove the folder it is in to begin a new job."});
+}
+
 wire::Message load_message(const std::filesystem::path& path, const std::string& who) {
     const MappedFile file(path);
     std::span<const std::byte> bytes = file.bytes();
@@ -63,7 +68,7 @@ wire::Message load_message(const std::filesystem::path& path, const std::string&
     if (bytes.size() >= front) std::memcpy(&length, bytes.data() + magic.size(), sizeof(length));
     if (bytes.size() < front + length + wire::hash_bytes ||
         std::memcmp(bytes.data(), magic.data(), magic.size()) != 0) {
-        throw InputError({path.string(), "no message of " + who, "what was spooled there", ""});
+        refuse_spooled(path.string(), "no message", who);
     }
     const std::string_view head(reinterpret_cast<const char*>(bytes.data()) + front, length);
     const auto payload = bytes.subspan(front + length, bytes.size() - front - length - wire::hash_bytes);

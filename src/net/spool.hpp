@@ -1,9 +1,13 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/wire/receiver.hpp"
@@ -33,6 +37,24 @@ class SpoolWriter {
 
 /// Reads a spooled message back and checks it again: disks forget too. Throws InputError that blames `who`.
 wire::Message load_message(const std::filesystem::path& path, const std::string& who);
+
+/// Says that what was spooled at `where` is no message of `who` that can be used.
+[[noreturn]] void refuse_spooled(const std::string& where, const std::string& found, const std::string& who);
+
+/// The body of a message that must be of one kind: files in a spool may have been exchanged. Throws InputError.
+template <class Body>
+Body& body_as(wire::Message& message, const std::string& where, const std::string& who) {
+    auto* body = std::get_if<Body>(&message.body);
+    if (body == nullptr) refuse_spooled(where, fmt::format("{}", wire::to_string(message.kind())), who);
+    return *body;
+}
+
+/// load_message() for one that must be of one kind.
+template <class Body>
+Body load_body(const std::filesystem::path& path, const std::string& who) {
+    wire::Message message = load_message(path, who);
+    return std::move(body_as<Body>(message, path.string(), who));
+}
 
 /// Puts a message of our own there.
 void save_message(const std::filesystem::path& path, const wire::Message& message);

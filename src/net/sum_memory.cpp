@@ -1,10 +1,13 @@
 #include "sum_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "couplet/core/error.hpp"
 #include "couplet/net/kit.hpp"
+#include "file_lock.hpp"
 
 namespace couplet::net {
 namespace {
@@ -31,7 +34,9 @@ SumRecord parse_record(const Json& json) {
 
 }  // namespace
 
-SumMemory::SumMemory(std::filesystem::path file) : file_(std::move(file)) {
+SumMemory::SumMemory(std::filesystem::path file) : file_(std::move(file)) { read(); }
+
+void SumMemory::read() {
     if (!std::filesystem::exists(file_)) return;
     try {
         const Json json = Json::parse(read_text(file_, largest_file));
@@ -48,7 +53,14 @@ SumRecord SumMemory::of(const wire::JobId& job) const {
 }
 
 void SumMemory::keep(const wire::JobId& job, const SumRecord& record) {
-    records_[wire::to_hex(job)] = record;
+    const FileLock lock(file_.string() + ".lock");
+    read();
+    SumRecord& known = records_[wire::to_hex(job)];
+    if (known.sums >= record.sums) {
+        throw InputError({"this kit", fmt::format("another process that has answered sum {} of the job", known.sums),
+                          "each sum once", "Run one client on a kit at a time."});
+    }
+    known = record;
     Json json = Json::array();
     for (const auto& [id, one] : records_) json.push_back(record_json(id, one));
     write_text(file_, json.dump() + "\n", 0600);

@@ -17,10 +17,13 @@ class SumMemory {
     explicit SumMemory(std::filesystem::path file);
 
     SumRecord of(const wire::JobId& job) const;
-    /// Durable when this returns.
+    /// Durable when this returns, also beside other processes of the kit. Throws InputError when one of them has helped
+    /// to read as much already: only one of both may answer.
     void keep(const wire::JobId& job, const SumRecord& record);
 
   private:
+    void read();
+
     std::filesystem::path file_;
     std::map<std::string, SumRecord> records_;
 };

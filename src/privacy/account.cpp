@@ -32,6 +32,10 @@ std::string_view take_word(std::string_view& line) {
     return word;
 }
 
+bool can_be_kept(const PrivacyAccount::Entry& entry) {
+    return entry.rho > 0 && std::isfinite(entry.rho) && !entry.data.empty() && !entry.job.empty();
+}
+
 }  // namespace
 
 PrivacyAccount PrivacyAccount::parse(std::string_view text, const std::string& where) {
@@ -51,9 +55,7 @@ PrivacyAccount PrivacyAccount::parse(std::string_view text, const std::string& w
         const auto parsed = std::from_chars(rho.data(), rho.data() + rho.size(), entry.rho);
         entry.data = take_word(line);
         entry.job = std::string(line);
-        const bool good = parsed.ec == std::errc{} && parsed.ptr == rho.data() + rho.size() && entry.rho > 0 &&
-                          std::isfinite(entry.rho) && !entry.data.empty() && !entry.job.empty();
-        if (!good) {
+        if (parsed.ec != std::errc{} || parsed.ptr != rho.data() + rho.size() || !can_be_kept(entry)) {
             throw InputError({at, "no entry of an account", "rho, data and job",
                               "Restore the file from a backup: what was spent must not be forgotten."});
         }
@@ -81,6 +83,11 @@ double PrivacyAccount::spent_epsilon(std::string_view data, double delta) const 
 }
 
 void PrivacyAccount::spend(const Entry& entry, PrivacyGuarantee budget) {
+    if (!can_be_kept(entry)) {
+        throw InputError({"privacy budget", "a job that spends a rho of " + exact_number(entry.rho),
+                          "a positive number",
+                          "The job's --dp-epsilon and --clip must be of a size that can be counted."});
+    }
     if (std::find(entries_.begin(), entries_.end(), entry) != entries_.end()) return;
     const double after = epsilon_of_gaussian_rho(spent_rho(entry.data) + entry.rho, budget.delta);
     if (after > budget.epsilon * (1 + 1e-9)) {

@@ -67,13 +67,16 @@ double gaussian_sigma(PrivacyGuarantee wanted, double sensitivity, int releases)
 }
 
 double gaussian_rho(double sigma, double sensitivity, int releases) {
-    return releases * sensitivity * sensitivity / (2 * sigma * sigma);
+    const double ratio = sensitivity / sigma;  // squares of either may be too large or too small for a double
+    return releases * ratio * ratio / 2;
 }
 
 double epsilon_of_rho(double rho, double delta) { return rho + 2 * std::sqrt(rho * std::log(1 / delta)); }
 
 double epsilon_of_gaussian_rho(double rho, double delta) {
-    if (!(rho > 0)) return 0;
+    require(rho >= 0, "rho", rho, "what was spent, a number that is not negative");
+    require(delta > 0 && delta < 1, "delta", delta, "a probability with 0 < delta < 1");
+    if (rho == 0) return 0;
     const double sensitivity = std::sqrt(2 * rho);  // at a standard deviation of 1
     double low = 0;
     double high = epsilon_of_rho(rho, delta);

@@ -40,10 +40,14 @@ FittedPlan fit_plan(const SketchPlan& wanted, Index honest_patients, Index featu
         plan.gram = false;
         fitted.changes.push_back("sketch gram -> random");
     }
-    const Index most = at_most_directions(honest_patients, limits.patients_per_direction);
+    const Index most = at_most_directions(honest_patients, limits.patients_per_direction) - limits.shown_before;
     if (most < 1) {
-        const auto least = static_cast<Index>(std::ceil(limits.patients_per_direction));
-        throw too_few(honest_patients, "at least " + std::to_string(least) + ", for a single direction");
+        const Index asked = 1 + limits.shown_before;
+        const auto least = static_cast<Index>(std::ceil(limits.patients_per_direction * static_cast<double>(asked)));
+        throw too_few(honest_patients, "at least " + std::to_string(least) +
+                                           (asked == 1 ? ", for a single direction"
+                                                       : ", for " + std::to_string(asked) +
+                                                             " directions, those of the means with them"));
     }
     const auto width = [&] { return std::min(features, plan.rank + plan.oversampling); };
     if (plan.passes * width() > most && plan.passes > 1) {
@@ -60,8 +64,9 @@ FittedPlan fit_plan(const SketchPlan& wanted, Index honest_patients, Index featu
         fitted.changes.push_back(change("rank", plan.rank, most));
         plan.rank = most;
     }
-    if (plan.directions(features) > at_most_directions(honest_patients, limits.warn_patients_per_direction)) {
-        fitted.warnings.push_back(std::to_string(plan.directions(features)) + " directions are shown of " +
+    const Index shown = plan.directions(features) + limits.shown_before;
+    if (shown > at_most_directions(honest_patients, limits.warn_patients_per_direction)) {
+        fitted.warnings.push_back(std::to_string(shown) + " directions are shown of " +
                                   std::to_string(honest_patients) + " patients, more than one in " +
                                   std::to_string(static_cast<Index>(limits.warn_patients_per_direction)));
     }

@@ -142,7 +142,7 @@ Secret shared_key(const Secret& own, const Key& other, const Key& session, const
     return key;
 }
 
-Identity::Identity() : seed_(Secret::random()) {
+Identity::Identity(Secret seed) : seed_(std::move(seed)) {
     unsigned char secret[crypto_sign_SECRETKEYBYTES];
     ::crypto_sign_seed_keypair(verifying_.data(), secret, seed_.bytes().data());
     ::sodium_memzero(secret, sizeof secret);
@@ -174,16 +174,17 @@ void add_pairwise_masks(std::span<std::uint64_t> values, Party self, const Secre
 }
 
 SecureSumClient::SecureSumClient(Party self, const SumTerms& terms, const SumDemands& demands, Signer sign,
-                                 Verifier verify)
+                                 Verifier verify, SecretSource draw)
     : self_(self),
       terms_(terms),
       session_(session_of(terms)),
       demands_(demands),
       sign_(std::move(sign)),
       verify_(std::move(verify)),
-      sealing_key_(Secret::random()),
-      masking_key_(Secret::random()),
-      own_seed_(Secret::random()) {}
+      draw_(std::move(draw)),
+      sealing_key_(draw_()),
+      masking_key_(draw_()),
+      own_seed_(draw_()) {}
 
 InputError SecureSumClient::refuse(const std::string& found, const std::string& expected) const {
     return InputError({"coordinator", found, expected, "This client takes no further part in the sum."});
@@ -226,8 +227,8 @@ SealedShares SecureSumClient::seal(const Roster& roster) {
     roster_ = roster;
     int place = 0;
     for (const auto& [party, unused] : roster_) place_[party] = place++;
-    auto seed_shares = split_secret(own_seed_, terms_.threshold, n);
-    auto key_shares = split_secret(masking_key_, terms_.threshold, n);
+    auto seed_shares = split_secret(own_seed_, terms_.threshold, n, draw_);
+    auto key_shares = split_secret(masking_key_, terms_.threshold, n, draw_);
     SealedShares sealed;
     for (const auto& [party, keys] : roster_) {
         const auto at = static_cast<std::size_t>(place_.at(party));

@@ -35,13 +35,13 @@ Byte inverse(Byte a) {
 
 }  // namespace
 
-std::vector<Key> split_secret(const Secret& secret, int threshold, int shares) {
+std::vector<Key> split_secret(const Secret& secret, int threshold, int shares, const SecretSource& draw) {
     if (threshold < 1 || threshold > shares || shares > most_shares) {
         throw InputError({"secret sharing", std::to_string(threshold) + " of " + std::to_string(shares),
                           "1 <= threshold <= shares <= " + std::to_string(most_shares), ""});
     }
     std::vector<Secret> coefficients;
-    for (int i = 1; i < threshold; ++i) coefficients.push_back(Secret::random());
+    for (int i = 1; i < threshold; ++i) coefficients.push_back(draw());
     std::vector<Key> result(static_cast<std::size_t>(shares));
     for (int i = 0; i < shares; ++i) {
         const auto x = static_cast<Byte>(i + 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "couplet/core/error.hpp"
 #include "couplet/privacy/records.hpp"
@@ -15,11 +16,27 @@ Index size_end(std::size_t size_class) {
     return static_cast<Index>(std::floor(std::exp2(static_cast<double>(size_class) / classes_per_doubling) + 1e-9));
 }
 
+// More than secrets have shares; what a sum of lies says must not fill the memory.
+constexpr std::uint64_t most_clients = 4096;
+
 std::size_t size_class(Index patients) {
     auto place = static_cast<std::size_t>(
         std::max(0.0, std::ceil(classes_per_doubling * std::log2(static_cast<double>(patients)))));
     while (size_end(place) < patients) ++place;  // rounding
     return place;
+}
+
+/// A client that counts more patients than its class has would make all others believe that they are hidden among them.
+void require_sizes(const Census& census) {
+    Index least = 0;
+    Index most = 0;
+    for (const ClientSize& one : census.clients) {
+        least += one.least;
+        most += one.most;
+    }
+    if (census.patients >= least && census.patients <= most) return;
+    throw InputError({"counts of patients", std::to_string(census.patients) + " patients",
+                      std::to_string(least) + " to " + std::to_string(most) + ", as the sizes of the clients say", ""});
 }
 
 }  // namespace
@@ -57,9 +74,25 @@ Census read_census(std::span<const std::uint64_t> counts, double clip_quantile) 
     census.longest = histogram_quantile(norms, 1);
     census.usual = histogram_quantile(norms, clip_quantile);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] > 0) census.largest = std::min(size_end(i), census.patients);
+        if (sizes[i] == 0) continue;
+        census.largest = std::min(size_end(i), census.patients);
+        // The first class is that of nobody, too.
+        const ClientSize size{i == 0 ? 0 : size_end(i - 1) + 1, size_end(i)};
+        census.clients.resize(census.clients.size() + static_cast<std::size_t>(std::min(sizes[i], most_clients)), size);
     }
+    require_sizes(census);
     return census;
+}
+
+Index fewest_honest(const Census& census, Index clients, Index survivors, Index colluders) {
+    const auto counted = static_cast<Index>(census.clients.size());
+    const Index gone = std::min(counted, std::max<Index>(0, clients - survivors) + colluders);
+    const auto first_gone = census.clients.end() - gone;
+    const Index least = std::accumulate(census.clients.begin(), first_gone, Index{0},
+                                        [](Index sum, const ClientSize& one) { return sum + one.least; });
+    const Index taken = std::accumulate(first_gone, census.clients.end(), Index{0},
+                                        [](Index sum, const ClientSize& one) { return sum + one.most; });
+    return std::max(least, gone == counted ? 0 : census.patients - taken);
 }
 
 }  // namespace couplet

@@ -6,10 +6,11 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/arrived_cores.hpp"
-#include "couplet/ctt/client.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/privacy/clip.hpp"
+#include "couplet/privacy/derived_secrets.hpp"
 #include "couplet/privacy/records.hpp"
+#include "couplet/secure/own_numbers.hpp"
 
 namespace couplet {
 namespace {
@@ -87,6 +88,28 @@ SecureReply SecureClient::answer(const SecureRequest& request) {
     return reply;
 }
 
+SecretSource SecureClient::secrets() const {
+    if (!options_.root) return Secret::random;
+    // One root, one sum: whoever tells this client another story of the same try meets other secrets.
+    const Key session = session_of(run_->terms);
+    std::vector<std::uint8_t> text(session.begin(), session.end());
+    text.push_back(static_cast<std::uint8_t>(options_.self));
+    return derived_secrets(options_.root(), hash_bytes(text));
+}
+
+void SecureClient::recall(const SecureRequest& request) {
+    if (std::holds_alternative<AskKeys>(request.ask) && request.sum < options_.record.sums) return;  // it was read
+    if (!run_ && !std::holds_alternative<AskKeys>(request.ask)) return;
+    if (const auto* ask = std::get_if<AskNumbers>(&request.ask)) {
+        // The numbers have been sent; what they were is not needed any more.
+        run_->client->mask(ask->shares, std::vector<std::uint64_t>(static_cast<std::size_t>(run_->terms.length)));
+    } else if (std::holds_alternative<AskUnmasking>(request.ask)) {
+        run_->client.reset();
+    } else {
+        answer(request);
+    }
+}
+
 void SecureClient::require_turn(const SecureRequest& request) const {
     const Index next = options_.record.sums;
     if (request.sum < next) {
@@ -162,8 +185,7 @@ SecureAnswer SecureClient::keys(const SecureRequest& request, const AskKeys& ask
     if (request.sum > 0) {
         agree_on_plan(ask);
         take_basis(run, ask);
-        const Index n = run.want == Want::gram ? features_.size() : run.basis.cols();
-        length = run.want == Want::sketch ? run.basis.size() : n * (n + 1) / 2;
+        length = count_own_numbers(run.want, run.basis, features_);
         how = plan_->how;
     }
     run.terms = secure_terms(options_.job, request.sum, request.again, length, how, threshold());
@@ -172,7 +194,7 @@ SecureAnswer SecureClient::keys(const SecureRequest& request, const AskKeys& ask
         const auto found = run_->certificates.find(party);
         return found != run_->certificates.end() && options_.notary.verify(found->second, message, signature);
     };
-    run_->client.emplace(options_.self, run_->terms, options_.demands, options_.notary.sign, verify);
+    run_->client.emplace(options_.self, run_->terms, options_.demands, options_.notary.sign, verify, secrets());
     return Announced{run_->client->advertise(), options_.notary.certificate};
 }
 
@@ -195,14 +217,24 @@ SecureAnswer SecureClient::shares(const AskShares& ask) {
 std::vector<std::uint64_t> SecureClient::values() {
     if (run_->sum == 0) return take_census(x_);
     const TensorView<const double> x = clipped_ ? clipped_->view() : x_;
-    std::vector<double> sum =
-        (run_->want == Want::projected ? projected_gram(x, run_->basis.view()) : sketch_sum(x, run_->basis.view()))
-            .get();
-    if (plan_->noise && plan_->noise->own > 0) NoiseSource(Secret::random()).add(sum, plan_->noise->own);
-    return encode_fixed(sum, plan_->how, plan_->bound);
+    return own_numbers(*plan_, x, run_->want, run_->basis);
+}
+
+void SecureClient::tell_sum(const std::set<Party>& members, bool agreed) const {
+    if (run_->sum == 0 || !options_.on_sum) return;
+    MaskedSum sum{*plan_, run_->sum, run_->want, run_->basis, {}, agreed};
+    for (const Party party : members) {
+        const auto found = run_->certificates.find(party);
+        if (found == run_->certificates.end()) throw refuse("numbers of a client without keys", "those in the roster");
+        sum.members.push_back(options_.notary.name_of(found->second));
+    }
+    options_.on_sum(sum);
 }
 
 SecureAnswer SecureClient::numbers(const AskNumbers& ask) {
+    std::set<Party> members{options_.self};
+    for (const auto& [party, unused] : ask.shares) members.insert(party);
+    tell_sum(members, false);
     const auto masked = run_->client->mask(ask.shares, values());
     return MaskedNumbers{Ring(run_->terms.bits).pack(masked)};
 }
@@ -213,6 +245,7 @@ SecureAnswer SecureClient::endorse(const AskEndorsement& ask) {
                      "the same " + std::to_string(options_.record.cohort.size()) +
                          ": other ones would show what the difference contributed");
     }
+    tell_sum(ask.survivors.alive, true);
     run_->alive = ask.survivors.alive;
     return Endorsement{run_->client->endorse(ask.survivors)};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -220,6 +221,27 @@ void SecureCoordinator::finish_sum() {
     if (iteration_->want() != Want::nothing) return begin(sum_ + 1, 0);
     asked_.clear();
     features_ = iteration_->features().clone();
+}
+
+ShieldReport SecureCoordinator::report() const {
+    ShieldReport report;
+    report.secure = true;
+    report.policy = options_.terms.policy && !plan_->noise;
+    report.threshold = threshold();
+    report.ring_bits = plan_->how.ring.bits();
+    report.sums = plan_->sums;
+    report.directions = plan_->directions;
+    report.clip = plan_->clip;
+    report.changes = plan_->changes;
+    report.warnings = plan_->warnings;
+    if (!shortened_.empty()) report.warnings.push_back(shortened_);
+    report.noise = plan_->noise;
+    if (!plan_->noise) return report;
+    std::optional<Index> width;
+    if (plan_->sums > 1) width = block_width(*plan_, shape_);
+    const Index rank = plan_->job.rank.value_or(shape_.size());
+    report.patients_needed = std::ceil(patients_for_loss(*plan_->noise, acceptable_loss, shape_.size(), rank, width));
+    return report;
 }
 
 }  // namespace couplet

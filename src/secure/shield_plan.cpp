@@ -11,6 +11,10 @@ namespace {
 
 using Want = SubspaceIteration::Want;
 
+// Sums are of squares, of many patients, with noise that is smaller or larger by orders: all of it stays a number.
+constexpr double least_clip = 1e-100;
+constexpr double largest_clip = 1e100;
+
 std::string short_number(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", value);
@@ -58,6 +62,11 @@ void fit_ring(ShieldPlan& plan, const std::optional<Census>& census, Index clien
 }  // namespace
 
 void require_possible(const ShieldTerms& terms) {
+    if (terms.clip && !(*terms.clip >= least_clip && *terms.clip <= largest_clip)) {
+        throw InputError({"--clip", short_number(*terms.clip),
+                          short_number(least_clip) + " to " + short_number(largest_clip),
+                          "Give the data in units in which its records have usual norms."});
+    }
     if (!terms.guarantee || terms.clip) return;
     throw InputError({"--clip", "missing with --dp-epsilon", "the norm that no record shall exceed",
                       "Choose it from public knowledge: a norm looked up in the data would not be private itself."});
@@ -84,7 +93,7 @@ ShieldPlan plan_shield(const Job& job, const Shape& features, const ShieldTerms&
     ShieldPlan plan{.job = job, .clip = terms.clip, .how = {}};
     if (census) {
         plan.patients = census->patients;
-        plan.honest = std::max<Index>(0, census->patients - terms.colluders * census->largest);
+        plan.honest = fewest_honest(*census, clients, survivors, terms.colluders);
     }
     const bool policy = terms.policy && !terms.guarantee;
     if (policy) fit_policy(plan, features, plan.honest, limits);

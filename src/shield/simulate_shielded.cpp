@@ -72,7 +72,7 @@ class ShieldedRun {
     ShieldReport execute(const std::function<void(const ShieldReport&)>& announce) {
         plan();
         clip();
-        SubspaceIteration iteration(run_.job_, features_);
+        SubspaceIteration iteration(run_.job, features_);
         estimate(iteration);
         if (announce) announce(report_);
         Index rounds = 0;
@@ -88,12 +88,12 @@ class ShieldedRun {
   private:
     void open_sums() {
         const SumDemands demands{shield_.min_cohort, shield_.colluders};
-        if (run_.job_.network == Network::star) {
+        if (run_.job.network == Network::star) {
             auto star = std::make_unique<StarSums>(run_.clients(), demands);
             report_.threshold = star->threshold();
             sums_ = std::move(star);
         } else {
-            sums_ = std::make_unique<PeerSums>(make_graph(run_.job_.graph, run_.clients(), run_.job_.seed), demands);
+            sums_ = std::make_unique<PeerSums>(make_graph(run_.job.graph, run_.clients(), run_.job.seed), demands);
         }
     }
     /// Counts of patients and norms. Under a guarantee nothing is counted: it would be a release of its own.
@@ -118,10 +118,10 @@ class ShieldedRun {
         const ShieldTerms terms{shield_.policy, shield_.colluders, shield_.guarantee, shield_.clip,
                                 shield_.noise.value_or(shield_.secure ? NoisePlace::distributed : NoisePlace::local)};
         const Index survivors = report_.threshold > 0 ? report_.threshold : run_.clients();
-        plan_ = plan_shield(run_.job_, features_, terms, census(), run_.clients(), survivors, shield_.limits);
-        run_.job_ = plan_.job;
-        report_.sums = plan_.sums;
-        report_.directions = plan_.directions;
+        plan_ = plan_shield(run_.job, features_, terms, census(), run_.clients(), survivors, shield_.limits);
+        run_.job = plan_.job;
+        report_.sums = plan_.sums + shield_.sums_before;
+        report_.directions = plan_.directions + shield_.limits.shown_before;
         report_.clip = plan_.clip;
         report_.changes = plan_.changes;
         report_.warnings = plan_.warnings;
@@ -144,7 +144,7 @@ class ShieldedRun {
         if (!report_.noise) return;
         std::optional<Index> width;
         if (iteration.want() == Want::sketch) width = iteration.basis().cols();
-        const Index rank = *run_.job_.rank;
+        const Index rank = *run_.job.rank;
         report_.patients_needed =
             std::ceil(patients_for_loss(*report_.noise, acceptable_loss, features_.size(), rank, width));
         if (!shield_.public_patients) return;
@@ -172,7 +172,7 @@ class ShieldedRun {
                 noise_source(stream).add(parts[at], report_.noise->own);
             },
             [](Index) {});
-        const Stopwatch watch(run_.result_.seconds.server);
+        const Stopwatch watch(run_.result.seconds.server);
         auto all = sums_ ? masked(parts) : plain(parts);
         if (report_.noise && report_.noise->place == NoisePlace::central) {
             noise_source(~static_cast<std::uint64_t>(sum)).add(all, report_.noise->sigma);
@@ -198,7 +198,7 @@ class ShieldedRun {
         bytes_down_ += serialised_bytes(static_cast<double>(numbers)) * static_cast<double>(run_.clients());
     }
     void conclude(const Features& features, Index rounds) {
-        SimulationResult& result = run_.result_;
+        SimulationResult& result = run_.result;
         count_down(features.numbers());
         run_.refit_all(clients_, features);
         const auto all = static_cast<double>(run_.clients());
@@ -235,7 +235,7 @@ ShieldedResult simulate_shielded(const ClientSource& source, SimulationOptions o
     SimulationRun run(source, options, job);
     ShieldedResult result;
     result.privacy = ShieldedRun(run, shield).execute(announce);
-    run.result_.job = run.job_;
+    run.result.job = run.job;
     result.simulation = run.finish();
     return result;
 }

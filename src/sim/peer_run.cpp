@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/interrupt.hpp"
 #include "couplet/ctt/peer.hpp"
+#include "couplet/ctt/subspace.hpp"
 #include "couplet/sim/run.hpp"
 
 namespace couplet {
@@ -34,10 +35,39 @@ double measured_error(const std::vector<std::optional<Peer>>& peers) {
     return consensus_error(initial.view(), states.view());
 }
 
+/// About as many as a job takes: what is flooded may pass a link twice or not at all.
+Index expected_messages(const Job& job, const ConsensusPlan& plan, const Shape& features) {
+    const Index along_tree = plan.graph.nodes() - 1;
+    // Totals and blocks up the tree, totals and features down it.
+    if (job.aggregate == Aggregate::stack) return 4 * along_tree;
+    const bool tree = plan.engine == ConsensusEngine::tree;
+    const Index both_ways = 2 * static_cast<Index>(plan.graph.edges().size());
+    const Index average = tree ? 2 * along_tree : plan.iterations * both_ways;
+    if (job.aggregate == Aggregate::average) return average;
+    return SubspaceIteration(job, features).sums_left() * (average + (tree ? along_tree : both_ways));
+}
+
+/// A phase of about so many messages; it ends when it is over, not when the guess is reached.
+class ConsensusProgress {
+  public:
+    ConsensusProgress(const ProgressSink& sink, Index expected) : sink_(sink), total_(std::max<Index>(1, expected)) {
+        report(sink_, "consensus", 0, total_);
+    }
+    void message() {
+        if (++done_ < total_) report(sink_, "consensus", done_, total_);
+    }
+    void finish() const { report(sink_, "consensus", total_, total_); }
+
+  private:
+    const ProgressSink& sink_;
+    Index total_;
+    Index done_ = 0;
+};
+
 /// As peers do it, who see no labels but their neighbours': the clients fit together, and take part in one order.
 void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vector<PreparedClient>& data) {
-    const auto& given = run.options_.schema;
-    start_job(run.job_, hellos, given);
+    const auto& given = run.options.schema;
+    start_job(run.job, hellos, given);
     std::vector<SchemaPrint> prints;
     std::vector<std::string> names;
     for (std::size_t k = 0; k < hellos.size(); ++k) {
@@ -46,9 +76,9 @@ void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vect
     }
     for (std::size_t k = 0; k < data.size(); ++k) {
         const Schema schema =
-            given && given->named() ? *given : peer_schema(hellos[k].schema(), prints, names, run.job_.unnamed);
-        run.result_.reordered[k] = follow_schema(data[k], schema, run.job_.unnamed, names[k]);
-        if (schema.named() && !run.result_.schema.named()) run.result_.schema = schema;
+            given && given->named() ? *given : peer_schema(hellos[k].schema(), prints, names, run.job.unnamed);
+        run.result.reordered[k] = follow_schema(data[k], schema, run.job.unnamed, names[k]);
+        if (schema.named() && !run.result.schema.named()) run.result.schema = schema;
     }
 }
 
@@ -56,7 +86,7 @@ void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vect
 
 void run_peers(SimulationRun& run) {
     const Index nodes = run.clients();
-    const Job& job = run.job_;
+    const Job& job = run.job;
     const Graph graph = make_graph(job.graph, nodes, job.seed);
     const ConsensusPlan plan = make_consensus_plan(graph, job.consensus);
     std::vector<PreparedClient> data(static_cast<std::size_t>(nodes));
@@ -75,7 +105,7 @@ void run_peers(SimulationRun& run) {
     std::deque<Delivery> queue;
     Traffic traffic;
     std::set<std::pair<Index, Index>> links;  // one way, that carry anything
-    auto& result = run.result_;
+    auto& result = run.result;
     const auto post = [&](Index from, std::vector<PeerMessage> messages) {
         for (auto& message : messages) {
             const auto size = static_cast<double>(count_numbers(*message.body));
@@ -94,25 +124,26 @@ void run_peers(SimulationRun& run) {
             first[at] = peers[at]->start();
         },
         [&](Index k) { post(k, std::move(first[static_cast<std::size_t>(k)])); });
-    report(run.options_.progress, "consensus", 0, 1);
+    ConsensusProgress progress(run.options.progress, expected_messages(job, plan, hellos.front().features));
     while (!queue.empty()) {
         check_stop();
+        progress.message();
         const Delivery delivery = std::move(queue.front());
         queue.pop_front();
         const Index to = delivery.message.to;
         const auto at = static_cast<std::size_t>(to);
         std::vector<PeerMessage> answers;
         {
-            const Stopwatch watch(run.client_seconds_[at]);
+            const Stopwatch watch(run.client_seconds[at]);
             answers = peers[at]->receive(delivery.from, delivery.message);
         }
         post(to, std::move(answers));
     }
-    report(run.options_.progress, "consensus", 1, 1);
+    progress.finish();
     for (Index k = 0; k < nodes; ++k) {
         const auto& peer = *peers[static_cast<std::size_t>(k)];
         if (!peer.finished()) throw RunError({"simulation", "a peer that never finished", "an answer", ""});
-        if (!run.options_.dry_run) run.book(k, data[static_cast<std::size_t>(k)], peer.result(), peer.features());
+        if (!run.options.dry_run) run.book(k, data[static_cast<std::size_t>(k)], peer.result(), peer.features());
         result.personal_ranks.push_back(peer.personal_rank());
     }
     result.rel_error_bound = peers.front()->rel_error_bound();

@@ -60,7 +60,7 @@ std::vector<PreparedClient> gather_clients(SimulationRun& run) {
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
             clients[at] = run.prepare(k);
-            hellos[at] = StarClient(run.job_, clients[at]).hello();
+            hellos[at] = StarClient(run.job, clients[at]).hello();
         },
         [](Index) {});
     run.align_clients(hellos, [&](Index k) -> PreparedClient& { return clients[static_cast<std::size_t>(k)]; });
@@ -87,7 +87,7 @@ Tensor<double> stack_rows(const std::vector<PreparedClient>& clients) {
 SimulationResult reference_centralized(const ClientSource& source, SimulationOptions options) {
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
-    auto& result = run.result_;
+    auto& result = run.result;
     const auto clients = gather_clients(run);
     Features features;
     Traffic traffic;
@@ -110,7 +110,7 @@ SimulationResult reference_centralized(const ClientSource& source, SimulationOpt
 SimulationResult reference_local(const ClientSource& source, SimulationOptions options) {
     const Job job = reference_job(source, options);
     SimulationRun run(source, options, job);
-    auto& result = run.result_;
+    auto& result = run.result;
     const auto clients = gather_clients(run);
     std::vector<Features> features(clients.size());
     std::vector<PersonalFit> fits(clients.size());

@@ -16,49 +16,52 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
-SimulationRun::SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job)
-    : source_(source), options_(options), job_(job), client_seconds_(static_cast<std::size_t>(source.clients()), 0.0) {
-    result_.job = job;
+SimulationRun::SimulationRun(const ClientSource& clients_of, SimulationOptions& wishes, const Job& what)
+    : source(clients_of),
+      options(wishes),
+      job(what),
+      client_seconds(static_cast<std::size_t>(clients_of.clients()), 0.0) {
+    result.job = job;
     if (options.resume) first_number_ += static_cast<Index>(options.resume->contributions.size());
-    result_.reordered.resize(static_cast<std::size_t>(source.clients()));
+    result.reordered.resize(static_cast<std::size_t>(source.clients()));
 }
 
 std::string SimulationRun::name(Index k) const {
-    if (!options_.names.empty()) return options_.names[static_cast<std::size_t>(k)];
+    if (!options.names.empty()) return options.names[static_cast<std::size_t>(k)];
     // Whoever has no name is nobody who was merged before.
     return "client " + std::to_string(first_number_ + k);
 }
 
 Start SimulationRun::align_clients(const std::vector<Hello>& hellos,
                                    const std::function<PreparedClient&(Index)>& client) {
-    Start start = start_job(job_, hellos, options_.schema);
-    result_.schema = {hellos.front().features, start.labels};
+    Start start = start_job(job, hellos, options.schema);
+    result.schema = {hellos.front().features, start.labels};
     for (Index k = 0; k < clients(); ++k) {
-        result_.reordered[static_cast<std::size_t>(k)] =
-            follow_schema(client(k), result_.schema, job_.unnamed, "client " + std::to_string(k + 1));
+        result.reordered[static_cast<std::size_t>(k)] =
+            follow_schema(client(k), result.schema, job.unnamed, "client " + std::to_string(k + 1));
     }
     return start;
 }
 
 PreparedClient SimulationRun::prepare(Index k) const {
-    const Preparation how{options_.scale_clients, options_.heldout};
-    return prepare_client(source_.client(k), how, job_.seed, k);
+    const Preparation how{options.scale_clients, options.heldout};
+    return prepare_client(source.client(k), how, job.seed, k);
 }
 
 void SimulationRun::for_clients(const char* phase, const std::function<void(Index)>& body,
                                 const std::function<void(Index)>& in_order) {
     const Index total = clients();
-    const Index batch = source_.resident() ? total : std::min<Index>(total, 32 * thread_count());
+    const Index batch = source.resident() ? total : std::min<Index>(total, 32 * thread_count());
     for (Index first = 0; first < total; first += batch) {
-        report(options_.progress, phase, first, total);
+        report(options.progress, phase, first, total);
         const Index count = std::min(batch, total - first);
         parallel_for(count, [&](Index i) {
-            const Stopwatch watch(client_seconds_[static_cast<std::size_t>(first + i)]);
+            const Stopwatch watch(client_seconds[static_cast<std::size_t>(first + i)]);
             body(first + i);
         });
         for (Index i = 0; i < count; ++i) in_order(first + i);
     }
-    report(options_.progress, phase, total, total);
+    report(options.progress, phase, total, total);
 }
 
 void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFit& fit, const Features& features) {
@@ -71,10 +74,10 @@ void SimulationRun::book(Index k, const PreparedClient& client, const PersonalFi
     // In the units of the job: the certified bound holds there, and only there can clients' squares be added up.
     error2_ += fit.error2;
     norm2_ += fit.norm2;
-    result_.rse_per_client.push_back(ratio(fit.error2, fit.norm2));
+    result.rse_per_client.push_back(ratio(fit.error2, fit.norm2));
     heldout_error2_ += heldout.error2;
     heldout_norm2_ += heldout.norm2;
-    if (options_.on_personal) options_.on_personal(k, scaled_back(fit.personal, client.scale));
+    if (options.on_personal) options.on_personal(k, scaled_back(fit.personal, client.scale));
 }
 
 void SimulationRun::refit_all(const std::vector<PreparedClient>& clients, const Features& features) {
@@ -88,23 +91,23 @@ void SimulationRun::refit_all(const std::vector<PreparedClient>& clients, const 
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
             book(k, clients[at], fits[at], features);
-            result_.personal_ranks.push_back(features.train.left_rank());
+            result.personal_ranks.push_back(features.train.left_rank());
         });
 }
 
 SimulationResult SimulationRun::finish() {
-    result_.rse = ratio(error2_, norm2_);
-    if (options_.heldout > 0) result_.rse_heldout = ratio(heldout_error2_, heldout_norm2_);
-    if (result_.features) {
-        const auto& ranks = result_.features->train.ranks();
-        result_.ranks.assign(ranks.begin(), ranks.end());
+    result.rse = ratio(error2_, norm2_);
+    if (options.heldout > 0) result.rse_heldout = ratio(heldout_error2_, heldout_norm2_);
+    if (result.features) {
+        const auto& ranks = result.features->train.ranks();
+        result.ranks.assign(ranks.begin(), ranks.end());
     }
-    for (const double seconds : client_seconds_) {
-        result_.seconds.clients_sum += seconds;
-        result_.seconds.clients_max = std::max(result_.seconds.clients_max, seconds);
+    for (const double seconds : client_seconds) {
+        result.seconds.clients_sum += seconds;
+        result.seconds.clients_max = std::max(result.seconds.clients_max, seconds);
     }
-    result_.seconds.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    return std::move(result_);
+    result.seconds.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return std::move(result);
 }
 
 SimulationResult simulate(const ClientSource& source, SimulationOptions options) {

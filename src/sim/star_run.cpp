@@ -16,7 +16,7 @@ struct Seat {
 class StarRun {
   public:
     explicit StarRun(SimulationRun& run)
-        : run_(run), coordinator_(run.job_, run.clients()), seats_(static_cast<std::size_t>(run.clients())) {}
+        : run_(run), coordinator_(run.job, run.clients()), seats_(static_cast<std::size_t>(run.clients())) {}
 
     void execute() {
         begin();
@@ -25,7 +25,7 @@ class StarRun {
             auto& reply = replies[static_cast<std::size_t>(k)];
             if (!reply) return;
             count_up(*reply);
-            const Stopwatch watch(run_.result_.seconds.server);
+            const Stopwatch watch(run_.result.seconds.server);
             coordinator_.receive(k, std::move(*std::exchange(reply, std::nullopt)));
         };
         run_.for_clients(
@@ -39,7 +39,7 @@ class StarRun {
             if (const auto* start = std::get_if<Start>(&*message)) {
                 start_ = *start;
                 started_ = true;
-                run_.result_.schema = coordinator_.schema();
+                run_.result.schema = coordinator_.schema();
             }
             if (auto* features = std::get_if<FeaturesMessage>(&*message)) {
                 conclude(std::move(*features));
@@ -58,24 +58,24 @@ class StarRun {
   private:
     /// What was merged before, without those who come again.
     void begin() {
-        auto& options = run_.options_;
+        auto& options = run_.options;
         if (options.save_state) coordinator_.keep_uploads();
         if (options.schema) coordinator_.require_schema(*options.schema);
         if (!options.resume) return;
         SavedMerge& earlier = *options.resume;
         std::vector<std::string> names;
         for (Index k = 0; k < run_.clients(); ++k) names.push_back(run_.name(k));
-        run_.result_.replaced = earlier.take_out(names);
-        run_.result_.resumed_clients = earlier.ledger().clients;
+        run_.result.replaced = earlier.take_out(names);
+        run_.result.resumed_clients = earlier.ledger().clients;
         coordinator_.require_schema(earlier.schema);
         coordinator_.resume(earlier.states());
     }
     /// Everything that was merged, for more clients to join later.
     SavedMerge saved() {
         SavedMerge merge;
-        if (run_.options_.resume) merge = run_.options_.resume->clone();
-        merge.job = run_.job_;
-        merge.scale_clients = run_.options_.scale_clients;
+        if (run_.options.resume) merge = run_.options.resume->clone();
+        merge.job = run_.job;
+        merge.scale_clients = run_.options.scale_clients;
         merge.schema = coordinator_.schema();
         for (std::size_t k = 0; k < coordinator_.uploads().size(); ++k) {
             const MergeState& upload = coordinator_.uploads()[k];
@@ -87,15 +87,15 @@ class StarRun {
     Seat& seat(Index k) {
         Seat& s = seats_[static_cast<std::size_t>(k)];
         if (s.client) return s;
-        s.client.emplace(run_.job_, run_.prepare(k));
+        s.client.emplace(run_.job, run_.prepare(k));
         if (started_) s.client->follow(start_);
         return s;
     }
     void leave(Index k) {
-        if (!run_.source_.resident()) seats_[static_cast<std::size_t>(k)] = Seat{};
+        if (!run_.source.resident()) seats_[static_cast<std::size_t>(k)] = Seat{};
     }
     std::optional<ToClient> ask_coordinator() {
-        const Stopwatch watch(run_.result_.seconds.server);
+        const Stopwatch watch(run_.result.seconds.server);
         return coordinator_.next();
     }
 
@@ -116,8 +116,8 @@ class StarRun {
     }
 
     void conclude(FeaturesMessage message) {
-        auto& result = run_.result_;
-        if (run_.options_.save_state) {
+        auto& result = run_.result;
+        if (run_.options.save_state) {
             const Stopwatch watch(result.seconds.server);
             result.state = saved();
         }
@@ -126,7 +126,7 @@ class StarRun {
         result.rel_error_bound = message.rel_error_bound;
         result.personal_ranks = coordinator_.personal_ranks();
         result.rounds = coordinator_.rounds();
-        if (!run_.options_.dry_run) fit_all(message);
+        if (!run_.options.dry_run) fit_all(message);
         traffic_.store(result, run_.clients());
         result.features = std::move(message.features);
     }
@@ -138,12 +138,12 @@ class StarRun {
             [&](Index k) {
                 Seat& s = seat(k);
                 // A client made again has forgotten the personal core it computed at the start.
-                if (!run_.job_.refit && !run_.source_.resident()) s.client->receive(start_);
+                if (!run_.job.refit && !run_.source.resident()) s.client->receive(start_);
                 s.client->receive(features);
             },
             [&](Index k) {
                 const StarClient& client = *seat(k).client;
-                run_.result_.reordered[static_cast<std::size_t>(k)] = client.reordered();
+                run_.result.reordered[static_cast<std::size_t>(k)] = client.reordered();
                 run_.book(k, client.data(), client.result(), message.features);
                 leave(k);
             });

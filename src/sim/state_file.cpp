@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/arrived_cores.hpp"
 #include "couplet/io/npz.hpp"
+#include "couplet/io/owner_only.hpp"
 #include "couplet/io/schema_file.hpp"
 #include "couplet/io/text.hpp"
 
@@ -173,6 +174,7 @@ Json read_metadata(const NpzReader& archive, const fs::path& path) {
 }  // namespace
 
 void save_state(const fs::path& path, const SavedMerge& merge, bool overwrite) {
+    const OwnerOnly rows_of_patients;
     NpzWriter archive(path, overwrite);
     Json clients = Json::array();
     for (std::size_t k = 0; k < merge.contributions.size(); ++k) {

@@ -113,7 +113,7 @@ class Writer {
         survey();
         const bool sparse = is_sparse();
         report_.file = sparse ? "tensor.tns" : "tensor.npy";
-        AtomicFile tensor(at(report_.file), folder_.overwrite());
+        AtomicFile tensor(at(report_.file), folder_.overwrite(), private_file);
         if (sparse) {
             write_sparse(tensor);
         } else {

@@ -248,6 +248,7 @@ class EventReader {
     void take(const std::vector<std::string_view>& row, double place) {
         const std::string_view id = cell(row, columns_.patient);
         if (id.empty()) reader_.refuse(columns_.patient, "no patient", "an identifier", "");
+        CellKey key{.patient = all_.patients.find_or_add(id).number};
         double value = 1;
         if (columns_.value >= 0) {
             if (cell(row, columns_.value).empty()) {
@@ -256,7 +257,6 @@ class EventReader {
             }
             value = number_cell(reader_, columns_.value, cell(row, columns_.value), options_.decimal);
         }
-        CellKey key{.patient = all_.patients.find_or_add(id).number};
         for (std::size_t n = 0; n < plan_.modes.size(); ++n) {
             key.codes[n] = code(row, n, key.patient);
         }

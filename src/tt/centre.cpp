@@ -27,6 +27,14 @@ End group_end(const Centre& centre, Side side, const std::vector<BondLimit>& lim
     return end;
 }
 
+/// Flops of peeling `first` and then `second`, each cut to its rank: a Gram matrix and a projection, per element.
+double cost_of(const Centre& centre, const End& first, Index first_rank, const End& second, Index second_rank) {
+    const auto size = static_cast<double>(centre.size());
+    const double left_over = size * static_cast<double>(first_rank) / static_cast<double>(first.own);
+    return size * static_cast<double>(first.own + 2 * first_rank) +
+           left_over * static_cast<double>(second.own + 2 * second_rank);
+}
+
 }  // namespace
 
 const BondLimit& limit_at(const Centre& centre, const std::vector<BondLimit>& limits, Side side, std::size_t j) {
@@ -37,6 +45,13 @@ End choose_end(const Centre& centre, const std::vector<BondLimit>& limits, Offer
     const End right = group_end(centre, Side::right, limits);
     if (offered == Offered::right) return right;
     const End left = group_end(centre, Side::left, limits);
+    const Index left_rank = limit_at(centre, limits, Side::left, left.count - 1).max_rank;
+    const Index right_rank = limit_at(centre, limits, Side::right, right.count - 1).max_rank;
+    if (left_rank < left.own && right_rank < right.own) {
+        const double left_first = cost_of(centre, left, left_rank, right, right_rank);
+        const double right_first = cost_of(centre, right, right_rank, left, left_rank);
+        return left_first < right_first ? left : right;
+    }
     return left.own < right.own ? left : right;
 }
 

@@ -35,7 +35,9 @@ enum class Offered { both, right };
 /// Limit of the bond that the (j+1)-th mode from the outside closes at this end of the centre.
 const BondLimit& limit_at(const Centre& centre, const std::vector<BondLimit>& limits, Side side, std::size_t j);
 
-/// The end whose Gram matrix is smaller: it costs least and, being the short side, never needs the long side's vectors.
+/// Where ranks cut both ends, the end to begin with for the fewest flops: mostly the one that is cut more, which also
+/// leaves the smaller error, because the other end is then cut of what is left. Else the end whose Gram matrix is
+/// smaller: being the short side, it never needs the long side's vectors.
 End choose_end(const Centre& centre, const std::vector<BondLimit>& limits, Offered offered);
 
 /// All of a tensor as the centre, modes of size 1 left out; of ones alone the first stays.

@@ -404,8 +404,13 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
     }
     job.sketch = static_cast<Sketch>(p.sketch());
     job.passes = static_cast<int>(p.passes());
-    constexpr Index most_oversampling = 10'000;
-    job.oversampling = std::min(most_oversampling, to_index(p.oversampling(), who, "oversampling"));
+    // As many as resolve_job() lets anybody ask for.
+    constexpr Index most_oversampling = 1'000'000;
+    job.oversampling = to_index(p.oversampling(), who, "oversampling");
+    if (job.oversampling > most_oversampling) {
+        refuse(who, "oversampling by " + std::to_string(job.oversampling),
+               "at most " + std::to_string(most_oversampling));
+    }
     job.seed = p.seed();
     welcome.spec.preparation = {p.scale_clients(), part(p.heldout(), who, "held-out part")};
     if (p.missing()) {

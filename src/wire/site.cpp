@@ -5,6 +5,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
+#include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
 #include "couplet/wire/stopwatch.hpp"
 
@@ -18,7 +19,8 @@ Limits limits_for(const Tensor<double>& x) {
     double features = 1;
     for (Index n = 1; n < x.shape().order(); ++n) features *= static_cast<double>(x.shape()[n]);
     constexpr double room = 1 << 20;  // for whatever is not numbers
-    const double bytes = std::min(8 * (2 * features * features + features) + room, 1e18);
+    constexpr double counts = 8.0 * static_cast<double>(census_length);
+    const double bytes = std::min(8 * (2 * features * features + features) + counts + room, 1e18);
     return {.max_payload_bytes = static_cast<Index>(bytes), .max_head_bytes = most_chunk_bytes};
 }
 
@@ -30,34 +32,57 @@ void refuse_centring(const JobSpec& spec) {
                       "couplet coordinator and couplet client do it."});
 }
 
-Site::Site(const Message& welcome, std::shared_ptr<const Tensor<double>> x)
-    : job_(welcome.route.job),
+Site::Site(const Message& welcome, std::shared_ptr<const Tensor<double>> x, SiteOptions options)
+    : options_(std::move(options)),
+      job_(welcome.route.job),
       spec_(std::get<Welcome>(welcome.body).spec),
       place_(std::get<Welcome>(welcome.body).place) {
     const Stopwatch watch(seconds_);
     if (spec_.shield) {
-        // Its sums are masked by keys that the clients' certificates sign; bytes that somebody carries have none.
-        throw InputError({coordinator, "a job of secure sums", "a plain one", "Use couplet client for it."});
+        if (!options_.secure) {
+            throw InputError({coordinator, "a job of secure sums", "one that this site has keys for",
+                              "Give the site the kit that couplet provision made for it."});
+        }
+        require_private_preparation(spec_.shield->guarantee, spec_.preparation);
     }
     refuse_centring(spec_);
     if (spec_.missing) {
-        x_ = std::move(x);
-        schema_ = feature_schema(*x_, "client");
-        fill_first();
+        filled_.emplace(spec_, std::move(x), place_);
+        show();
     } else {
         star_.emplace(spec_.job, prepare_complete(std::move(x)));
     }
     hello_ = star_->hello();
 }
 
+/// Where only sums are seen nobody learns how many patients there are, nor how long their records.
+Message Site::hello() const {
+    Hello hello = hello_;
+    if (spec_.shield) {
+        hello.rows = 1;
+        hello.norm2 = 0;
+    }
+    return {{protocol_version, job_, 0, 0}, std::move(hello)};
+}
+
 const Message* Site::answer(const Message& question) {
     const bool known = answer_ && answer_->route == question.route;
+    if (const auto* request = std::get_if<SecureRequest>(&question.body)) {
+        return known ? &*answer_ : answer_secure(question, *request);
+    }
     if (const auto* features = std::get_if<FeaturesMessage>(&question.body)) {
         return known ? &*answer_ : fill(question.route, *features);
     }
     const auto* notice = std::get_if<StartNotice>(&question.body);
+    if (notice != nullptr && spec_.shield) {
+        star_->follow(notice->start);
+        secure_clients_ = notice->start.clients;
+        return nullptr;
+    }
     if (notice != nullptr && spec_.missing) {
-        follow(*notice);
+        const Stopwatch watch(seconds_);
+        filled_->follow(*notice);
+        show();
         if (notice->received) return nullptr;
     }
     if (notice != nullptr && notice->received) {
@@ -87,37 +112,43 @@ const Message* Site::answer(const Message& question) {
     return &*answer_;
 }
 
+Report take_final(FeaturesMessage message, const JobSpec& spec, StarClient& star, FilledData* filled, Index sent_rank,
+                  SiteResult& result) {
+    result.numbers_down += static_cast<double>(message.features.numbers());
+    result.bytes_down += static_cast<double>(serialised_bytes(message));
+    result.rel_error_bound = message.rel_error_bound;
+    result.features = message.features.clone();
+    PersonalFit fit;
+    HeldOutError heldout;
+    if (filled != nullptr) {
+        fit = filled->fit(message);
+        result.personal = std::move(fit.personal);
+        result.settled = !message.filling || message.filling->settled;
+        result.schema = filled->schema();
+        result.reordered = filled->reordered();
+    } else {
+        star.receive(ToClient(std::move(message)));
+        const PersonalFit& own = star.result();
+        heldout = heldout_error(star.data(), result.features);
+        fit.norm2 = own.norm2;
+        fit.error2 = own.error2;
+        result.personal = scaled_back(own.personal, star.data().scale);
+        result.schema = star.schema();
+        result.reordered = star.reordered();
+    }
+    result.personal_rank = sent_rank > 0 ? sent_rank : result.personal.cols();
+    result.rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
+    if (spec.preparation.heldout > 0) result.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
+    return {result.personal_rank, fit.error2, fit.norm2, heldout.error2, heldout.norm2, 0};
+}
+
 void Site::fit(FeaturesMessage message) {
     if (result_.personal_rank > 0) return;  // told again
     const Stopwatch watch(seconds_);
-    result_.numbers_down += static_cast<double>(message.features.numbers());
-    result_.bytes_down += static_cast<double>(serialised_bytes(message));
-    result_.rel_error_bound = message.rel_error_bound;
-    result_.features = message.features.clone();
-    PersonalFit fit;
-    HeldOutError heldout;
-    if (incomplete_) {
-        incomplete_->take(message.features, message.filling.value_or(Filling{0, 1, true}));
-        fit = incomplete_->result();
-        result_.personal = std::move(fit.personal);
-        result_.settled = !message.filling || message.filling->settled;
-        result_.schema = schema_;
-    } else {
-        star_->receive(ToClient(std::move(message)));
-        const PersonalFit& own = star_->result();
-        heldout = heldout_error(star_->data(), result_.features);
-        fit.norm2 = own.norm2;
-        fit.error2 = own.error2;
-        result_.personal = scaled_back(own.personal, star_->data().scale);
-        result_.schema = star_->schema();
-    }
-    result_.reordered = reordered();
-    result_.personal_rank = sent_rank_ > 0 ? sent_rank_ : result_.personal.cols();
-    result_.rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
-    if (spec_.preparation.heldout > 0) {
-        result_.rse_heldout = heldout.norm2 > 0 ? heldout.error2 / heldout.norm2 : 0;
-    }
-    report_ = {result_.personal_rank, fit.error2, fit.norm2, heldout.error2, heldout.norm2, 0};
+    report_ = take_final(std::move(message), spec_, *star_, filled_ ? &*filled_ : nullptr, sent_rank_, result_);
+    if (!spec_.shield) return;
+    report_ = {result_.personal_rank, 0, 0, 0, 0, 0};
+    result_.shield = shield_report();
 }
 
 Message Site::report() {
@@ -144,32 +175,10 @@ PreparedClient Site::prepare_complete(std::shared_ptr<const Tensor<double>> x) c
     }
 }
 
-void Site::fill_first() {
-    incomplete_.emplace(*x_, spec_.preparation, spec_.job.seed, place_);
-    show();
-    refilled_ = false;
-}
-
-void Site::show() { star_.emplace(spec_.job, PreparedClient{schema_, incomplete_->filled(), nullptr, 1}); }
-
-void Site::follow(const StartNotice& notice) {
-    const Stopwatch watch(seconds_);
-    PreparedClient data{schema_, x_, nullptr, 1};
-    std::string moved = follow_schema(data, {hello_.features, notice.start.labels}, spec_.job.unnamed, "client");
-    schema_ = {hello_.features, notice.start.labels};
-    if (!moved.empty()) {
-        reordered_ = std::move(moved);
-        x_ = std::move(data.training);
-        fill_first();
-    } else if (!notice.received && !notice.refilled && refilled_) {
-        fill_first();
-    } else {
-        show();
-    }
-}
+void Site::show() { star_.emplace(spec_.job, filled_->prepared()); }
 
 const Message* Site::fill(const Route& route, const FeaturesMessage& message) {
-    if (!incomplete_) {
+    if (!filled_) {
         throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
     }
     const Stopwatch watch(seconds_);
@@ -177,8 +186,7 @@ const Message* Site::fill(const Route& route, const FeaturesMessage& message) {
         result_.numbers_down += static_cast<double>(message.features.train.parameters());
         result_.bytes_down += static_cast<double>(serialised_bytes(message));
     }
-    const FillSums sums = incomplete_->take(message.features, *message.filling);
-    refilled_ = true;
+    const FillSums sums = filled_->fill(message);
     show();
     if (message.filling->answered) {
         answer_.reset();  // what it was answered from is as it was before
@@ -213,6 +221,62 @@ void Site::count(double numbers, Index bytes) {
     result_.bytes_up += static_cast<double>(bytes);
 }
 
+void Site::join_secure(Index clients) {
+    if (secure_) return;
+    if (!spec_.shield || clients == 0) {
+        throw InputError({coordinator, "a request of a secure sum", "the start of such a job", ""});
+    }
+    tools_ = options_.secure(job_);
+    SecureClient::Options how{.job = job_,
+                              .self = static_cast<Party>(place_),
+                              .clients = clients,
+                              .demands = tools_->demands,
+                              .terms = *spec_.shield,
+                              .notary = tools_->notary,
+                              .record = tools_->record,
+                              .on_record = tools_->on_record,
+                              .on_plan = tools_->on_plan,
+                              .on_sum = tools_->on_sum,
+                              .root = [this] { return Secret(next_root_); }};
+    secure_ = std::make_unique<SecureClient>(spec_.job, star_->data().training->view(), std::move(how));
+    next_root_ = tools_->journal.root;
+    for (const Message& asked : unpack(tools_->journal.requests, "this site's journal")) {
+        secure_->recall(std::get<SecureRequest>(asked.body));
+    }
+}
+
+const Message* Site::answer_secure(const Message& question, const SecureRequest& request) {
+    join_secure(secure_clients_);
+    const Stopwatch watch(seconds_);
+    const bool keys = std::holds_alternative<AskKeys>(request.ask);
+    SumJournal journal = tools_->journal;
+    if (keys) journal = {Secret::random().bytes(), {}};
+    journal.requests += pack(question);
+    next_root_ = journal.root;
+    const auto write = [&] {
+        tools_->journal = journal;
+        if (tools_->on_step) tools_->on_step(tools_->journal);
+    };
+    // Keys that are refused must leave what was answered before; everything else is answered once at most.
+    if (!keys) write();
+    SecureReply reply = secure_->answer(request);
+    if (keys) write();
+    if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
+        result_.numbers_down += static_cast<double>(ask->basis.size());
+    }
+    answer_.emplace(Message{question.route, std::move(reply)});
+    result_.bytes_up += static_cast<double>(encoded_bytes(*answer_));
+    return &*answer_;
+}
+
+ShieldReport Site::shield_report() const {
+    ShieldReport report;
+    report.secure = true;
+    report.policy = spec_.shield->policy && !spec_.shield->guarantee;
+    report.threshold = secure_threshold(*spec_.shield, secure_clients_);
+    return report;
+}
+
 namespace {
 
 [[noreturn]] void no_question(const Message& message) {
@@ -220,20 +284,21 @@ namespace {
 }
 
 bool is_question(const Message& message) {
-    return message.kind() == Kind::start || message.kind() == Kind::sum_request || message.kind() == Kind::features;
+    return message.kind() == Kind::start || message.kind() == Kind::sum_request || message.kind() == Kind::features ||
+           message.kind() == Kind::secure_request;
 }
 
 }  // namespace
 
-Answer answer_all(std::string_view bytes, std::shared_ptr<const Tensor<double>> x, const Vetting& vet) {
+Answer answer_all(std::string_view bytes, std::shared_ptr<const Tensor<double>> x, const SiteOptions& options) {
     const auto agree = [&](const Message& message) {
-        if (vet) vet(message);
+        if (options.vet) options.vet(message);
     };
     std::vector<Message> messages = unpack(bytes, coordinator, limits_for(*x));
     if (messages.empty()) throw InputError({coordinator, "no message", "a welcome first", ""});
     if (!std::holds_alternative<Welcome>(messages.front().body)) no_question(messages.front());
     agree(messages.front());
-    Site site(messages.front(), std::move(x));
+    Site site(messages.front(), std::move(x), options);
     if (messages.size() == 1) return {pack(site.hello())};
     const Message* reply = nullptr;
     for (std::size_t i = 1; i < messages.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/linalg/products.hpp"
+#include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
 #include "couplet/wire/site.hpp"
 #include "couplet/wire/stopwatch.hpp"
@@ -63,13 +64,17 @@ void require_finite(const Features& features) {
 }
 
 StarJob::StarJob(StarJobOptions options)
-    : id_(options.id), spec_(std::move(options.spec)), given_(std::move(options.schema)) {
+    : id_(options.id),
+      spec_(std::move(options.spec)),
+      given_(std::move(options.schema)),
+      notary_(std::move(options.notary)) {
     refuse_centring(spec_);
+    if (spec_.shield) require_private_preparation(spec_.shield->guarantee, spec_.preparation);
     // What rounding changes from one attempt to the next must stay below what counts as settled.
     if (spec_.missing) spec_.job.precision = Precision::f64;
 }
 
-bool StarJob::needs_places() const noexcept { return spec_.preparation.heldout > 0 || spec_.missing; }
+bool StarJob::needs_places() const noexcept { return spec_.preparation.heldout > 0 || spec_.missing || spec_.shield; }
 
 Message StarJob::message(std::uint32_t step, Body body) const {
     return {{protocol_version, id_, attempt_, step}, std::move(body)};
@@ -111,7 +116,7 @@ std::vector<RefusedSite> StarJob::refuse_misfits() {
     return refused;
 }
 
-void StarJob::begin(std::vector<std::string> members) {
+void StarJob::begin(std::vector<std::string> members, Index least) {
     for (const std::string& site : members) {
         if (!hellos_.contains(site)) throw InputError({who(site), "no greeting", "one before the job begins", ""});
     }
@@ -126,7 +131,86 @@ void StarJob::begin(std::vector<std::string> members) {
     const double seconds = traffic_.seconds_server;
     traffic_ = {};
     traffic_.seconds_server = seconds;
+    if (spec_.shield) return begin_secure(least);
     begin_attempt();
+}
+
+// What was added up is never added up again with fewer members: there is one attempt.
+void StarJob::begin_secure(Index least) {
+    if (secure_) throw InputError({"job", "a second attempt", "one: its sums are asked for once", ""});
+    std::vector<Hello> hellos;
+    SecureCoordinator::Options how{.job = id_, .terms = *spec_.shield, .notary = notary_, .names = {}, .least = least};
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        hellos.push_back(hellos_.at(members_[i]));
+        how.names[static_cast<Party>(i)] = members_[i];
+    }
+    ++attempt_;
+    step_ = 1;
+    ++questions_;
+    phase_ = Phase::adding;
+    start_ = start_job(spec_.job, hellos, schema_);
+    secure_.emplace(spec_.job, schema_.features, std::move(how));
+}
+
+std::vector<Index> StarJob::asked() const {
+    std::vector<Index> members;
+    if (phase_ == Phase::adding) {
+        members.assign(secure_->asked().begin(), secure_->asked().end());
+    } else {
+        for (std::size_t i = 0; i < members_.size(); ++i) members.push_back(static_cast<Index>(i));
+    }
+    return members;
+}
+
+std::string StarJob::question(Index member) {
+    require_member(member);
+    if (phase_ != Phase::adding) return question_;
+    std::vector<Message> messages = context();
+    messages.push_back(message(step_, secure_->request(static_cast<Party>(member))));
+    traffic_.bytes_down += static_cast<double>(encoded_bytes(messages.back()));
+    return pack(messages);
+}
+
+std::vector<std::string> StarJob::close_step() {
+    if (phase_ != Phase::adding) throw InputError({"job", "no step to close", "one of a secure sum", ""});
+    const Stopwatch watch(traffic_.seconds_server);
+    std::vector<std::string> told;
+    const bool planned = secure_->plan() != nullptr;
+    secure_->close();
+    if (!planned && secure_->plan() != nullptr) {
+        const ShieldPlan& plan = *secure_->plan();
+        for (const auto& change : plan.changes) told.push_back("policy: " + change);
+        for (const auto& warning : plan.warnings) told.push_back("warning: " + warning);
+        told.push_back(text(plan.sums, " sums over the data of ", members_.size(), " sites, ", plan.directions,
+                            " directions; ", secure_->threshold(), " sites must stay to the end of each"));
+    }
+    ++step_;
+    ++questions_;
+    if (secure_->finished()) {
+        if (!secure_->shortened().empty()) told.push_back("warning: " + secure_->shortened());
+        conclude_secure();
+    }
+    return told;
+}
+
+void StarJob::conclude_secure() {
+    const ShieldPlan& plan = *secure_->plan();
+    const auto clients = static_cast<double>(members_.size());
+    FeaturesMessage features{secure_->features().clone(), std::nullopt};
+    require_finite(features.features);
+    traffic_.shield = secure_->report();
+    traffic_.numbers_up = clients * secure_->numbers_up();
+    traffic_.numbers_down = clients * (secure_->numbers_down() + static_cast<double>(features.features.numbers()));
+    traffic_.bytes_down += clients * static_cast<double>(serialised_bytes(features));
+    traffic_.rounds = plan.sums + 5 * secure_->sums_done();
+    std::vector<std::string> cohort;
+    for (const Party party : secure_->cohort()) cohort.push_back(members_[static_cast<std::size_t>(party)]);
+    members_ = std::move(cohort);
+    const Index p = schema_.features.size();
+    traffic_.personal_ranks.assign(members_.size(), std::min(plan.job.rank.value_or(p), p));
+    features_ = std::move(features);
+    phase_ = Phase::delivering;
+    publish(clone(*features_));
 }
 
 /// What a member says of its data now: as it greeted, or as it has filled it since.
@@ -255,6 +339,7 @@ void StarJob::take(Index member, std::string_view answer) {
     const std::string& site = members_[at];
     Message said = unpack_one(answer, who(site));
     const Kind wanted = phase_ == Phase::filling                     ? Kind::fill_sums
+                        : phase_ == Phase::adding                    ? Kind::secure_reply
                         : spec_.job.aggregate == Aggregate::subspace ? Kind::sum_reply
                                                                      : Kind::upload;
     const Route route{protocol_version, id_, attempt_, step_};
@@ -263,6 +348,19 @@ void StarJob::take(Index member, std::string_view answer) {
             {who(site),
              text(to_string(said.kind()), " to question ", said.route.step, " of attempt ", said.route.attempt),
              text(to_string(wanted), " to question ", step_, " of attempt ", attempt_), ""});
+    }
+    if (phase_ == Phase::adding) {
+        const Stopwatch watch(traffic_.seconds_server);
+        traffic_.bytes_up += static_cast<double>(encoded_bytes(said));
+        const auto& reply = std::get<SecureReply>(said.body);
+        if (const auto* declined = std::get_if<Declined>(&reply.answer)) {
+            throw InputError({who(site), declined->reason, secure_->step_text(), ""});
+        }
+        try {
+            return secure_->take(static_cast<Party>(member), std::move(std::get<SecureReply>(said.body)));
+        } catch (const InputError& error) {
+            blame(error, site);
+        }
     }
     if (has_answered_[at]) return;
     if (phase_ == Phase::filling) {
@@ -320,6 +418,10 @@ StarJobResult StarJob::result() const {
         result.seconds_clients_max = std::max(result.seconds_clients_max, report.seconds);
     }
     if (!result.unreported.empty()) return result;
+    if (spec_.shield) {
+        result.rse_per_client.clear();
+        return result;
+    }
     result.rse = sum.norm2 > 0 ? sum.error2 / sum.norm2 : 0;
     if (spec_.preparation.heldout > 0) {
         result.rse_heldout = sum.heldout_norm2 > 0 ? sum.heldout_error2 / sum.heldout_norm2 : 0;

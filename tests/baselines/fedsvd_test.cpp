@@ -37,6 +37,19 @@ TEST(Fedsvd, IsCentralizedToRounding) {
     }
 }
 
+TEST(Fedsvd, TakesEverythingWhereNothingIsCut) {
+    // More patients than features and fewer, at full rank and at no error: nothing is decomposed then.
+    for (const Shape& shape : {Shape{8, 3, 2}, Shape{30, 1, 1}, Shape{2, 5, 4}}) {
+        for (const Index rank : {6, 20, 100}) {
+            EXPECT_NEAR(run_fedsvd(MemorySource(noisy_clients(shape)), with_rank(rank)).rse, 0, 1e-24)
+                << shape.to_string() << " rank " << rank;
+        }
+        SimulationOptions options;
+        options.job.eps = 0.0;
+        EXPECT_NEAR(run_fedsvd(MemorySource(noisy_clients(shape)), std::move(options)).rse, 0, 1e-24);
+    }
+}
+
 TEST(Fedsvd, KeepsAnErrorThatIsAskedFor) {
     SimulationOptions options;
     options.job.eps = 0.3;

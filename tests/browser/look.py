@@ -1,7 +1,7 @@
 """Looks at pages in a real browser, and says what people would find who see little, use a keyboard or a phone.
 
-look() opens a page in a frame of a given width and returns what the browser made of it; complaints() lists what is wrong
-with that: faint text, drawings and pictures without words for them, headings that skip a level, tables without heads, things
+ask() opens a page in a frame of a given width and returns what a script inside it says; look() asks for what the browser made of
+it; complaints() lists what is wrong with that: faint text, drawings and pictures without words for them, headings that skip a level, tables without heads, things
 that a keyboard does not reach or reaches out of order, a page that is wider than its window, links to nowhere.
 """
 import html
@@ -53,6 +53,12 @@ addEventListener('load', () => setTimeout(() => {
     unnamed_pictures: [...document.querySelectorAll('img')].filter(img => !img.alt).map(img => img.src),
     empty_pictures: [...document.querySelectorAll('img')].filter(img => img.complete && img.naturalWidth == 0).map(img => img.src),
     headings: [...document.querySelectorAll('main h1, main h2, main h3, main h4, body > header h1')].filter(h => h.getClientRects().length > 0).map(h => Number(h.tagName[1])),
+    drawings: [...document.querySelectorAll('main svg')].filter(shown).map(svg => { const box = svg.getBoundingClientRect(); return {
+      label: svg.getAttribute('aria-label') || '', role: svg.getAttribute('role'), width: box.width,
+      beyond: box.right - document.querySelector('main').getBoundingClientRect().right,
+      text: Math.min(...[...svg.querySelectorAll('text')].map(text => text.getBoundingClientRect().height))}; }),
+    tables: [...document.querySelectorAll('main table')].map(table => ({caption: table.caption ? table.caption.textContent : '',
+      scoped: [...table.querySelectorAll('th')].every(th => th.scope)})),
     bare_tables: [...document.querySelectorAll('main table')].filter(table => !table.querySelector('th')).length,
     unreached: focusable.filter(element => { element.focus({preventScroll: true}); return document.activeElement !== element; }).map(name),
     out_of_order: [...document.querySelectorAll('[tabindex]')].filter(element => element.tabIndex > 0).map(name),
@@ -83,21 +89,26 @@ def run_browser(page: pathlib.Path, profile: pathlib.Path, *flags: str) -> subpr
         text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
 
 
-def look(page: pathlib.Path, folder: pathlib.Path, width: int, dark: bool = False) -> dict:
-    """What the browser made of the page in a window of this width. The page is copied beside itself with the probe in it."""
+def ask(page: pathlib.Path, folder: pathlib.Path, width: int, script: str, *flags: str) -> dict:
+    """What a script that ends the page's body tells the frame around it. The page is copied beside itself with the script in it."""
     text = page.read_text()
     assert text.count("</body>") == 1, page
     probe = page.with_name(f".probe-{os.getpid()}-{page.name}")
-    probe.write_text(text.replace("</body>", PROBE))
+    probe.write_text(text.replace("</body>", script))
     try:
         frame = folder / "frame.html"
         frame.write_text(FRAME % (probe.as_uri(), width))
-        done = run_browser(frame, folder / "profile", "--dump-dom", "--window-size=1400,1000", DARK if dark else LIGHT)
+        done = run_browser(frame, folder / "profile", "--dump-dom", "--window-size=1400,1000", *flags)
     finally:
         probe.unlink()
     match = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
     assert match and match.group(1), f"{page} did not answer\n{done.stderr[-2000:]}"
     return json.loads(html.unescape(match.group(1)))
+
+
+def look(page: pathlib.Path, folder: pathlib.Path, width: int, dark: bool = False) -> dict:
+    """What the browser made of the page in a window of this width."""
+    return ask(page, folder, width, PROBE, DARK if dark else LIGHT)
 
 
 def complaints(seen: dict, dark: bool = False) -> list[str]:

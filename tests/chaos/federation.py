@@ -5,7 +5,6 @@ import os
 import pathlib
 import re
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from proxy import Proxy, free_port
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("COUPLET_BUILD_DIR", ROOT / "build" / "release"))
-COUPLET = pathlib.Path(os.environ.get("CHAOS_COUPLET", BUILD / "bin" / "couplet"))
+COUPLET = pathlib.Path(os.environ.get("CHAOS_COUPLET", BUILD / "bin" / "couplet")).resolve()
 # A sanitizer's verdict is no exit status of couplet's.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "exitcode=99:detect_leaks=0", "UBSAN_OPTIONS": "exitcode=99",
                "TSAN_OPTIONS": "exitcode=99"}
@@ -51,6 +50,11 @@ def same_bits(one: pathlib.Path, other: pathlib.Path) -> bool:
     return len(a) == len(b) and all(x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(a, b))
 
 
+# A full disk is an error, not a signal; whoever ends by a signal of its own leaves a core in its job's folder. Done by a shell:
+# Python between fork and exec, in a process with threads, would be one more thing that can go wrong.
+LIMITS = 'trap "" XFSZ; ulimit -c unlimited 2> /dev/null; [ "$0" = 0 ] || ulimit -n "$0" || exit 127; exec "$@"'
+
+
 class Party:
     """One process of a job. It may be killed and started again; the last one counts."""
 
@@ -66,19 +70,13 @@ class Party:
     def start(self, crash_at: str = "", descriptors: int = 0):
         """`descriptors`: so many and no more, as `ulimit -n` does it."""
         self.killed = False
-        descriptors = descriptors or self.descriptors
-
-        def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error, not a signal
-            if descriptors:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
         environment = {**ENVIRONMENT, **self.environment, **({"COUPLET_CRASH_AT": crash_at} if crash_at else {})}
         stem = self.folder / f"{self.name}.{self.restarts}"
         self.out, self.err = stem.with_suffix(f".{self.restarts}.out"), stem.with_suffix(f".{self.restarts}.err")
         self.errors.append(self.err)
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
-                                            preexec_fn=limit)
+            self.process = subprocess.Popen(["/bin/sh", "-c", LIMITS, str(descriptors or self.descriptors), *self.command],
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=self.folder)
 
     def kill(self):
         if self.process.poll() is None:
@@ -188,7 +186,7 @@ class Peers(Network):
         times += ["--gather", f"{gather}s"] if gather else []
         for name, data_file in zip(self.names, self.data):
             output = folder / f"result-{name}"
-            command = [*prefix.get(name, []), COUPLET, "peer", "--kit", self.kits / name, "--data", data_file, "-o", output,
+            command = [*prefix.get(name, []), COUPLET, "peer", "--kit", self.kits / name, "--data", data_file, "--policy", "off", "-o", output,
                        "--json", "--threads", 1, *self.flags, *times]
             self.parties[name] = Party(name, command, folder, output)
 
@@ -281,7 +279,7 @@ class Star(Network):
             kit = kits / name / "kit.toml"
             kit.write_text(kit.read_text().replace(f"127.0.0.1:{port}", f"127.0.0.1:{through}"))
             output = folder / f"result-{name}"
-            command = [COUPLET, "client", "--kit", kits / name, "--data", data_file, "-o", output, "--json", "--threads", 1,
+            command = [COUPLET, "client", "--kit", kits / name, "--data", data_file, "--policy", "off", "-o", output, "--json", "--threads", 1,
                        "--deadline", f"{deadline}s"]
             self.parties[name] = Party(name, command, folder, output)
 

@@ -49,5 +49,46 @@ TEST_F(ClientVerbTest, ASiteDecidesForItselfAndBothEndsLearnWhy) {
     refused({"client", "--kit", "kits/a", "--data", "a.npy", "--policy", "odd.toml"}, 2, "the key min_pateints");
 }
 
+TEST_F(ClientVerbTest, WarnsOfAJobThatRevealsPatients) {
+    // Sparse records, as health records are.
+    python(
+        "r = np.random.default_rng(3); x = np.zeros((40, 30, 20))\n"
+        "for i in range(40): x.reshape(40, -1)[i, r.integers(0, 600, 6)] = 1\n"
+        "np.save('a.npy', x)\n");
+    const pid_t lead = coordinator({"--rank", "18"});
+    const pid_t waiting = client("a");
+    for (int i = 0; i < 600 && get("a.err").find("agreed to") == std::string::npos; ++i) ::usleep(50'000);
+    EXPECT_NE(get("a.err").find("warning: what this job asks for, tried on this data: reveals individual patients"),
+              std::string::npos)
+        << get("a.err");
+    ::kill(waiting, SIGTERM);
+    finish(waiting);
+    ::kill(lead, SIGTERM);
+    EXPECT_EQ(finish(lead), 143);
+}
+
+TEST_F(ClientVerbTest, TwoJobsThatDifferByOnePatientAreNotBothAnswered) {
+    for (const char* name : {"a", "b"}) {
+        put(std::string("kits/") + name + "/policy.toml", "max_rank_share = 0.9\nmax_directions_share = 0.9\n");
+    }
+    const auto job = [&](const std::vector<std::string>& flags) {
+        const pid_t lead = coordinator(flags);
+        const std::vector<pid_t> sites{client("a", {"--force"}), client("b", {"--force"})};
+        std::vector<int> codes;
+        for (const pid_t site : sites) codes.push_back(finish(site));
+        if (codes[0] != 0) ::kill(lead, SIGTERM);
+        finish(lead);
+        return codes;
+    };
+    EXPECT_EQ(job({"--rank", "3", "--force"}), (std::vector<int>{0, 0})) << get("a.err");
+    EXPECT_NE(get("a.err").find("allows what the defaults refuse: max_rank_share, max_directions_share"),
+              std::string::npos);
+    EXPECT_EQ(job({"--rank", "3", "--force"}), (std::vector<int>{0, 0})) << "the same shows nothing new";
+    EXPECT_EQ(job({"--rank", "3", "--heldout", "0.1", "--force"}), (std::vector<int>{2, 2}));
+    EXPECT_NE(get("a.err").find("but for 1, who are what both differ by"), std::string::npos) << get("a.err");
+    EXPECT_NE(get("a.err").find("(any_cohort)"), std::string::npos);
+    EXPECT_NE(get("coordinator.err").find("refused: this site's policy"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace couplet::testing

@@ -53,6 +53,13 @@ TEST_F(CompletionScriptTest, ZshFollowsNestedVerbs) {
     EXPECT_EQ(complete("-", 2), "--json:it's JSON\n");
 }
 
+/// Also where no zsh is installed.
+TEST_F(CompletionScriptTest, ZshDescribesEveryOption) {
+    const std::string script = cli::zsh_completion(nested());
+    EXPECT_NE(script.find("'--leads:leads'\n"), std::string::npos) << script;
+    EXPECT_NE(script.find("--json:it"), std::string::npos) << script;
+}
+
 TEST_F(CompletionScriptTest, FishFollowsNestedVerbs) {
     if (!has("fish")) GTEST_SKIP() << "no fish here";
     put("c.fish", cli::fish_completion(nested()));

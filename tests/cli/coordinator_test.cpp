@@ -69,6 +69,8 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
     clients = {client("a", {"--force"}), client("b", {"--force"}), client("c", {"--force"})};
     EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
     for (const pid_t one : clients) EXPECT_EQ(finish(one), 0) << get("b.err");
+    EXPECT_GT(Json::parse(get("coordinator.out"))["privacy"]["patients_needed"], 100);
+    EXPECT_NE(get("coordinator.err").find("noise of standard deviation"), std::string::npos);
     const Json account = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--account", "--json"}).json();
     ASSERT_EQ(account["data"].size(), 1U);
     EXPECT_NEAR(account["data"][0]["epsilon"], 1, 1e-3);
@@ -78,7 +80,21 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
     EXPECT_EQ(finish(lead), 1);
     for (const pid_t one : clients) EXPECT_NE(finish(one), 0);
     EXPECT_NE(get("b.err").find("privacy budget: epsilon"), std::string::npos) << get("b.err");
-    EXPECT_NE(get("coordinator.err").find("privacy budget: epsilon"), std::string::npos) << get("coordinator.err");
+    // What other jobs have spent is not the coordinator's business.
+    EXPECT_NE(get("coordinator.err").find("privacy budget: refused; the client's own log says why"), std::string::npos)
+        << get("coordinator.err");
+    EXPECT_EQ(get("coordinator.err").find("before it"), std::string::npos) << get("coordinator.err");
+    // Nor is how many patients there are, which masks hide.
+    put("kits/b/policy.toml", "min_patients = 1000\n");
+    lead = coordinator({"--secure", "--rank", "3", "--force"});
+    const pid_t few = client("b", {"--force"});
+    EXPECT_EQ(finish(few), 2);
+    ::kill(lead, SIGTERM);
+    finish(lead);
+    EXPECT_NE(get("b.err").find("patients take part; expected at least 1000"), std::string::npos) << get("b.err");
+    EXPECT_NE(get("coordinator.err").find("this site's policy: refused (min_patients)"), std::string::npos)
+        << get("coordinator.err");
+    EXPECT_EQ(get("coordinator.err").find("patients take part"), std::string::npos);
 }
 
 TEST_F(CoordinatorVerbTest, RefusesSecureSumsThatMeanNothing) {
@@ -102,8 +118,9 @@ TEST_F(CoordinatorVerbTest, RefusesSecureSumsThatMeanNothing) {
 TEST_F(CoordinatorVerbTest, CentresAsASimulationDoesAndSaysWhatJoiningBrings) {
     const std::vector<std::string> flags{"--rank", "2", "--seed", "7", "--centre", "--scale", "--heldout", "0.2"};
     const pid_t lead = coordinator(flags);
-    const pid_t a = client("a");
-    const pid_t b = client("b");
+    // Means, deviations and two rows are more than a site of seven would show.
+    const pid_t a = client("a", {"--policy", "off"});
+    const pid_t b = client("b", {"--policy", "off"});
     EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
     EXPECT_EQ(finish(a), 0) << get("a.err");
     EXPECT_EQ(finish(b), 0) << get("b.err");
@@ -158,6 +175,34 @@ TEST_F(CoordinatorVerbTest, OneAtATime) {
     refused({"coordinator", "--kit", "kits/coordinator", "--rank", "4"}, 1, "another coordinator runs on this kit");
     ::kill(lead, SIGTERM);
     EXPECT_EQ(finish(lead), 143);
+}
+
+/// Clients of norm 1 and clients as they are do not mix.
+TEST_F(CoordinatorVerbTest, ASavedMergeGoesOnAsItWasBegun) {
+    const std::vector<std::string> begin{"simulate", "a.npy", "b.npy", "--rank", "3", "--quiet"};
+    const auto save = [&](const std::string& state, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = begin;
+        arguments.insert(arguments.end(), {"--save-state", state});
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome run = couplet(arguments);
+        EXPECT_EQ(run.status, 0) << run.err;
+    };
+    save("plain.npz", {});
+    save("scaled.npz", {"--scale-clients", "norm"});
+    const std::vector<std::string> lead{"coordinator", "--kit", "kits/coordinator", "--rank", "3", "--resume"};
+    const auto resume = [&](const std::string& state, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = lead;
+        arguments.push_back(state);
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    refused(resume("plain.npz", {"--scale-clients", "norm"}), 2,
+            "plain.npz: a merge of clients as they are; expected a merge of clients of norm 1. Leave --scale-clients "
+            "out, as it was begun.");
+    refused(resume("scaled.npz", {}), 2,
+            "scaled.npz: a merge of clients of norm 1; expected a merge of clients as they are. Use --scale-clients "
+            "norm, as it was begun.");
+    EXPECT_FALSE(std::filesystem::exists(path("kits/coordinator/job"))) << "no job was begun";
 }
 
 TEST_F(CoordinatorVerbTest, RefusesWhatMakesNoSense) {

@@ -42,6 +42,15 @@ TEST_F(DecomposeTest, HumanOutputIsATableOnStdout) {
     }
 }
 
+TEST_F(DecomposeTest, CoresThatAreMoreThanTheTensorAreSaidToBe) {
+    save("X.npy", smooth<double>({2, 2}));
+    const std::string out = couplet({"decompose", "X.npy", "--eps", "0"}).out;
+    EXPECT_NE(out.find("4 numbers become 8, 2x as many"), std::string::npos) << out;
+    save("Y.npy", smooth<double>({20, 20, 20}));
+    const std::string fewer = couplet({"decompose", "Y.npy", "--max-rank", "1"}).out;
+    EXPECT_NE(fewer.find("8,000 numbers become 60, 133.3x fewer"), std::string::npos) << fewer;
+}
+
 /// decompose -> reconstruct stays within eps, for each format and element type.
 TEST_F(DecomposeTest, RoundTripStaysWithinTheError) {
     const Tensor<double> x = smooth<double>({7, 6, 5});

@@ -47,7 +47,15 @@ TEST(PeerReport, HasTheFieldsOfASimulationAndWhoIsInIt) {
     EXPECT_EQ(json["messages_sent"], 12);
     EXPECT_EQ(json["seed"], 4);
     EXPECT_EQ(json["output"], "out");
-    for (const char* absent : {"rse_heldout", "rel_error_bound"}) EXPECT_FALSE(json.contains(absent)) << absent;
+    for (const char* absent : {"rse_heldout", "rel_error_bound", "doubts"})
+        EXPECT_FALSE(json.contains(absent)) << absent;
+}
+
+TEST(PeerReport, NamesWhomItDoubtsAndWhy) {
+    net::PeerResult result = some_result();
+    result.doubts = {{"c", "a norm far above the others"}};
+    EXPECT_EQ(cli::peer_json(result, "out")["doubts"].dump(),
+              R"([{"client":"c","reason":"a norm far above the others"}])");
 }
 
 TEST(PeerReport, GivesNoErrorWhenAReportWasLost) {

@@ -55,11 +55,59 @@ TEST_F(PeerTest, ThreeProcessesGiveWhatASimulationGives) {
         EXPECT_TRUE(std::filesystem::exists(path("r" + name(k) + "/personal.npz")));
     }
     const Outcome status = couplet({"status", "--kit", path("kits/p1")});
-    EXPECT_EQ(status.status, 2);
-    EXPECT_NE(status.err.find("the kit of a peer"), std::string::npos) << status.err;
+    EXPECT_EQ(status.status, 0);
+    EXPECT_NE(status.out.find("state    done"), std::string::npos) << status.out;
+    const Json stands = couplet({"status", "--kit", path("kits/p2"), "--json"}).json();
+    EXPECT_EQ(stands["state"], "done");
+    EXPECT_EQ(stands["members"], (std::vector<std::string>{"p1", "p2", "p3"}));
+    EXPECT_EQ(stands["epochs"], 1);
+    EXPECT_EQ(stands["neighbours"].size(), 2U);
+    for (const Json& one : stands["neighbours"]) {
+        EXPECT_TRUE(one["joined"]);
+        EXPECT_GT(one["messages_sent"], 0);
+        EXPECT_GT(one["bytes_received"], 0);
+    }
     const Outcome again = couplet(command(1, {"--rank", "3", "-o", path("rp1")}));
     EXPECT_EQ(again.status, 2);
     EXPECT_NE(again.err.find("--force"), std::string::npos) << again.err;
+}
+
+TEST_F(PeerTest, MaskedSumsGiveEachPeerWhatASimulationGives) {
+    provision(3);
+    // Twelve patients each are too few for the defaults.
+    std::vector<pid_t> running;
+    for (int k = 1; k <= 3; ++k) {
+        running.push_back(
+            start(command(k, {"--rank", "3", "--secure", "--policy", "off", "--json", "-o", path("r" + name(k))}), {},
+                  ::open(path(name(k) + ".json").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600),
+                  ::open(path(name(k) + ".err").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600)));
+    }
+    for (const pid_t process : running) EXPECT_EQ(finish(process), 0) << get("p1.err");
+    const Outcome simulated =
+        couplet({"simulate", path("d/client_1.npy"), path("d/client_2.npy"), path("d/client_3.npy"), "--network",
+                 "decentralized", "--graph", "ring", "--rank", "3", "--secure", "--policy", "off", "--json"});
+    ASSERT_EQ(simulated.status, 0);
+    const Json expected = simulated.json();
+    for (int k = 1; k <= 3; ++k) {
+        const Json json = Json::parse(get(name(k) + ".json"));
+        const auto at = static_cast<std::size_t>(k - 1);
+        EXPECT_NEAR(json["own_rse"].get<double>(), expected["rse_per_client"][at].get<double>(), 1e-9);
+        EXPECT_FALSE(json.contains("rse"));
+        EXPECT_EQ(json["privacy"]["sums"], expected["privacy"]["sums"]);
+        EXPECT_EQ(json["privacy"]["policy"], "off");
+        EXPECT_EQ(json["ranks"], expected["ranks"]);
+    }
+    const auto refused = [&](const std::vector<std::string>& flags, const std::string& words) {
+        const Outcome outcome = couplet(command(1, flags));
+        EXPECT_EQ(outcome.status, 2) << words;
+        EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+    };
+    refused({"--secure"}, "--rank");
+    refused({"--secure", "--rank", "3", "--aggregate", "stack"}, "subspace with --secure");
+    refused({"--rank", "3", "--dp-epsilon", "1"}, "no --secure");
+    refused({"--secure", "--rank", "3", "--dp-epsilon", "1"}, "--clip");
+    refused({"--secure", "--rank", "3", "--dp-epsilon", "1", "--clip", "3", "--heldout", "0.2"}, "--heldout");
+    refused({"--secure", "--rank", "3", "--consensus", "plain"}, "--secure");
 }
 
 TEST_F(PeerTest, AloneItFailsByItsDeadlineAndSaysWhy) {

@@ -119,7 +119,7 @@ TEST_F(ShieldedSimulateTest, PublishedFilesHaveNothingWithoutNoise) {
         EXPECT_EQ(run.status, 0) << run.err;
         return Json::parse(python("print(str(np.load('out/features.npz')['meta_json']))"));
     };
-    const Json open = metadata({"--secure", "--policy", "off"});
+    const Json open = metadata({"--aggregate", "subspace"});
     const Json first = metadata({"--dp-epsilon", "1", "--clip", "6", "--dp-noise", "central"});
     const Json second = metadata({"--dp-epsilon", "1", "--clip", "6", "--dp-noise", "central"});
     for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound"}) {

@@ -64,5 +64,27 @@ TEST_F(ProgressTest, BarOnATerminalOnly) {
         EXPECT_EQ(couplet({verb, "X.npy"}).err, "") << "none in a pipe or file";
 }
 
+TEST_F(ProgressTest, ConsensusIsCounted) {
+    const std::string consensus = terminal_output({"simulate", "--synthetic", "40x6x5", "--network", "decentralized",
+                                                   "--graph", "ring", "--rank", "3", "--aggregate", "subspace"});
+    EXPECT_NE(consensus.find("reading  "), std::string::npos) << consensus;
+    EXPECT_NE(consensus.find("consensus  "), std::string::npos) << consensus;
+    EXPECT_EQ(consensus.find("consensus  ..."), std::string::npos) << "its steps are counted: " << consensus;
+}
+
+TEST_F(ProgressTest, PublicDataIsReadAndWrittenInSight) {
+    std::string csv;
+    for (int beat = 0; beat < 4; ++beat) {
+        for (int t = 0; t < 140; ++t) csv += std::to_string(t % (beat + 2)) + ",";
+        csv += "1\n";
+    }
+    put("ecg.csv", csv);
+    const std::string bar =
+        terminal_output({"data", "ecg", "--data", "ecg.csv", "--count", "all", "--clients", "2", "-o", "ecg"});
+    EXPECT_NE(bar.find("reading  ..."), std::string::npos) << bar;
+    EXPECT_NE(bar.find("writing  "), std::string::npos) << bar;
+    EXPECT_NE(bar.find("1/2"), std::string::npos) << bar;
+}
+
 }  // namespace
 }  // namespace couplet::testing

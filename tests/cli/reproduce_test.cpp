@@ -37,6 +37,7 @@ TEST_F(ReproduceTest, LeavesAPageAndItsNumbers) {
     ASSERT_EQ(again.status, 0) << again.err;
     EXPECT_NE(again.err.find("reused"), std::string::npos) << again.err;
     EXPECT_NE(again.out.find("out/report.html"), std::string::npos) << again.out;
+    EXPECT_EQ(again.out.find("not all there"), std::string::npos) << "it needs no files\n" << again.out;
 }
 
 TEST_F(ReproduceTest, ExperimentsWithoutDataSayWhereToGetIt) {
@@ -56,6 +57,7 @@ TEST_F(ReproduceTest, PartsWithoutDataAreNoMistake) {
     const Outcome run = reproduce({"quick", "scalability", "-o", "out"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_NE(run.err.find("scalability: ECG: "), std::string::npos) << run.err;
+    EXPECT_NE(run.out.find("not all there for scalability"), std::string::npos) << run.out;
 }
 
 TEST_F(ReproduceTest, AWrongVariableIsAsWrongAsAWrongArgument) {

@@ -49,6 +49,40 @@ TEST_F(ResultFolderTest, NothingIsLeftOfAnUnfinishedResult) {
     EXPECT_FALSE(exists("r/personal_1.npz"));
 }
 
+TEST_F(ResultFolderTest, IsWrittenByOneRunAtATime) {
+    {
+        cli::ResultFolder first(path("a"), true);
+        EXPECT_THROW(cli::ResultFolder(path("a"), true), RunError);
+        first.add_personal(0, personal(), {}, {{"client", 1}});
+        first.finish(features(), {}, {{"rse", 0.5}});
+    }
+    EXPECT_TRUE(exists("a/personal_1.npz") && exists("a/features.npz"));
+    EXPECT_NO_THROW(cli::ResultFolder(path("a"), true));
+}
+
+TEST_F(ResultFolderTest, AFileThatAnotherPutThereIsLeftAlone) {
+    std::filesystem::create_directories(path("a"));
+    {
+        cli::ResultFolder folder(path("a"), false);
+        std::ofstream(path("a/personal_1.npz")) << "of another program";
+        EXPECT_THROW(folder.add_personal(0, personal(), {}, {{"client", 1}}), InputError);
+    }
+    EXPECT_TRUE(exists("a/personal_1.npz"));
+}
+
+TEST_F(ResultFolderTest, InputsAreNotReplaced) {
+    {
+        cli::ResultFolder folder(path("a"), false);
+        folder.finish(features(), {}, {{"rse", 0.5}});
+    }
+    try {
+        cli::ResultFolder(path("a"), true, {path("b.npy"), path("a/../a/features.npz")});
+        FAIL() << "an input would be replaced";
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.parts().found, "a file that is also an input");
+    }
+}
+
 TEST_F(ResultFolderTest, OldResultsAreReplacedOnlyWhenAsked) {
     std::filesystem::create_directory(path("r"));
     for (const char* name : {"r/features.npz", "r/personal_7.npz", "r/notes.txt", "r/personal_x.npz"}) put(name, "old");

@@ -17,7 +17,10 @@ TEST_F(SitePolicyTest, IsTheFlagsTheKitsOrTheDefault) {
     put("other.toml", "min_patients = 70\n");
     EXPECT_EQ(site_policy("", kit)->min_patients, 50);
     EXPECT_EQ(site_policy(path("other.toml"), kit)->min_patients, 70);
+    EXPECT_EQ(site_policy("on", kit)->min_patients, 50) << "not weaker than what the site wrote";
+    put("kit/policy.toml", "min_patients = 2\n");
     EXPECT_EQ(site_policy("on", kit), net::SitePolicy{});
+    EXPECT_EQ(site_policy("", kit)->min_patients, 2);
     EXPECT_FALSE(site_policy("off", kit));
     EXPECT_THROW(site_policy(path("none.toml"), kit), InputError);
 }
@@ -32,6 +35,22 @@ TEST_F(SitePolicyTest, IsHeldAgainstTheDataThatIsThere) {
     EXPECT_THROW(make_consent({}, x).vet({{}, job}), InputError) << "two records are alike";
     x.data()[12] = 0;
     EXPECT_THROW(make_consent({}, x).vet({{}, job}), InputError) << "one record is empty";
+}
+
+TEST_F(SitePolicyTest, IsToldWhereItIsWeakerThanTheDefaults) {
+    std::vector<std::string> lines;
+    net::Log log({}, [&](std::string_view line) { lines.emplace_back(line); });
+    tell_policy(net::SitePolicy{}, log);
+    EXPECT_TRUE(lines.empty());
+    net::SitePolicy loose;
+    loose.any_cohort = true;
+    loose.max_directions_share = 2;
+    tell_policy(loose, log);
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines[0].find("max_directions_share, any_cohort"), std::string::npos) << lines[0];
+    tell_policy(std::nullopt, log);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_NE(lines[1].find("no policy"), std::string::npos);
 }
 
 TEST_F(SitePolicyTest, ALinkThatLeadsNowhereIsNoDefault) {

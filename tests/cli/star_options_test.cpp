@@ -35,6 +35,21 @@ TEST(CarriedJob, FillsMissingEntriesForAFixedRankOnly) {
     EXPECT_NE(refusal({"--rank=3", "--missing=impute", "--heldout=0.2"}).find("--heldout"), std::string::npos);
 }
 
+TEST(CarriedJob, MasksSumsAndSaysWhatIsNotPromised) {
+    EXPECT_FALSE(parse_carried_job({"--rank", "3"}).shield);
+    const CarriedJob secure = parse_carried_job({"--rank", "3", "--secure", "--dp-epsilon", "2", "--clip", "5"});
+    ASSERT_TRUE(secure.shield);
+    EXPECT_EQ(secure.job.aggregate, Aggregate::subspace);
+    EXPECT_EQ(secure.shield->guarantee->epsilon, 2);
+    EXPECT_EQ(secure.shield->clip, 5);
+    EXPECT_EQ(secure.shield->noise, NoisePlace::distributed);
+    EXPECT_FALSE(parse_carried_job({"--rank", "3", "--secure", "--policy", "off"}).shield->policy);
+    EXPECT_THROW(parse_carried_job({"--rank", "3", "--dp-epsilon", "2"}), InputError);
+    EXPECT_THROW(parse_carried_job({"--rank", "3", "--secure", "--aggregate", "stack"}), InputError);
+    EXPECT_THROW(parse_carried_job({"--rank", "3", "--secure", "--scale-clients", "norm"}), InputError);
+    EXPECT_THROW(parse_carried_job({"--eps", "0.1", "--secure"}), InputError);
+}
+
 TEST(CarriedJob, RefusesInTheCommandLinesWords) {
     EXPECT_NE(refusal({"--rnk=3"}).find("no such option"), std::string::npos);
     EXPECT_NE(refusal({"--rank=0"}).find("--rank"), std::string::npos);

@@ -126,6 +126,15 @@ TEST_F(ClientFilesTest, RefusesALeftoverClientWithoutManifest) {
     EXPECT_NE(refusal([&] { write(1, false); }).find("client_7.npy: the file exists"), std::string::npos);
 }
 
+TEST_F(ClientFilesTest, IsWrittenByOneRunAtATime) {
+    const auto beside_another = [&](Index k) {
+        EXPECT_THROW(write(2, true), RunError);
+        return client(k);
+    };
+    write_clients(out_, manifest_, 2, beside_another, false);
+    EXPECT_TRUE(names().contains("client_1.npy") && names().contains("manifest.json"));
+}
+
 TEST_F(ClientFilesTest, LeavesNothingWhenAClientFails) {
     const auto failing = [&](Index k) {
         if (k == 1) throw InputError({"client", "broken", "sound", ""});

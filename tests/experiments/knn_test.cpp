@@ -67,5 +67,20 @@ TEST(KnnTest, RefusesWhatDoesNotFit) {
     EXPECT_THROW(knn_classify(Matrix<double>(0, 1), {}, known, 1), InputError);
 }
 
+TEST(KnnTest, SharesAreTheVotesWhateverTheMagnitude) {
+    Matrix<double> known(4, 1);
+    Matrix<double> queries(2, 1);
+    for (const double scale : {1.0, 1e160, 1e-160}) {
+        for (Index i = 0; i < 4; ++i) known(i, 0) = scale * static_cast<double>(i);
+        queries(0, 0) = scale * 0.2;
+        queries(1, 0) = scale * 2.9;
+        const auto votes = knn_votes(known, std::vector<Label>{7, 7, 9, 9}, queries, 3);
+        EXPECT_EQ(votes.classes, (std::vector<Label>{7, 9}));
+        EXPECT_EQ(votes.winners, (std::vector<Label>{7, 9})) << scale;
+        EXPECT_NEAR(votes.shares(0, 0), 2.0 / 3, 1e-12);
+        EXPECT_NEAR(votes.shares(1, 1), 2.0 / 3, 1e-12);
+    }
+}
+
 }  // namespace
 }  // namespace couplet

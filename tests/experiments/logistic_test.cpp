@@ -81,5 +81,60 @@ TEST(LogisticTest, RefusesWhatDoesNotFit) {
     EXPECT_THROW(model.classify(support::random_matrix<double>(4, 3).view()), InputError);
 }
 
+TEST(LogisticTest, CoefficientsAreThoseOfScikitLearn) {
+    // sklearn 1.9.1, LogisticRegression(C=1/(0.05 n), tol=1e-14, solver="newton-cg") on the standardised columns of
+    // x = sin(1.7 i + 2.3 j^2 + 0.4 i j), y = (i^2 + i // 3) % 3, x[:, 0] += 0.8 (y == 1), x[:, 1] *= 5.
+    constexpr Index people = 40;
+    Matrix<double> x(people, 3);
+    std::vector<Label> labels;
+    for (Index i = 0; i < people; ++i) {
+        labels.push_back((i * i + i / 3) % 3);
+        const auto a = static_cast<double>(i);
+        for (Index j = 0; j < 3; ++j) {
+            const auto b = static_cast<double>(j);
+            x(i, j) = std::sin(1.7 * a + 2.3 * b * b + 0.4 * a * b);
+        }
+        x(i, 0) += labels.back() == 1 ? 0.8 : 0;
+        x(i, 1) *= 5;
+    }
+    const double expected[3][3] = {{-0.3003814206, 0.0259968561, 0.0478749341},
+                                   {0.6597882836, 0.0362787736, -0.0072414273},
+                                   {-0.359406863, -0.0622756297, -0.0406335068}};
+    const LogisticModel model(x, labels, {.ridge = 0.05, .tolerance = 1e-11});
+    for (Index c = 0; c < 3; ++c) {
+        for (Index j = 0; j < 3; ++j) EXPECT_NEAR(model.weights()(j, c), expected[c][j], 1e-9);
+    }
+    EXPECT_NEAR(model.probabilities(x)(0, 0), 0.3962493465, 1e-9);
+    EXPECT_LT(model.iterations(), 100);
+}
+
+TEST(LogisticTest, HugeValuesAndRoundingDoNoHarm) {
+    // Columns of 1e160 count as any other; one that varies by rounding alone is constant.
+    auto x = support::random_matrix<double>(50, 2, 8);
+    std::vector<Label> labels;
+    for (Index i = 0; i < 50; ++i) labels.push_back(x(i, 0) > 0 ? 1 : 0);
+    const LogisticModel usual(x, labels);
+    auto huge = Matrix<double>(50, 3);
+    for (Index i = 0; i < 50; ++i) {
+        huge(i, 0) = 1e160 * x(i, 0);
+        huge(i, 1) = 1e-170 * x(i, 1);
+        huge(i, 2) = 0.1 * (1 + (i % 2 == 0 ? 0 : 2e-16));
+    }
+    const LogisticModel model(huge, labels);
+    for (Index i = 0; i < 50; ++i) {
+        EXPECT_NEAR(model.probabilities(huge)(i, 1), usual.probabilities(x)(i, 1), 1e-4);
+    }
+    EXPECT_EQ(model.weights()(2, 0), 0);
+}
+
+TEST(LogisticTest, SeparableClassesStayFinite) {
+    Matrix<double> x(6, 1);
+    for (Index i = 0; i < 6; ++i) x(i, 0) = static_cast<double>(i);
+    const LogisticModel model(x, std::vector<Label>{0, 0, 0, 1, 1, 1}, {.ridge = 1e-6, .tolerance = 1e-10});
+    EXPECT_TRUE(std::isfinite(model.weights()(0, 0)));
+    EXPECT_LT(model.iterations(), 500);
+    EXPECT_GT(model.probabilities(x)(5, 1), 0.999);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -23,6 +23,19 @@ std::string all(const ReportSummary& summary) {
     return text;
 }
 
+/// "1.59 to 70,830 times" helps nobody.
+TEST(SummaryTest, ASpanOfOrdersOfMagnitudeIsSaidByItsLowerEnd) {
+    ExperimentResult wide = comparison(0.12, 0.3);
+    for (Row row : comparison(0.12, 0.3).rows) {
+        row.category = "B";
+        if (row.method == "ctt-star" && row.figure == "rse") row.y.mean /= 1000;
+        wide.rows.push_back(row);
+    }
+    const std::string text = all(summarise_results({wide}));
+    EXPECT_NE(text.find("is at least 5 times smaller than that of the CTT"), std::string::npos) << text;
+    EXPECT_EQ(text.find("5 to 5,000"), std::string::npos) << text;
+}
+
 TEST(SummaryTest, RatiosAreThoseOfTheRows) {
     const auto summary = summarise_results({comparison(0.12, 0.3)});
     ASSERT_EQ(summary.lines.size(), 1U);

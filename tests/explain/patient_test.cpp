@@ -32,6 +32,39 @@ TEST(PatientTest, TellsWhatIsUnusualAndWhoIsNear) {
     EXPECT_LE(twin.nearest[1].distance, twin.nearest[2].distance);
 }
 
+/// Four patients at the corners of a rectangle of 6 x 8, and one in its middle.
+TEST(PatientTest, DistancesAndDeviationsAreThoseOfTheSite) {
+    Explanation told = explain(testing::mixed_findings());
+    Matrix<double> scores(5, 3);
+    const double corners[5][2] = {{0, 0}, {6, 0}, {0, 8}, {6, 8}, {3, 4}};
+    for (Index p = 0; p < 5; ++p) {
+        scores(p, 0) = 100 + corners[p][0];
+        scores(p, 1) = -50 + corners[p][1];
+        scores(p, 2) = 7;
+    }
+    told.findings.sites[0].scores = std::move(scores);
+    const PatientStory story = tell_patient(told, 0, ids(5), "p1", 10);
+    // The variances are 36/5 and 64/5: two patients drawn at random lie the root of twice their sum apart.
+    const double typical = std::sqrt(2 * (36.0 + 64.0) / 5);
+    ASSERT_EQ(story.nearest.size(), 4U) << "all the others, not the patient itself";
+    const std::vector<std::pair<std::string, double>> expected{{"p4", 5}, {"p0", 6}, {"p3", 8}, {"p2", 10}};
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(story.nearest[i].id, expected[i].first);
+        EXPECT_NEAR(story.nearest[i].distance, expected[i].second / typical, 1e-9);
+    }
+    ASSERT_EQ(story.components.size(), 3U);
+    EXPECT_EQ(story.components[0].score, 106);
+    EXPECT_NEAR(story.components[0].deviation, 3 / std::sqrt(36.0 / 5), 1e-9);
+    EXPECT_NEAR(story.components[0].above, 3.0 / 5, 1e-12);
+    EXPECT_NEAR(story.components[1].deviation, -4 / std::sqrt(64.0 / 5), 1e-9);
+    EXPECT_EQ(story.components[1].above, 0);
+    EXPECT_EQ(story.components[2].deviation, 0) << "all are alike";
+    EXPECT_TRUE(story.unusual.empty());
+    EXPECT_EQ(story.made_of[0].labels, (std::vector<std::string>{"asthma", "inhaler"}));
+    EXPECT_NEAR(story.made_of[0].weight, 106, 1e-3);
+    EXPECT_NEAR(story.made_of[1].weight, -50, 1e-3) << "a patient's sum keeps its sign";
+}
+
 TEST(PatientTest, RefusesStrangersAndOtherLists) {
     const Explanation told = explain(testing::mixed_findings());
     EXPECT_THROW(tell_patient(told, 0, ids(40), "nobody"), InputError);

@@ -8,11 +8,12 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import (ATTEND, CONTINUATION, HEADERS, PING, SETTINGS, Daemons, frame, header_block,  # noqa: E402
-                     http2, push)
+from hostile import (ATTEND, CONTINUATION, HEADERS, PING, RST_STREAM, SETTINGS, Daemons, couplet, frame,  # noqa: E402
+                     header_block, http2, push, same_bits)
 
 MOST_MEMORY = 400 << 20  # it was 2.3 GB before connections were charged for what nobody asked for
 SECONDS = 6
+END_HEADERS = 4
 
 
 @pytest.fixture
@@ -69,3 +70,38 @@ def test_a_job_ends_right_under_a_flood_of_frames(star, attack):
         for one in attackers:
             one.join(30)
     star.expect_right()
+
+
+def rapid_reset(number: int) -> bytes:
+    """Streams that are opened and given up in the same breath (CVE-2023-44487)."""
+    block = header_block(ATTEND)
+    return b"".join(frame(HEADERS, block, 2 * k + 1, END_HEADERS) + frame(RST_STREAM, b"\0\0\0\x08", 2 * k + 1)
+                    for k in range(100 * number, 100 * number + 100))
+
+
+def test_a_flood_of_streams_bars_its_certificate_and_the_others_finish(tmp_path):
+    star = Daemons(tmp_path / "star", flags=("--rank", "3", "--min-clients", "3"), deadline="25s")
+    star.start("coordinator")
+    star.await_port()
+    over = threading.Event()
+    attackers = [threading.Thread(target=strike, args=(star, rapid_reset, over), daemon=True) for _ in range(3)]
+    for one in attackers:
+        one.start()
+    try:
+        time.sleep(SECONDS)
+        assert memory(star.pid("coordinator")) < MOST_MEMORY
+        others = ["c1", "c2", "c3"]
+        star.start(*others)
+        star.wait("coordinator", *others, seconds=120)
+        said = star.parties["coordinator"].said()
+    finally:
+        over.set()
+        for one in attackers:
+            one.join(30)
+        star.close()
+    assert "c4 " in said and "more calls than anybody needs" in said and "It may connect again in" in said
+    simulated = tmp_path / "simulated"
+    couplet("simulate", *star.data[:3], "--threads", 1, "-o", simulated, "--rank", 3)
+    for name in ["coordinator", *others]:
+        assert star.parties[name].process.returncode == 0, star.parties[name].said()
+        assert same_bits(star.parties[name].output / "features.npz", simulated / "features.npz"), name

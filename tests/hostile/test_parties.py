@@ -31,18 +31,6 @@ def star(tmp_path):
     daemons.close()
 
 
-@pytest.fixture
-def daemons(tmp_path):
-    made = []
-
-    def make(*arguments, **options):
-        made.append(Daemons(tmp_path / f"star-{len(made)}", *arguments, **options))
-        return made[-1]
-    yield make
-    for one in made:
-        one.close()
-
-
 def version() -> str:
     return couplet("--version").stdout.split()[-1]
 

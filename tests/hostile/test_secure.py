@@ -4,6 +4,7 @@ on keys, sealed shares and masked numbers, and lies where the test says so."""
 import concurrent.futures
 import contextlib
 import json
+import math
 import os
 import pathlib
 import queue
@@ -177,7 +178,7 @@ def counts(patients=1_000_000):
     """What a coordinator claims that the clients have; their sum is not theirs to check."""
     numbers = [0] * COUNTS
     numbers[1024 + 24] = patients  # norms of about 8
-    numbers[2048 + 40] = 5
+    numbers[2048 + math.ceil(8 * math.log2(patients / 5))] = 5  # of equal size: others would not fit the count
     numbers[-1] = patients
     return struct.pack(f"<{COUNTS}Q", *numbers)
 

@@ -93,9 +93,10 @@ TEST(Csv, FindsColumnsByName) {
     EXPECT_TRUE(std::isnan(csv.number(row, 2)));
     ASSERT_TRUE(csv.next(row));
     EXPECT_EQ(csv.line_number(), 3);
-    EXPECT_EQ(refusal("x.csv", [&] { csv.number(row, 1); }),
-              "line 3, column 2 ('age') holds 'x'; expected a number. Use a decimal point; leave missing "
-              "values empty.");
+    EXPECT_EQ(
+        refusal("x.csv", [&] { csv.number(row, 1); }),
+        "line 3, column 2 ('age') holds 'x'; expected a number. Leave out columns of text, or let couplet table read "
+        "them: it keeps identifiers apart and makes numbers of categories.");
     EXPECT_FALSE(csv.next(row));
     const std::string nothing;
     CsvReader empty(bytes_of(nothing), "x.csv");
@@ -127,15 +128,21 @@ TEST(Csv, SaysWhenTheSeparatorLooksLikeAnother) {
 }
 
 TEST(Csv, NamesTheBadCell) {
-    EXPECT_EQ(refusal_of("1,2\n3,abc\n"),
-              "line 2, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
+    EXPECT_EQ(
+        refusal_of("1,2\n3,abc\n"),
+        "line 2, column 2 holds 'abc'; expected a number. Leave out columns of text, or let couplet table read them: "
+        "it keeps identifiers apart and makes numbers of categories.");
     // A first row with text and numbers is neither a header nor data: never drop it silently.
-    EXPECT_EQ(refusal_of("1,abc\n3,4\n"),
-              "line 1, column 2 holds 'abc'; expected a number. Use a decimal point; leave missing values empty.");
-    EXPECT_EQ(refusal_of("1,1e999\n"),
-              "line 1, column 2 holds '1e999'; expected a number in the range of float64. Use a decimal "
-              "point; leave missing "
-              "values empty.");
+    EXPECT_EQ(
+        refusal_of("1,abc\n3,4\n"),
+        "line 1, column 2 holds 'abc'; expected a number. Leave out columns of text, or let couplet table read them: "
+        "it keeps identifiers apart and makes numbers of categories.");
+    EXPECT_EQ(
+        refusal_of("1,1e999\n"),
+        "line 1, column 2 holds '1e999'; expected a number in the range of float64. Use another unit, or leave the "
+        "value empty.");
+    EXPECT_EQ(refusal_of("1,\"2,5\"\n"),
+              "line 1, column 2 holds '2,5'; expected a number. Use a decimal point; leave missing values empty.");
 }
 
 TEST(Csv, RefusesFilesWithoutAMatrix) {

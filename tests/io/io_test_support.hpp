@@ -1,7 +1,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -9,8 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,37 +15,12 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/tensor/tensor.hpp"
+#include "folder_test.hpp"
 
 namespace couplet::testing {
 
-/// A folder of its own for each test, removed afterwards.
-class IoTest : public ::testing::Test {
+class IoTest : public FolderTest {
   protected:
-    IoTest() {
-        std::string pattern = ::testing::TempDir() + "couplet-io-XXXXXX";
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~IoTest() override {
-        std::error_code ignored;
-        std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, ignored);
-        std::filesystem::remove_all(folder_, ignored);
-    }
-
-    std::string path(const std::string& name) const { return (folder_ / name).string(); }
-    std::string put(const std::string& name, std::string_view bytes) const {
-        std::ofstream(path(name), std::ios::binary) << bytes;
-        return path(name);
-    }
-    std::string get(const std::string& name) const {
-        std::ifstream file(path(name), std::ios::binary);
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
-    std::vector<std::string> files() const {
-        std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
-        std::sort(names.begin(), names.end());
-        return names;
-    }
     /// Runs Debian's Python with `folder` as the current directory; returns what it prints.
     std::string python(const std::string& script) const {
         put("script.py", "import numpy as np\n" + script);
@@ -64,11 +36,7 @@ class IoTest : public ::testing::Test {
         std::filesystem::remove(path("script.py"));
         return output;
     }
-
-    std::filesystem::path folder_;
 };
-
-inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 /// The message of the InputError that `f` throws, without `where` and the colon in front; a note when it
 /// throws none.

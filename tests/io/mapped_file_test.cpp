@@ -102,7 +102,7 @@ TEST_F(MappedFileTest, RefusesWhatIsNoFile) {
     EXPECT_EQ(refusal_of("missing"),
               "no such file; expected an existing file. Check the spelling and the current folder.");
     std::filesystem::create_directory(path("folder"));
-    EXPECT_EQ(refusal_of("folder"), "a folder; expected a regular file. Save the data to a file first.");
+    EXPECT_EQ(refusal_of("folder"), "a folder; expected a regular file. Name the files in it.");
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     EXPECT_EQ(refusal_of("pipe"), "a pipe; expected a regular file. Save the data to a file first.");
     EXPECT_EQ(refusal("/dev/null", [] { const MappedFile file("/dev/null"); }),

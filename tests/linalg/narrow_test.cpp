@@ -52,6 +52,39 @@ TEST(Narrow, GramOfPartsOfRowsAddsUp) {
     }
 }
 
+TEST(Low, GramEqualsTheReference) {
+    for (const Index rows : {1, 2, 3, 4, 5, 8, 31, 50, 63, 64}) {
+        for (const Index cols : {1, 7, 8, 9, 600, 1023, 1024, 1025, 2500}) {
+            const auto a = random_rows(rows, cols);
+            const auto expected = reference::multiply(a.view(), transpose(a.view()).view());
+            Matrix<double> g(rows, rows);
+            low_gram(a.view(), g.view(), true);
+            for (Index i = 0; i < rows; ++i) {
+                for (Index j = i; j < rows; ++j) {
+                    EXPECT_NEAR(g(i, j), expected(i, j), 1e-14 * static_cast<double>(cols + 10)) << rows << 'x' << cols;
+                }
+            }
+        }
+    }
+}
+
+TEST(Low, GramOfPartsOfColumnsAddsUp) {
+    const auto a = random_rows(21, 301);
+    const auto expected = reference::multiply(a.view(), transpose(a.view()).view());
+    Matrix<double> g(21, 21);
+    low_gram(a.view().cols_from(0, 100), g.view(), true);
+    low_gram(a.view().cols_from(100, 201), g.view(), false);
+    for (Index i = 0; i < 21; ++i) {
+        for (Index j = i; j < 21; ++j) EXPECT_NEAR(g(i, j), expected(i, j), 1e-11);
+    }
+}
+
+TEST(Low, IsForFewRowsOnly) {
+    EXPECT_FALSE(is_low(0));
+    EXPECT_FALSE(is_low(65));
+    EXPECT_EQ(is_low(50), simd_level() == SimdLevel::avx512);
+}
+
 TEST(Narrow, TimesVectorEqualsTheReference) {
     for (const Index cols : {1, 5, 8, 16, 24, 31, 32, 64}) {
         const auto a = random_rows(131, cols);

@@ -111,5 +111,18 @@ TEST(Tridiagonalise, BitsDoNotDependOnThreads) {
     }
 }
 
+TEST(Reduction, ReflectorsOneByOneAreTheOrthogonalPart) {
+    for (const Index n : {2, 3, 8, 9, 30, 65}) {
+        const auto r = tridiagonalise(symmetric(n, 3).view());
+        const auto q = orthogonal_part(r);
+        for (const Index columns : {1, 7, 8, 9, 16, 20, 31, 32, 33, 65}) {
+            auto z = random_matrix<double>(n, columns, 4);
+            const auto expected = product<double>(q.view(), z.view());
+            apply_one_by_one(r.reflectors, r.tau, z);
+            for (Index i = 0; i < z.size(); ++i) ASSERT_NEAR(z.data()[i], expected.data()[i], 1e-13) << n << columns;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -102,6 +102,25 @@ TEST(Tridiagonal, ValuesOfSpecialMatrices) {
     check_values({{1, 1e-8, 1e-16, 0, 0}, {1e-5, 1e-13, 1e-20, 0}}, 5);
 }
 
+/// Values of every size beside one another, alone, in pairs and in heaps: what sections, ratios and Newton's steps each
+/// have to find, and must not mistake for one another.
+TEST(Tridiagonal, ValuesThatDecayPairUpOrGather) {
+    for (const std::size_t n : {20, 50, 90}) {
+        Tridiagonal decaying{std::vector<double>(n), std::vector<double>(n - 1)};
+        for (std::size_t i = 0; i < n; ++i) decaying.d[i] = std::pow(0.5, static_cast<double>(i));
+        for (std::size_t i = 0; i + 1 < n; ++i) decaying.e[i] = 0.3 * decaying.d[i + 1];
+        check_values(decaying, static_cast<Index>(n));
+        // Wilkinson's: pairs that agree to more and more digits.
+        Tridiagonal pairs{std::vector<double>(n), std::vector<double>(n - 1, 1.0)};
+        for (std::size_t i = 0; i < n; ++i)
+            pairs.d[i] = std::abs(static_cast<double>(i) - static_cast<double>(n - 1) / 2);
+        check_values(pairs, static_cast<Index>(n));
+        Tridiagonal heaps{std::vector<double>(n), std::vector<double>(n - 1, 1e-9)};
+        for (std::size_t i = 0; i < n; ++i) heaps.d[i] = i % 3 == 0 ? 1.0 : -0.25;
+        check_values(heaps, static_cast<Index>(n));
+    }
+}
+
 TEST(Tridiagonal, VectorsOfSeparatedValues) {
     for (const std::size_t n : {1, 2, 3, 31, 32, 33, 65}) {
         const auto some = std::max<Index>(1, static_cast<Index>(n) / 2);

@@ -5,6 +5,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/client.hpp"
 #include "couplet/ctt/subspace.hpp"
+#include "net_test_support.hpp"
 
 namespace couplet::net {
 namespace {
@@ -27,8 +28,15 @@ JobOptions ranked(Index rank, Aggregate aggregate = Aggregate::stack) {
     return options;
 }
 
-wire::Message request(Index pass, SubspaceIteration::Want want, Index columns, Index attempt = 0) {
-    wire::Message message{{}, SumRequest{pass, want, Matrix<double>::zeros(features.size(), columns)}};
+/// Unit vectors, from the one numbered `first`.
+Matrix<double> units(Index columns, Index first = 0) {
+    auto basis = Matrix<double>::zeros(features.size(), columns);
+    for (Index j = 0; j < columns; ++j) basis(std::min(j + first, features.size() - 1), j) = 1;
+    return basis;
+}
+
+wire::Message request(Index pass, SubspaceIteration::Want want, Index columns, Index attempt = 0, Index first = 0) {
+    wire::Message message{{}, SumRequest{pass, want, pass == 0 ? Matrix<double>() : units(columns, first)}};
     message.route.attempt = static_cast<std::uint32_t>(attempt);
     return message;
 }
@@ -105,9 +113,54 @@ TEST(Consent, RefusesARankCloseToTheNumberOfPatients) {
 }
 
 TEST(Consent, SumsOverFewPatientsHaveFewDirections) {
-    Consent consent({}, 10, features);
-    EXPECT_EQ(refusal(consent, welcome(ranked(5, Aggregate::subspace))), "");
-    EXPECT_NE(refusal(consent, welcome(ranked(6, Aggregate::subspace))).find("(max_rank_share)"), std::string::npos);
+    JobOptions sums = ranked(2, Aggregate::subspace);
+    sums.passes = 2;
+    sums.oversampling = 3;
+    Consent enough({}, 20, features);
+    EXPECT_EQ(refusal(enough, welcome(sums)), "");
+    Consent few({}, 19, features);
+    EXPECT_NE(refusal(few, welcome(sums)).find("10 directions of 19 patients; expected at most 9 (max_rank_share)"),
+              std::string::npos);
+    sums.sketch = Sketch::gram;
+    Consent gram({}, 59, features);
+    EXPECT_NE(refusal(gram, welcome(sums)).find("30 directions of 59 patients; expected at most 29"),
+              std::string::npos);
+    Consent larger({}, 60, features);
+    EXPECT_EQ(refusal(larger, welcome(sums)), "");
+}
+
+TEST(Consent, AShareOfNothingAllowsNothing) {
+    SitePolicy none;
+    none.max_rank_share = 0;
+    Consent consent(none, 100, features);
+    EXPECT_NE(refusal(consent, welcome(ranked(1, Aggregate::average))).find("rank 1"), std::string::npos);
+    EXPECT_NE(refusal(consent, welcome(ranked(1, Aggregate::subspace))).find("(max_rank_share)"), std::string::npos);
+    consent.vet(welcome(ranked(1)));
+    auto x = Tensor<double>::zeros({100, 6, 5});
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = static_cast<double>((i * i * 7 + 3 * i) % 11);
+    const wire::Message upload{{}, compress_client(x.view(), {.max_rank = 1, .precision = Precision::f64})};
+    EXPECT_NE(refusal(consent, upload).find("(max_rank_share)"), std::string::npos);
+}
+
+TEST(Consent, ASumIsOnTheBasisThatTheJobPromised) {
+    using Want = SubspaceIteration::Want;
+    const auto complaint_of = [](const wire::Message& message) {
+        Consent consent({}, 100, features);
+        consent.vet(welcome(ranked(3, Aggregate::subspace)));
+        return refusal(consent, message);
+    };
+    const auto says = [&](const wire::Message& message, const char* words) {
+        EXPECT_NE(complaint_of(message).find(words), std::string::npos) << complaint_of(message);
+    };
+    says(request(0, Want::projected, 13), "another kind of sum as number 1");
+    says(request(3, Want::sketch, 13), "another kind of sum as number 4");
+    wire::Message longer = request(1, Want::sketch, 13);
+    std::get<SumRequest>(longer.body).basis(3, 2) = 1000;
+    says(longer, "not orthonormal");
+    says({{}, SumRequest{1, Want::sketch, Matrix<double>::zeros(features.size(), 13)}}, "not orthonormal");
+    says({{}, SumRequest{1, Want::sketch, Matrix<double>::zeros(2, 1)}}, "not orthonormal");
+    EXPECT_EQ(complaint_of(request(0, Want::sketch, 13)), "");
+    EXPECT_EQ(complaint_of(request(1, Want::sketch, 13)), "");
 }
 
 TEST(Consent, HoldsMergesOfPeersAgainstThePatientsInThem) {
@@ -150,7 +203,7 @@ TEST(Consent, AnswersTheSumsOfTheJobAndNoOther) {
     EXPECT_EQ(refusal(honest, request(3, Want::projected, 30)), "");
     EXPECT_NE(refusal(honest, request(4, Want::projected, 30)).find("sum 5 of the job; expected 4"), std::string::npos);
     Consent wide = begin();
-    EXPECT_NE(refusal(wide, request(0, Want::sketch, 14)).find("a sum 14 columns wide; expected at most 13"),
+    EXPECT_NE(refusal(wide, request(1, Want::sketch, 14)).find("a sum 14 columns wide; expected at most 13"),
               std::string::npos);
     Consent other = begin();
     EXPECT_NE(refusal(other, request(0, Want::gram, 0)).find("a sum of another kind"), std::string::npos);
@@ -174,8 +227,20 @@ TEST(Consent, HasLimitsOfItsOwnForSums) {
     strict.max_sum_width = 10;
     Consent narrow(strict, 100, features);
     narrow.vet(welcome(ranked(3, Aggregate::subspace)));
-    EXPECT_NE(refusal(narrow, request(0, SubspaceIteration::Want::sketch, 13)).find("(max_sum_width)"),
+    EXPECT_NE(refusal(narrow, request(1, SubspaceIteration::Want::sketch, 13)).find("(max_sum_width)"),
               std::string::npos);
+}
+
+TEST(Consent, PeersHoldTheWidthOfSumsAgainstThePolicyWhenTheyBegin) {
+    SitePolicy narrow;
+    narrow.max_sum_width = 12;
+    JobOptions options = ranked(3, Aggregate::subspace);
+    options.network = Network::decentralized;
+    Consent consent(narrow, 100, features);
+    EXPECT_NE(refusal(consent, welcome(options)).find("sums 13 columns wide; expected at most 12 (max_sum_width)"),
+              std::string::npos);
+    options.sketch = Sketch::gram;
+    EXPECT_NE(refusal(consent, welcome(options)).find("sums 30 columns wide"), std::string::npos);
 }
 
 TEST(Consent, RefusesToFillMissingEntriesWhereThatIsNotAllowed) {
@@ -212,7 +277,7 @@ TEST(Consent, DecidesWhetherSumsMustBeMaskedAndNoised) {
 
 TEST(Consent, HoldsThePlanOfMaskedSumsAgainstItsOwnLimits) {
     const auto complaint = [](const SitePolicy& policy, const ShieldPlan& plan) -> std::string {
-        const Consent consent(policy, 100, features);
+        Consent consent(policy, 100, features);
         try {
             consent.vet_plan(plan);
         } catch (const InputError& error) {
@@ -238,13 +303,18 @@ TEST(Consent, HoldsThePlanOfMaskedSumsAgainstItsOwnLimits) {
     any.max_sum_width = 12;
     EXPECT_NE(complaint(any, plan).find("a sum 13 columns wide; expected at most 12"), std::string::npos);
     plan.noise.emplace();
+    plan.noise->guarantee = {1, 1e-5};
     EXPECT_EQ(complaint({}, plan), "") << "noise says by itself how much a patient can show";
+    plan.noise->guarantee = {1e9, 0.5};
+    EXPECT_NE(complaint({}, plan), "") << "too little of it says nothing";
 }
 
 TEST(Policy, IsReadBackAsItWasWritten) {
     SitePolicy policy;
     policy.min_patients = 50;
     policy.max_rank_share = 0.125;
+    policy.max_directions_share = 0.75;
+    policy.any_cohort = true;
     policy.aggregates = {Aggregate::subspace, Aggregate::stack};
     policy.max_heldout = 0.25;
     policy.max_sums = 3;
@@ -271,6 +341,332 @@ TEST(Policy, WhatCannotBeReadProtectsNobodyAndIsRefused) {
           "min_cohort = 2", "dp_epsilon = -1", "patients_per_direction = nan", "secure_only = \"yes\""}) {
         EXPECT_THROW(parse_policy(text, "policy.toml"), InputError) << text;
     }
+}
+
+TEST(Policy, SaysWhereItCannotBeRead) {
+    const auto complaint = [](const std::string& text) -> std::string {
+        try {
+            parse_policy(text, "kit/policy.toml");
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_NE(complaint("# mine\naggregates = [\"mean\"]").find("kit/policy.toml line 2: aggregates = "),
+              std::string::npos)
+        << complaint("# mine\naggregates = [\"mean\"]");
+    EXPECT_NE(complaint("\n\nmax_heldout = 2\n").find("kit/policy.toml line 3: max_heldout = 2"), std::string::npos);
+    EXPECT_NE(complaint("\nmin_pateints = 5").find("kit/policy.toml line 2: the key min_pateints"), std::string::npos);
+    EXPECT_NE(complaint("\n= 3").find("kit/policy.toml line 2"), std::string::npos);
+}
+
+TEST(Policy, TwoTogetherRefuseWhatOneRefuses) {
+    SitePolicy strict;
+    strict.min_patients = 50;
+    strict.aggregates = {Aggregate::subspace};
+    strict.dp_epsilon = 2;
+    strict.patience = 60;
+    strict.worst_verdict = "features-only";
+    strict.secure_only = true;
+    EXPECT_EQ(stricter(strict, {}), strict);
+    EXPECT_EQ(stricter({}, strict), strict);
+    EXPECT_TRUE(relaxed_keys(strict).empty());
+    SitePolicy loose;
+    loose.max_rank_share = 0.9;
+    loose.any_cohort = true;
+    loose.patients_per_direction = 0;
+    EXPECT_EQ(stricter(loose, {}), SitePolicy{});
+    EXPECT_EQ(relaxed_keys(loose),
+              (std::vector<std::string>{"max_rank_share", "any_cohort", "patients_per_direction"}));
+    EXPECT_EQ(stricter(no_policy(), strict), strict);
+}
+
+class MemoryTest : public NetTest {
+  protected:
+    MemoryTest() : x_(Tensor<double>::zeros({60, 6, 5})) {
+        for (Index i = 0; i < x_.size(); ++i) x_.data()[i] = static_cast<double>((i * i * 7 + 3 * i) % 101);
+    }
+    /// Of a process that has just been started.
+    Consent consent(const SitePolicy& policy = {}) {
+        Consent fresh(policy, 60, features);
+        fresh.remember(ledger_, x_);
+        return fresh;
+    }
+    static wire::Message job(std::uint8_t number, const JobOptions& options, double heldout = 0) {
+        wire::Message message = welcome(options, heldout);
+        message.route.job = wire::JobId{number};
+        return message;
+    }
+    static JobOptions sums(Index rank) {
+        JobOptions options = ranked(rank, Aggregate::subspace);
+        options.passes = 2;
+        options.oversampling = 2;
+        return options;
+    }
+    Tensor<double> x_;
+    DisclosureLedger ledger_{path("disclosed.jsonl")};
+};
+
+TEST_F(MemoryTest, JobsOfOneRunAndOfLaterOnesAddUp) {
+    using Want = SubspaceIteration::Want;
+    JobOptions options = sums(3);
+    Consent running = consent();
+    running.vet(job(1, options));
+    running.vet(request(0, Want::sketch, 5));
+    running.vet(request(1, Want::sketch, 5));
+    running.vet(request(2, Want::projected, 10));
+    const Cohort all = make_cohort(x_, 0, 0, 0);
+    EXPECT_EQ(ledger_.shown(all, 30, false), 10) << "the last basis spans the blocks";
+    // The coordinator begins the same job again under another name: nothing new, until it asks for something new.
+    running.vet(job(2, options));
+    EXPECT_EQ(refusal(running, request(0, Want::sketch, 5)), "");
+    EXPECT_EQ(refusal(running, request(1, Want::sketch, 5)), "");
+    EXPECT_EQ(ledger_.shown(all, 30, false), 10);
+    for (Index first = 5; first <= 20; first += 5) {
+        EXPECT_EQ(refusal(running, request(1, Want::sketch, 5, first, first)), "") << first;
+    }
+    EXPECT_EQ(ledger_.shown(all, 30, false), 30) << "all that the policy allows: half of 60 patients";
+    // A process that is started again knows, and so does one with another seed.
+    options.seed = 77;
+    Consent later = consent();
+    EXPECT_EQ(refusal(later, job(3, options)), "") << "30 features have no more than 30 directions";
+}
+
+TEST_F(MemoryTest, DirectionsOfAllJobsHaveALimit) {
+    SitePolicy policy;
+    policy.max_directions_share = 0.25;
+    JobOptions options = sums(3);
+    Consent running = consent(policy);
+    running.vet(job(1, options));
+    running.vet(request(0, SubspaceIteration::Want::sketch, 5));
+    running.vet(request(1, SubspaceIteration::Want::sketch, 5));
+    options.seed = 77;
+    Consent later = consent(policy);
+    EXPECT_NE(refusal(later, job(2, options))
+                  .find("20 directions of 60 patients, with those that job 01000000000000000000000000000000 showed; "
+                        "expected at most 15 by all jobs together (max_directions_share)"),
+              std::string::npos)
+        << refusal(later, job(2, options));
+    policy.max_directions_share = 1;
+    Consent relaxed = consent(policy);
+    EXPECT_EQ(refusal(relaxed, job(2, options)), "");
+}
+
+TEST_F(MemoryTest, FillingDoesNotBeginTheCountAnew) {
+    SitePolicy policy;
+    policy.max_directions_share = 0.25;
+    auto filling = job(1, sums(3));
+    std::get<wire::Welcome>(filling.body).spec.missing = CompletionLimits{};
+    Consent running = consent(policy);
+    running.vet(filling);
+    for (Index attempt = 1; attempt <= 3; ++attempt) {
+        EXPECT_EQ(refusal(running, request(0, SubspaceIteration::Want::sketch, 5, attempt)), "") << attempt;
+    }
+    EXPECT_NE(refusal(running, request(0, SubspaceIteration::Want::sketch, 5, 4)).find("(max_directions_share)"),
+              std::string::npos);
+}
+
+TEST_F(MemoryTest, TheDifferenceOfTwoJobsIsAJobOnWhoeverDiffers) {
+    Consent first = consent();
+    const auto upload = [&](Index rank) {
+        return wire::Message{{}, compress_client(x_.view(), {.max_rank = rank, .precision = Precision::f64})};
+    };
+    first.vet(job(1, ranked(4)));
+    first.vet(upload(4));
+    Consent second = consent();
+    const auto without_one = job(2, ranked(4), 0.02);
+    EXPECT_NE(
+        refusal(second, without_one).find("a job on the patients of job 01000000000000000000000000000000 but for 1"),
+        std::string::npos)
+        << refusal(second, without_one);
+    EXPECT_NE(refusal(second, without_one).find("(any_cohort)"), std::string::npos);
+    // Sums of features, which would show the one patient, are not told either: the job is refused as a whole.
+    EXPECT_EQ(refusal(second, job(3, ranked(4))), "") << "the same patients again";
+    EXPECT_EQ(refusal(second, job(4, ranked(4), 0.2)), "") << "twelve others";
+    EXPECT_NE(refusal(second, upload(8)).find("8 directions take 16"), std::string::npos) << refusal(second, upload(8));
+    EXPECT_EQ(refusal(second, upload(4)), "");
+    SitePolicy open;
+    open.any_cohort = true;
+    Consent relaxed = consent(open);
+    EXPECT_EQ(refusal(relaxed, without_one), "");
+}
+
+TEST_F(MemoryTest, RowsOfRecordsThatWerePreparedOtherwiseAreOthers) {
+    SitePolicy policy;
+    policy.max_directions_share = 0.25;  // 15 of 60 patients
+    const auto upload = [&](Index rank) {
+        return wire::Message{{}, compress_client(x_.view(), {.max_rank = rank, .precision = Precision::f64})};
+    };
+    const auto centred = [&](std::uint8_t number, double by) {
+        auto message = job(number, ranked(10));
+        std::get<wire::Welcome>(message.body).spec.centring.scale = true;
+        Consent site = consent(policy);
+        std::string said = refusal(site, message);
+        wire::CentringRequest request;
+        request.centring.scale.assign(30, by);
+        if (said.empty()) said = refusal(site, {{}, request});
+        return said.empty() ? refusal(site, upload(10)) : said;
+    };
+    EXPECT_EQ(centred(1, 2), "");
+    EXPECT_EQ(centred(2, 2), "") << "the same rows again";
+    EXPECT_NE(centred(3, 3).find("20 directions of 60 patients"), std::string::npos) << centred(3, 3);
+    Consent plain = consent(policy);
+    EXPECT_EQ(refusal(plain, job(4, ranked(4))), "");
+    EXPECT_EQ(refusal(plain, upload(4)), "");
+    Consent average = consent(policy);
+    EXPECT_EQ(refusal(average, job(5, ranked(1, Aggregate::average))), "");
+    EXPECT_EQ(refusal(average, upload(1)), "") << "all that is left";
+    EXPECT_NE(refusal(average, upload(2)).find("16 directions"), std::string::npos);
+    auto scaled = job(6, ranked(1));
+    std::get<wire::Welcome>(scaled.body).spec.preparation.scale_clients = true;
+    Consent last = consent(policy);
+    EXPECT_NE(refusal(last, scaled).find("16 directions"), std::string::npos);
+}
+
+TEST_F(MemoryTest, WhatPeersSendToAConsensusIsBookedWhenTheyBegin) {
+    JobOptions options = ranked(4, Aggregate::average);
+    options.network = Network::decentralized;
+    Consent peer = consent();
+    peer.vet(job(1, options));
+    const Cohort all = make_cohort(x_, 0, 0, 0);
+    EXPECT_EQ(ledger_.shown(all, 30, false), 4);
+    options = sums(3);
+    options.network = Network::decentralized;
+    peer.vet(job(2, options));
+    EXPECT_EQ(ledger_.shown(all, 30, false), 14);
+    peer.vet(job(2, options));
+    EXPECT_EQ(ledger_.shown(all, 30, false), 14) << "the same job with the same members";
+    SitePolicy strict;
+    strict.max_directions_share = 0.25;
+    options.seed = 5;
+    Consent other = consent(strict);
+    EXPECT_NE(refusal(other, job(3, options)).find("(max_directions_share)"), std::string::npos);
+}
+
+TEST_F(MemoryTest, SumsOfTheFeaturesAreBookedBeforeTheyAreSent) {
+    const auto centred = [&](std::uint8_t number, double heldout) {
+        wire::Message message = job(number, ranked(4, Aggregate::stack), heldout);
+        auto& centring = std::get<wire::Welcome>(message.body).spec.centring;
+        centring.centre = centring.scale = true;
+        return message;
+    };
+    const wire::Message ask{{}, wire::CentringRequest{}};
+    Consent first = consent();
+    first.vet(centred(1, 0));
+    first.vet(ask);
+    EXPECT_EQ(ledger_.shown(make_cohort(x_, 0, 0, 0), 30, false), 2);
+    first.vet(ask);
+    EXPECT_EQ(ledger_.shown(make_cohort(x_, 0, 0, 0), 30, false), 2) << "the same sums again";
+    // The means of all but one patient are that patient.
+    Consent second = consent();
+    std::string told = refusal(second, centred(2, 0.017));
+    if (told.empty()) told = refusal(second, ask);
+    EXPECT_NE(told.find("(any_cohort)"), std::string::npos) << told;
+}
+
+TEST_F(MemoryTest, MaskedSumsOfAllJobsHaveALimit) {
+    const auto masked_job = [&](std::uint8_t number) {
+        auto message = job(number, sums(3));
+        std::get<wire::Welcome>(message.body).spec.shield = ShieldTerms{};
+        return message;
+    };
+    ShieldPlan plan;
+    plan.job = resolve_job(sums(3));
+    plan.sums = 3;
+    plan.directions = 10;
+    plan.patients = plan.honest = 150;
+    const auto complaint = [&](Consent& consent) -> std::string {
+        try {
+            consent.vet_plan(plan);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    const auto numbers_leave = [&](Consent& consent, std::vector<std::string> members, bool agreed) -> std::string {
+        const SubspaceIteration first(plan.job, features);
+        auto last = Matrix<double>::zeros(30, 10);
+        for (Index i = 0; i < 10; ++i) last(i, i) = 1;
+        auto second = Matrix<double>::zeros(30, 5);
+        for (Index i = 0; i < 5; ++i) second(i, i) = 1;
+        try {
+            consent.vet_sum({plan, 1, SubspaceIteration::Want::sketch, first.basis(), members, agreed});
+            consent.vet_sum({plan, 2, SubspaceIteration::Want::sketch, second, members, agreed});
+            consent.vet_sum({plan, 3, SubspaceIteration::Want::projected, last, members, agreed});
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    const Cohort all = make_cohort(x_, 0, 0, 0);
+    Consent first = consent();
+    first.vet(masked_job(1));
+    EXPECT_EQ(complaint(first), "");
+    EXPECT_EQ(ledger_.shown(all, 30, true), 0) << "a job that ends here has shown nothing";
+    EXPECT_EQ(numbers_leave(first, {"a", "b", "c", "d"}, false), "");
+    EXPECT_EQ(ledger_.shown(all, 30, true), 10) << "the last basis spans the blocks";
+    EXPECT_EQ(complaint(first), "") << "the same job, after a connection was lost";
+    EXPECT_EQ(numbers_leave(first, {"a", "b", "c", "d"}, true), "");
+    EXPECT_EQ(ledger_.shown(all, 30, true), 10);
+    // The same again shows nothing new; of other clients it is another job, also when some are lost on the way.
+    Consent again = consent();
+    again.vet(masked_job(9));
+    EXPECT_EQ(complaint(again), "");
+    EXPECT_EQ(numbers_leave(again, {"d", "b", "c", "a"}, false), "");
+    EXPECT_EQ(numbers_leave(again, {"d", "b", "c", "a"}, true), "");
+    EXPECT_NE(numbers_leave(again, {"a", "b", "c"}, true).find("was shown before with others"), std::string::npos);
+    EXPECT_NE(numbers_leave(again, {"a", "b", "c"}, false).find("20 directions by masked sums"), std::string::npos);
+    EXPECT_EQ(ledger_.shown(all, 30, true), 10);
+    // Records clipped elsewhere are others.
+    plan.clip = 2;
+    Consent clipped = consent();
+    clipped.vet(masked_job(8));
+    EXPECT_NE(complaint(clipped).find("(patients_per_direction)"), std::string::npos);
+    plan.clip.reset();
+    Consent second = consent();
+    auto other_seed = masked_job(2);
+    JobOptions other = sums(3);
+    other.seed = 77;
+    plan.job = resolve_job(other);
+    std::get<wire::Welcome>(other_seed.body).spec.job = plan.job;
+    second.vet(other_seed);
+    EXPECT_NE(complaint(second).find("Jobs with --dp-epsilon have an account"), std::string::npos) << complaint(second);
+    EXPECT_NE(complaint(second).find("20 directions by masked sums, with those that job "), std::string::npos)
+        << complaint(second);
+    EXPECT_NE(complaint(second).find("at most 15 by all jobs together (patients_per_direction)"), std::string::npos);
+    plan.honest = 200;
+    EXPECT_EQ(complaint(second), "");
+    plan.noise.emplace();
+    plan.noise->guarantee = {1, 1e-5};
+    Consent noised = consent();
+    auto under_noise = masked_job(3);
+    std::get<wire::Welcome>(under_noise.body).spec.shield->guarantee = PrivacyGuarantee{1, 1e-5};
+    noised.vet(under_noise);
+    EXPECT_EQ(complaint(noised), "") << "there is an account for that";
+}
+
+using PolicyFileTest = NetTest;
+
+TEST_F(PolicyFileTest, IsItsOwnersToWrite) {
+    write_text(path("policy.toml"), "min_patients = 9\n");
+    constexpr auto others = std::filesystem::perms::others_write;
+    std::filesystem::permissions(path("policy.toml"), others, std::filesystem::perm_options::add);
+    EXPECT_NE(complaint([&] { load_policy(path("policy.toml")); }).find("chmod o-w"), std::string::npos);
+    std::filesystem::permissions(path("policy.toml"), others, std::filesystem::perm_options::remove);
+    EXPECT_EQ(load_policy(path("policy.toml")).min_patients, 9);
+}
+
+TEST_F(PolicyFileTest, IsAFile) {
+    std::filesystem::create_directory(path("folder"));
+    EXPECT_NE(complaint([&] { load_policy(path("folder")); }).find(path("folder")), std::string::npos);
+    EXPECT_NE(complaint([&] { load_policy("/dev/zero"); }).find("/dev/zero"), std::string::npos);
+}
+
+TEST(Policy, ADeltaLiesBetweenNothingAndEverything) {
+    for (const char* bad : {"0", "1", "-0.1", "nan"}) {
+        EXPECT_THROW(parse_policy(fmt::format("dp_delta = {}\n", bad), "p"), InputError) << bad;
+    }
+    EXPECT_EQ(parse_policy("dp_delta = 0.001\n", "p").dp_delta, 0.001);
 }
 
 TEST(JobText, SaysWhatIsAsked) {

@@ -45,6 +45,39 @@ TEST_F(DoormanTest, ALongSilenceBuysNoMoreThanOneBurst) {
               "a: more calls than anybody needs; expected at most 20 a second for long. Wait a little.");
 }
 
+TEST_F(DoormanTest, LimitsHowOftenACertificateConnects) {
+    Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
+    const Doorman::Clock::time_point start;
+    const auto connections = [&](const std::string& serial, Doorman::Clock::time_point when) {
+        int count = 0;
+        while (doorman.may_connect(serial, when) && count < 1000) ++count;
+        return count;
+    };
+    EXPECT_EQ(connections("AA", start), 100);
+    EXPECT_EQ(connections("AA", start + 1s), 20);
+    EXPECT_EQ(connections("AB", start), 100) << "each certificate has its own share";
+    EXPECT_NO_THROW(doorman.limit_rate("AA", start)) << "and calls are counted apart";
+}
+
+TEST_F(DoormanTest, WhoIsBarredWaitsLongerEveryTime) {
+    Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
+    Doorman::Clock::time_point now;
+    EXPECT_TRUE(doorman.may_connect("AA", now));
+    EXPECT_EQ(doorman.bar("AA", now), 10s);
+    EXPECT_EQ(doorman.bar("AA", now + 5s), 10s) << "what was called before does not count again";
+    EXPECT_FALSE(doorman.may_connect("AA", now + 9999ms));
+    EXPECT_TRUE(doorman.may_connect("AB", now));
+    now += 10s;
+    EXPECT_TRUE(doorman.may_connect("AA", now));
+    for (const auto expected : {20s, 40s, 80s, 160s, 320s, 600s, 600s}) {
+        EXPECT_EQ(doorman.bar("AA", now), expected);
+        EXPECT_FALSE(doorman.may_connect("AA", now + expected - 1ms));
+        now += expected;
+        EXPECT_TRUE(doorman.may_connect("AA", now));
+    }
+    EXPECT_EQ(doorman.bar("AA", now + 2h), 10s);
+}
+
 TEST_F(DoormanTest, SaysWhyNobodyIsLetIn) {
     const Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
     const auto refused = [&](const CertificateInfo& caller, Role role) {

@@ -92,6 +92,19 @@ TEST_F(GateTest, AFloodOfTheSilentEndsItsOwnOldest) {
     EXPECT_TRUE(soon([&] { return handed() == 1; }));
 }
 
+/// Whoever is there is counted once, and nobody who is not.
+TEST_F(GateTest, AFewCallersAreNotTooMany) {
+    open();
+    const int silent = call("");
+    for (std::size_t spoken = 1; spoken <= 20; ++spoken) {
+        call("hello");
+        ASSERT_TRUE(soon([&] { return handed() == spoken; }));
+    }
+    EXPECT_FALSE(is_ended(silent, 100ms));
+    gate_.reset();
+    for (const std::string& line : lines_) EXPECT_EQ(line.find("connections ended"), std::string::npos) << line;
+}
+
 /// It is gone at once: until its time was up it would be looked at over and over.
 TEST_F(GateTest, WhoHangsUpWithoutAWordIsForgotten) {
     open();
@@ -159,6 +172,30 @@ TEST_F(GateTest, WhoSendsWhatNobodyAskedForIsEnded) {
     }));
     gate_->dismiss(address_of(useful));
     EXPECT_TRUE(is_ended(useful));
+}
+
+TEST_F(GateTest, EndsAllConnectionsOfACertificate) {
+    open();
+    const int first = call("x");
+    const int second = call("x");
+    const int other = call("x");
+    ASSERT_TRUE(soon([&] { return handed() == 3; }));
+    for (const int number : {first, second}) gate_->admit(address_of(number), "a", "AA");
+    gate_->admit(address_of(other), "b", "BB");
+    gate_->dismiss_all("AA");
+    EXPECT_TRUE(is_ended(first));
+    EXPECT_TRUE(is_ended(second));
+    EXPECT_FALSE(is_ended(other, 300ms));
+}
+
+/// Nobody would be let in, or anybody: it is said before the first comes.
+TEST_F(GateTest, RefusesAListOfTheRevokedThatAnybodyMayChange) {
+    std::ofstream(path("revoked.txt")) << "AA a\n";
+    std::filesystem::permissions(path("revoked.txt"), std::filesystem::perms(0646));
+    EXPECT_EQ(complaint([&] { open(); }), path("revoked.txt").string() +
+                                              ": permissions 646: anybody may change it; expected a file that others "
+                                              "cannot write. Run: chmod o-w " +
+                                              path("revoked.txt").string());
 }
 
 TEST_F(GateTest, SaysThatAnAddressIsTaken) {

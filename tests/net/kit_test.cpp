@@ -164,8 +164,9 @@ TEST_F(KitTest, Addresses) {
     EXPECT_EQ(parse_address("a:65535", "x").port, 65535);
     EXPECT_EQ(parse_address("[a]:80", "x").host, "a");
     EXPECT_EQ(parse_address("azAZ09.-_:80", "x").host, "azAZ09.-_");
-    for (const char* bad : {"", "host", ":80", "host:", "host:0", "host:70000", "host:8x", "ho st:80", "host:65536",
-                            "a:000080", "[]:80", "`:80", "{:80", "@:80", "[a:80", "a]:80", "/:80"}) {
+    for (const char* bad :
+         {"", "host", ":80", "host:", "host:0", "host:70000", "host:8x", "ho st:80", "host:65536", "a:000080", "[]:80",
+          "`:80", "{:80", "@:80", "[a:80", "a]:80", "/:80", "h:7:8", "host::80"}) {
         EXPECT_EQ(
             complaint([&] { parse_address(bad, "listen"); }),
             fmt::format("listen: '{}'; expected HOST:PORT with a port from 1 to 65535. For example: localhost:7443",

@@ -1,5 +1,6 @@
 #include "peer_links.hpp"
 
+#include "couplet/wire/encoder.hpp"
 #include "peer_test_support.hpp"
 
 namespace couplet::net {
@@ -58,6 +59,34 @@ TEST_F(PeerLinksTest, NeighboursFindEachOtherAndSpeak) {
     a.links.link(1).post(std::make_shared<const wire::Message>(wire::Message{{}, wire::Bulletin{}}));
     EXPECT_TRUE(b.soon([](Owner& o) { return o.received == std::vector<std::string>{"bulletin"}; }));
     EXPECT_THROW(a.links.link(2), std::out_of_range) << "no neighbour";
+}
+
+/// The head of a message may be as long as the longest chunk: neither the side that was called nor the one that called
+/// takes less.
+TEST_F(PeerLinksTest, AMessageAsLongAsAnyMayBeArrivesOnBothSides) {
+    wire::PeerRecord record{.peer = 1, .incarnation = 5, .features = {4, 3}, .rows = 3};
+    record.certificate.assign(4000, 'x');
+    wire::Message news{{}, wire::Bulletin{}};
+    auto& records = std::get<wire::Bulletin>(news.body).records;
+    const auto length = [&] { return static_cast<Index>(wire::Encoder(news).head().size()); };
+    records.push_back(record);
+    const Index each = length();
+    while (length() + each < wire::most_chunk_bytes) records.push_back(record);
+    record.certificate.assign(static_cast<std::size_t>(wire::most_chunk_bytes - length() - 300), 'x');
+    records.push_back(record);
+    ASSERT_LE(length(), wire::most_chunk_bytes);
+    ASSERT_GT(length(), wire::most_chunk_bytes - 300);
+    const auto posted = std::make_shared<const wire::Message>(std::move(news));
+
+    Owner b(peers_.kit(1), 2);
+    Owner a(peers_.kit(0), 1);
+    ASSERT_TRUE(a.soon([](Owner& o) { return o.connected == std::vector<Index>{1}; }));
+    ASSERT_TRUE(b.soon([](Owner& o) { return o.connected == std::vector<Index>{0}; }));
+    a.links.link(1).post(posted);
+    b.links.link(0).post(posted);
+    const auto arrived = [](Owner& o) { return o.received == std::vector<std::string>{"bulletin"}; };
+    EXPECT_TRUE(b.soon(arrived)) << b.refusal;
+    EXPECT_TRUE(a.soon(arrived)) << a.refusal;
 }
 
 TEST_F(PeerLinksTest, AnAddressInUseIsNamed) {

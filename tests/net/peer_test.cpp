@@ -77,6 +77,96 @@ TEST_F(PeerNodeTest, GivesWhatASimulationGives) {
     }
 }
 
+/// ||V1 V1^T - V2 V2^T|| / ||V1 V1^T|| of the features' row spaces.
+double projector_gap(const Features& a, const Features& b) {
+    const auto x = rows_of(a.train);
+    auto rest = rows_of(b.train);
+    const auto across = product<double>(x.view(), rest.view(), Op::none, Op::transpose);
+    multiply<double>(across.view(), Op::transpose, x.view(), Op::none, rest.view(), -1, 1);
+    return std::sqrt(2 * squared_norm<double>(rest.view()) / static_cast<double>(x.rows()));
+}
+
+/// Masked sums over real sockets: the features of plain peers, and nobody's numbers on any link.
+TEST_F(PeerNodeTest, MaskedSumsGiveWhatPlainOnesGive) {
+    const TestPeers peers(path("kits"), population(4, {30, 6, 7}, 5, 0.7, 0.05, 4), "ring");
+    const JobOptions job{.network = Network::decentralized,
+                         .aggregate = Aggregate::subspace,
+                         .rank = 4,
+                         .sketch = Sketch::gram,
+                         .graph = "ring"};
+    std::vector<std::future<PeerResult>> plain;
+    for (std::size_t k = 0; k < 4; ++k) plain.push_back(peers.start(k, peers.options(job)));
+    const PeerResult expected = plain[0].get();
+    for (std::size_t k = 1; k < 4; ++k) plain[k].get();
+    std::mutex mutex;
+    std::vector<double> sent;
+    std::vector<std::future<PeerResult>> running;
+    std::vector<bool> told;
+    for (std::size_t k = 0; k < 4; ++k) {
+        PeerOptions how = peers.options(job);
+        how.spec.shield = ShieldTerms{.policy = false};
+        how.vet_sum = [&](const MaskedSum& sum, const std::string&) {
+            const std::lock_guard lock(mutex);
+            EXPECT_EQ(sum.members, peers.names);
+            EXPECT_EQ(sum.sum, 1);
+            told.push_back(sum.agreed);
+        };
+        how.capture = [&](const wire::Message& message) {
+            const auto* state = std::get_if<wire::PeerState>(&message.body);
+            if (state == nullptr || state->iteration != 0 || message.route.step != 2) return;
+            const std::lock_guard lock(mutex);
+            sent.insert(sent.end(), state->values->begin(), state->values->end());
+        };
+        running.push_back(peers.start(k, std::move(how)));
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+        const PeerResult result = running[k].get();
+        EXPECT_LT(projector_gap(result.features, expected.features), 1e-9);
+        EXPECT_EQ(result.members, peers.names);
+        EXPECT_FALSE(result.rse) << "nobody tells how well the features fit its patients";
+        EXPECT_TRUE(result.rse_per_client.empty());
+        ASSERT_TRUE(result.own_rse);
+        EXPECT_NEAR(*result.own_rse, expected.rse_per_client[k], 1e-9);
+        ASSERT_TRUE(result.shield);
+        EXPECT_TRUE(result.shield->secure);
+        EXPECT_EQ(result.shield->sums, 1);
+    }
+    EXPECT_EQ(std::count(told.begin(), told.end(), true), 4) << "every peer hears of the sum before its numbers leave";
+    EXPECT_EQ(std::count(told.begin(), told.end(), false), 4);
+    ASSERT_EQ(sent.size(), 3U * 2U * 903U) << "three peers send their sums upwards";
+    for (std::size_t k = 0; k < 4; ++k) {
+        const auto own = gram<double>(peers.data[k].view().unfold(1), Side::right);
+        EXPECT_EQ(std::find(sent.begin(), sent.end(), own(0, 0)), sent.end());
+    }
+}
+
+TEST_F(PeerNodeTest, APeerThatIsLostAfterMasksWereSentEndsTheJob) {
+    const TestPeers peers(path("kits"), population(5, {30, 6, 7}, 5, 0.7, 0.05, 4), "complete");
+    const JobOptions job{.network = Network::decentralized,
+                         .aggregate = Aggregate::subspace,
+                         .rank = 4,
+                         .sketch = Sketch::gram,
+                         .graph = "complete"};
+    std::vector<std::future<std::string>> running;
+    for (std::size_t k = 0; k < 5; ++k) {
+        PeerOptions how = peers.options(job);
+        how.spec.shield = ShieldTerms{.policy = false};
+        // The last one disagrees once patients are counted: masked counts of everybody are out by then.
+        if (k == 4) {
+            how.vet_plan = [](const ShieldPlan&, const std::string&) {
+                throw InputError({"this site's policy", "too much", "less", ""});
+            };
+        }
+        running.push_back(std::async(std::launch::async, [&peers, k, how = std::move(how)]() mutable {
+            return complaint([&] { peers.start(k, std::move(how)).get(); });
+        }));
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_NE(running[k].get().find("a peer was lost after masked numbers were sent"), std::string::npos) << k;
+    }
+    EXPECT_NE(running[4].get().find("this site's policy: too much"), std::string::npos);
+}
+
 TEST_F(PeerNodeTest, HeldOutAndScaledPeersAreThoseOfASimulation) {
     const TestPeers peers(path("kits"), population(3, {12, 6, 7}, 4, 0.7, 0.05, 4), "complete");
     const JobOptions job{.network = Network::decentralized, .rank = 3, .graph = "complete"};
@@ -192,6 +282,24 @@ TEST_F(PeerNodeTest, StopsWhenToldTo) {
     auto running = std::async(std::launch::async, [&] { return complaint([&] { peer.run(); }); });
     peer.stop();
     EXPECT_NE(running.get().find("stopped"), std::string::npos);
+}
+
+TEST_F(PeerNodeTest, TheLogSaysWhoIsWaitedForAndWhoIsInTheResult) {
+    const TestPeers peers(path("kits"), population(2, {9, 6, 7}, 4, 0.7, 0.05, 4), "complete");
+    const PeerOptions how = peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"});
+    Log log({}, {});
+    const auto said = [&](const std::string& text) {
+        const auto lines = log.tail();
+        return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.ends_with(text); });
+    };
+    PeerNode peer(peers.kit(0), peers.tensor(0), how, log);
+    auto a = std::async(std::launch::async, [&] { return peer.run(); });
+    for (int i = 0; i < 1000 && !said("waiting for 1 of 2: b"); ++i) std::this_thread::sleep_for(5ms);
+    EXPECT_TRUE(said("waiting for 1 of 2: b")) << ::testing::PrintToString(log.tail());
+    auto b = peers.start(1, how);
+    EXPECT_EQ(a.get().members, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(b.get().members, (std::vector<std::string>{"a", "b"}));
+    EXPECT_TRUE(said("the result is decided; it has 2 of 2 peers: a, b"));
 }
 
 TEST_F(PeerNodeTest, TakesOnlyAPeersKitAndADecentralizedJob) {

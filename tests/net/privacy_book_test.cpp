@@ -33,13 +33,28 @@ TEST_F(PrivacyBookTest, AnAccountThatCannotBeReadIsNotEmpty) {
     EXPECT_NE(complaint([&] { PrivacyBook{path("account")}; }), "");
 }
 
-TEST_F(PrivacyBookTest, DataIsKnownByItsContent) {
-    auto x = Tensor<double>::zeros({4, 3});
-    const std::string before = data_fingerprint(x);
-    EXPECT_EQ(before, data_fingerprint(Tensor<double>::zeros({4, 3})));
-    EXPECT_NE(before, data_fingerprint(Tensor<double>::zeros({3, 4})));
-    x.data()[11] = 1e-300;
-    EXPECT_NE(before, data_fingerprint(x));
+TEST_F(PrivacyBookTest, TwoProcessesOfAKitSpendOneBudget) {
+    const PrivacyGuarantee budget{1, 1e-5};
+    PrivacyBook first(path("account"));
+    PrivacyBook second(path("account"));
+    second.spend("data", "job 1", noise(0.9), budget);
+    EXPECT_NE(complaint([&] { first.spend("data", "job 2", noise(0.9), budget); }).find("privacy budget"),
+              std::string::npos);
+    first.spend("other", "job 3", noise(0.9), budget);
+    EXPECT_EQ(PrivacyBook(path("account")).account().entries().size(), 2U) << "nothing is erased";
+}
+
+TEST_F(PrivacyBookTest, WhatWasSpentOfPatientsIsSpentInWhateverFileTheyCome) {
+    const PrivacyGuarantee budget{1, 1e-5};
+    PrivacyBook book(path("account"));
+    book.spend("january", "job 1", noise(0.9), budget);
+    EXPECT_NE(complaint([&] {
+                  book.spend("february", "job 2", noise(0.9), budget, {"january", "february"});
+              }).find("0.9 before it"),
+              std::string::npos);
+    EXPECT_NEAR(book.spent_epsilon("february", 1e-5, {"january"}), 0.9, 1e-2);
+    EXPECT_EQ(book.spent_epsilon("february", 1e-5), 0);
+    EXPECT_EQ(complaint([&] { book.spend("strangers", "job 3", noise(0.9), budget, {"strangers"}); }), "");
 }
 
 }  // namespace

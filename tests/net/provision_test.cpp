@@ -5,10 +5,18 @@
 #include <algorithm>
 #include <ctime>
 
+#include "couplet/net/consent.hpp"
 #include "net_test_support.hpp"
 
 namespace couplet::net {
 namespace {
+
+PeersPlan some_peers() {
+    return {.peers = {{"a", "localhost:7001"}, {"b", "localhost:7002"}, {"c", "host.example:7003"}},
+            .graph = "ring",
+            .seed = 0,
+            .days = 30};
+}
 
 class ProvisionTest : public NetTest {
   protected:
@@ -39,6 +47,19 @@ TEST_F(ProvisionTest, MakesOneKitPerPartyWithPrivateKeys) {
     EXPECT_FALSE(std::filesystem::exists(path("kits/a/ca.key"))) << "the authority's key stays";
     provision_star(path("wide"), {"host.example:9", {"a"}, 30}, false);
     EXPECT_EQ(load_kit(path("wide/coordinator")).listen, "0.0.0.0:9");
+}
+
+TEST_F(ProvisionTest, EverySiteGetsAPolicyAndKeepsItsOwn) {
+    make();
+    EXPECT_EQ(load_policy(path("kits/a/policy.toml")), SitePolicy{});
+    EXPECT_FALSE(std::filesystem::exists(path("kits/coordinator/policy.toml")));
+    write_text(path("kits/a/policy.toml"), "min_patients = 99\n");
+    provision_star(path("kits"), {"localhost:7443", {"a", "b"}, 30}, true);
+    EXPECT_EQ(load_policy(path("kits/a/policy.toml")).min_patients, 99);
+    provision_client(path("kits"), "c", 30);
+    EXPECT_EQ(load_policy(path("kits/c/policy.toml")), SitePolicy{});
+    provision_peers(path("peers"), some_peers(), false);
+    EXPECT_EQ(load_policy(path("peers/b/policy.toml")), SitePolicy{});
 }
 
 TEST_F(ProvisionTest, RefusesWhatCannotBe) {
@@ -135,13 +156,6 @@ TEST_F(ProvisionTest, RotatesRevokesAndAdds) {
     EXPECT_NE(complaint([&] { revoke(path("kits"), "x"); }).find("no such file"), std::string::npos);
     EXPECT_NE(complaint([&] { revoke(path("kits"), "coordinator"); }).find("a client"), std::string::npos);
     EXPECT_NE(complaint([&] { rotate(path("none"), "a", 30); }).find("no such file"), std::string::npos);
-}
-
-PeersPlan some_peers() {
-    return {.peers = {{"a", "localhost:7001"}, {"b", "localhost:7002"}, {"c", "host.example:7003"}},
-            .graph = "ring",
-            .seed = 0,
-            .days = 30};
 }
 
 TEST_F(ProvisionTest, MakesAKitForEveryPeer) {

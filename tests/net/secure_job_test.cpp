@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <atomic>
 #include <set>
 
 #include "couplet/net/consent.hpp"
@@ -184,9 +188,11 @@ TEST_F(SecureJobTest, ALateRefusalIsSaidAtBothEndsAndNobodyWaitsForIt) {
     Coordinator coordinator(parties.coordinator(), std::move(options), log);
     auto failed = std::async(std::launch::async, [&] { return complaint([&] { coordinator.run(); }); });
     std::vector<std::future<std::string>> clients;
+    std::atomic<int> sums{0};
     for (std::size_t k = 0; k < 3; ++k) {
         clients.push_back(std::async(std::launch::async, [&, k] {
             ClientOptions own;
+            own.vet_sum = [&](const MaskedSum&, const std::string&) { ++sums; };
             if (k == 1) {
                 own.vet_plan = [](const ShieldPlan&, const std::string&) {
                     throw InputError({"this site's policy", "too much", "less", ""});
@@ -199,11 +205,35 @@ TEST_F(SecureJobTest, ALateRefusalIsSaidAtBothEndsAndNobodyWaitsForIt) {
     // Two of three are too few: the job ends long before the deadline.
     EXPECT_NE(failed.get().find("secure sum: 2 clients with keys"), std::string::npos);
     for (const std::size_t k : {0, 2}) EXPECT_NE(clients[k].get(), "");
+    EXPECT_EQ(sums, 0) << "no numbers of the data have left anybody: there is nothing to book";
     const std::lock_guard lock(mutex);
     EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
         return line.find("client b") != std::string::npos &&
                line.find("this site's policy: too much") != std::string::npos;
     }));
+}
+
+TEST_F(SecureJobTest, EverySumIsToldBeforeItsNumbersLeave) {
+    const auto parties = federation(3);
+    Log log({}, {});
+    Coordinator coordinator(parties.coordinator(), secure_options(ranked(Sketch::gram)), log);
+    auto done = std::async(std::launch::async, [&] { return complaint([&] { coordinator.run(); }); });
+    std::vector<std::string> told;
+    std::vector<std::future<std::string>> clients;
+    for (std::size_t k = 0; k < 3; ++k) {
+        clients.push_back(std::async(std::launch::async, [&, k] {
+            ClientOptions own;
+            if (k == 0) {
+                own.vet_sum = [&](const MaskedSum& sum, const std::string&) {
+                    told.push_back(fmt::format("{} {} {}", sum.sum, sum.agreed, fmt::join(sum.members, ",")));
+                };
+            }
+            return complaint([&] { attend(parties, k, std::move(own)); });
+        }));
+    }
+    EXPECT_EQ(done.get(), "");
+    for (auto& client : clients) EXPECT_EQ(client.get(), "");
+    EXPECT_EQ(told, (std::vector<std::string>{"1 false a,b,c", "1 true a,b,c"}));
 }
 
 TEST_F(SecureJobTest, NeedsCertificatesAndThreeClients) {

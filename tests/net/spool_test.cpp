@@ -95,7 +95,9 @@ TEST_F(SpoolTest, DamagedFilesAreNoticed) {
     }
     EXPECT_NE(refused(good.substr(0, good.size() / 2)), "");
     EXPECT_NE(refused(""), "");
-    const std::string nothing = path("x").string() + ": no message of client a; expected what was spooled there";
+    const std::string nothing = path("x").string() +
+                                ": no message; expected what was spooled there of client a. Put back what was there, "
+                                "or remove the folder it is in to begin a new job.";
     EXPECT_EQ(refused(good.substr(0, 11)), nothing) << "less than the front";
     EXPECT_EQ(refused(good.substr(0, 12)), nothing) << "a front without a head";
     std::string endless = good;
@@ -104,6 +106,18 @@ TEST_F(SpoolTest, DamagedFilesAreNoticed) {
     EXPECT_EQ(refused("x" + good.substr(1)), nothing);
     EXPECT_NE(refused(good + "x"), "") << "more than was written";
     EXPECT_EQ(refused(good), "");
+}
+
+/// Whole, and of the wrong kind: somebody has exchanged files.
+TEST_F(SpoolTest, AnotherKindOfMessageIsNamed) {
+    save_message(path("x"), message());
+    EXPECT_EQ(complaint([&] { load_body<Upload>(path("x"), "client a"); }), "");
+    EXPECT_EQ(complaint([&] { load_body<Hello>(path("x"), "client a"); }),
+              path("x").string() +
+                  ": upload; expected what was spooled there of client a. Put back what was there, or "
+                  "remove the folder it is in to begin a new job.");
+    wire::Message other = message();
+    EXPECT_EQ(complaint([&] { body_as<SumReply>(other, "reply", "member 2"); }).find("reply: upload; expected"), 0U);
 }
 
 }  // namespace

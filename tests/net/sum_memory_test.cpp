@@ -24,6 +24,20 @@ TEST_F(SumMemoryTest, OutlivesTheProcess) {
     EXPECT_EQ(again.of(two).sums, 1);
 }
 
+TEST_F(SumMemoryTest, TwoProcessesOfAKitDoNotAnswerTheSame) {
+    const wire::JobId one{1};
+    SumMemory first(path("sums.json"));
+    SumMemory second(path("sums.json"));
+    second.keep(one, {.sums = 1, .counts = {}, .cohort = {}});
+    EXPECT_NE(complaint([&] { first.keep(one, {.sums = 1, .counts = {}, .cohort = {}}); }).find("another process"),
+              std::string::npos);
+    first.keep(wire::JobId{2}, {.sums = 1, .counts = {}, .cohort = {}});
+    second.keep(one, {.sums = 2, .counts = {}, .cohort = {}});
+    const SumMemory again(path("sums.json"));
+    EXPECT_EQ(again.of(one).sums, 2);
+    EXPECT_EQ(again.of(wire::JobId{2}).sums, 1) << "nothing is erased";
+}
+
 TEST_F(SumMemoryTest, AFileThatCannotBeReadIsNotEmpty) {
     write_text(path("sums.json"), "[{\"job\": ");
     EXPECT_NE(complaint([&] { SumMemory{path("sums.json")}; }).find("the same could be asked again"),

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "couplet/core/error.hpp"
 
 namespace couplet {
@@ -41,6 +44,15 @@ TEST(PrivacyAccount, IsReadBackToTheBit) {
     account.spend({"aaaa", "job 1", 1.0 / 3}, {100, 1e-5});
     account.spend({"bb", "a job with blanks", 1e-17}, {100, 1e-5});
     EXPECT_EQ(PrivacyAccount::parse(account.text(), "f").entries(), account.entries());
+}
+
+TEST(PrivacyAccount, BooksNothingThatItCouldNotRead) {
+    PrivacyAccount account;
+    const PrivacyGuarantee any{std::numeric_limits<double>::infinity(), 1e-5};
+    for (const double rho : {std::nan(""), 0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+        EXPECT_THROW(account.spend({"aaaa", "job 1", rho}, any), InputError) << rho;
+    }
+    EXPECT_TRUE(account.entries().empty());
 }
 
 TEST(PrivacyAccount, WhatCannotBeReadIsNotEmpty) {

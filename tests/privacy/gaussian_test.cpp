@@ -66,5 +66,20 @@ TEST(Rho, ExactCompositionIsNoLooserThanTheConcentratedOne) {
     EXPECT_EQ(epsilon_of_gaussian_rho(0, 1e-5), 0);
 }
 
+TEST(Rho, DoesNotDependOnTheUnitOfTheData) {
+    const double usual = gaussian_rho(gaussian_sigma({3, 1e-5}, 1), 1);
+    for (const double unit : {1e-200, 1e-80, 1e80, 1e200}) {
+        EXPECT_NEAR(gaussian_rho(gaussian_sigma({3, 1e-5}, unit), unit), usual, 1e-9 * usual) << unit;
+    }
+}
+
+TEST(Rho, ThatIsNoNumberIsNotNothingSpent) {
+    EXPECT_THROW(epsilon_of_gaussian_rho(std::nan(""), 1e-5), InputError);
+    EXPECT_THROW(epsilon_of_gaussian_rho(-1, 1e-5), InputError);
+    // At delta 1 every epsilon would be 0, at delta 0 none would do.
+    EXPECT_THROW(epsilon_of_gaussian_rho(0.5, 1), InputError);
+    EXPECT_THROW(epsilon_of_gaussian_rho(0.5, 0), InputError);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -42,6 +42,14 @@ TEST(FitPlan, RefusesFewPatients) {
     EXPECT_THROW(fit_plan({1, 0, 1, false}, -40, 500, true), InputError);
 }
 
+TEST(FitPlan, CountsWhatTheJobHasShownBefore) {
+    const LeakageLimits centred{.shown_before = 2};
+    EXPECT_EQ(fit_plan({10, 0, 1, false}, 100, 500, false).plan.rank, 10);
+    EXPECT_EQ(fit_plan({10, 0, 1, false}, 100, 500, false, centred).plan.rank, 8);
+    EXPECT_EQ(fit_plan({10, 0, 1, false}, 30, 500, false, centred).plan.rank, 1);
+    EXPECT_THROW(fit_plan({10, 0, 1, false}, 29, 500, false, centred), InputError);
+}
+
 TEST(FitPlan, AGramMatrixNeedsTenPatientsAFeature) {
     EXPECT_TRUE(fit_plan({5, 10, 3, true}, 4800, 480, false).plan.gram);
     EXPECT_THROW(fit_plan({5, 10, 3, true}, 4799, 480, false), InputError);

@@ -1,4 +1,4 @@
-"""What is shown is run: the examples of every docstring, of docs/python.md and of examples/python."""
+"""What is shown is run: the examples of every docstring, of docs/python.md and docs/from-other-libraries.md, and examples/python."""
 import doctest
 import importlib
 import os
@@ -33,16 +33,17 @@ def test_everything_public_is_documented():
     assert shown > 40
 
 
-def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch):
-    """Every Python block of docs/python.md, in order, in one interpreter, as a reader would paste them."""
+@pytest.mark.parametrize("name, least", [("python.md", 6), ("from-other-libraries.md", 1)])
+def test_the_guides_run_from_top_to_bottom(name, least, tmp_path, monkeypatch):
+    """Every Python block of a guide, in order, in one interpreter, as a reader would paste them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    text = (ROOT / "docs" / "python.md").read_text()
+    text = (ROOT / "docs" / name).read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) >= 6
+    assert len(blocks) >= least
     variables = {}
     for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), variables)
+        exec(compile(block, f"docs/{name}", "exec"), variables)
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples" / "python").glob("*.py")), ids=lambda path: path.name)

@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -151,6 +152,131 @@ def test_messages_are_held_against_a_policy_without_the_data(clients, sites):
     _engine.vet(messages, [5, 7, 6], policy_of("off", "here"))
     with pytest.raises(couplet.InputError, match="here: policy = 'strict.toml'; expected on, off, or the absolute path"):
         policy_of("strict.toml", "here")
+
+
+@pytest.fixture
+def simulated(sites, tmp_path, monkeypatch):
+    """Sites of a simulation, whose keys are below the test's own folder."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    return [Site(site.name, site.data, number=site.number) for site in sites]
+
+
+SECURE = ("--rank=3", "--secure", "--policy=off", "--sketch=random", "--passes=2")
+
+
+def test_secure_sums_give_what_simulate_gives_and_show_nothing_else(clients, simulated, tmp_path):
+    heard = []
+    carrier = InThisProcess(simulated, lambda site, count, answer: heard.append(answer.message) or answer)
+    result = run_job(carrier, JobOptions(SECURE))
+    expected = couplet.simulate(clients, rank=3, secure=True, policy="off", sketch="random", passes=2)
+    assert same(result.features, expected.features)
+    assert result.members == ["client-1", "client-2", "client-3", "client-4"]
+    assert "rse" not in result and "rse_per_client" not in result
+    assert result.privacy.secure and result.privacy.threshold == expected.privacy.threshold
+    # Of who is asked last the server learns neither how many patients it has nor their norm.
+    norms = [np.float64(np.sum(x * x)).tobytes() for x in clients]
+    assert not any(norm in message for norm in norms for message in heard)
+    assert not list((tmp_path / "tmp").rglob("*.journal"))
+
+
+def test_a_site_that_is_lost_to_a_secure_sum_is_not_in_it(clients, simulated):
+    first = {}
+
+    def spoil(site, count, answer):
+        # Two greetings each, then keys, shares and numbers of the counts; then keys of the first sum over the data.
+        first.setdefault(site, []).append(count)
+        return Answer(site, refusal="the process died") if site == "client-2" and len(first[site]) > 7 else answer
+
+    result = run_job(InThisProcess(simulated, spoil), JobOptions(SECURE, min_sites=3))
+    assert result.members == ["client-1", "client-3", "client-4"] and result.lost.to_dict() == {"client-2": "the process died"}
+    # The counts were those of all four, and so is the fixed point; the sums are those of the three.
+    survivors = [clients[k] for k in (0, 2, 3)]
+    expected = couplet.simulate(survivors, rank=3, aggregate="subspace", sketch="random", passes=2)
+    joint = np.concatenate([x.reshape(len(x), -1) for x in survivors])
+    kept = [np.linalg.norm(joint @ np.linalg.qr(features.full().reshape(3, -1).T)[0])
+            for features in (result.features, expected.features)]
+    assert np.isclose(*kept, rtol=1e-12)
+    first.clear()
+    with pytest.raises(couplet.RunError, match="3 clients with numbers; expected at least 4.*client-2 is lost: the process died"):
+        run_job(InThisProcess(simulated, spoil), JobOptions(SECURE))
+
+
+@pytest.mark.parametrize("flags", [(*SECURE, "--heldout=0.3", "--seed=5"), ("--rank=3", "--secure", "--policy=off", "--sketch=gram"),
+                                   ("--rank=3", "--secure", "--policy=off", "--clip=4")])
+def test_secure_sums_of_every_kind_have_the_bits_of_simulate(clients, simulated, flags):
+    result = run_job(InThisProcess(simulated), JobOptions(flags))
+    words = [flag.removeprefix("--").replace("-", "_").split("=") for flag in flags]
+    numbers = {"rank": int, "passes": int, "seed": int, "heldout": float, "clip": float}
+    expected = couplet.simulate(clients, **{key: numbers.get(key, str)(*value) if value else True for key, *value in words})
+    assert same(result.features, expected.features) and result.aggregate == "subspace"
+    for name in ("sums", "directions", "threshold", "ring_bits", "clip", "policy"):
+        assert result.privacy.to_dict().get(name) == expected.privacy.to_dict().get(name), name
+
+
+def test_nobody_makes_the_cohort_smaller_than_the_sites_agree_to(simulated, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text("min_cohort = 5\npatients_per_direction = 0\n")
+    careful = [Site(site.name, site.data, number=site.number, policy=str(policy)) for site in simulated]
+    with pytest.raises(couplet.RunError, match="client-3 is lost: .*a job of 4 clients; expected at least 5, as this client's policy"):
+        run_job(InThisProcess(careful), JobOptions(SECURE, min_sites=3))
+    # The job began with four; with the keys of three alone nobody goes on.
+    policy.write_text("min_cohort = 4\npatients_per_direction = 0\n")
+    heard = {}
+
+    def spoil(site, count, answer):
+        heard[site] = heard.get(site, 0) + 1
+        return Answer(site, refusal="the process died") if site == "client-2" and heard[site] > 2 else answer
+
+    with pytest.raises(couplet.RunError, match="client-1 is lost: .*a roster of 3 clients; expected at least 4"):
+        run_job(InThisProcess(careful, spoil), JobOptions(SECURE, min_sites=3))
+
+
+@pytest.mark.parametrize(("flags", "told"), [
+    (("--rank=3", "--dp-epsilon=1"), "dp_epsilon: given with no secure"),
+    (("--rank=3", "--secure", "--aggregate=stack"), "aggregate: stack; expected subspace with secure"),
+    (("--rank=3", "--secure", "--dp-epsilon=1"), "clip: missing"),
+    (("--rank=3", "--secure", "--dp-epsilon=1", "--clip=9", "--dp-noise=central"), "dp_noise: central with secure"),
+    (("--rank=3", "--secure", "--dp-epsilon=1", "--clip=9", "--heldout=0.2"), "heldout: given with dp_epsilon"),
+    (("--rank=3", "--secure", "--missing=impute"), "missing: given with secure"),
+    (("--secure",), "rank: missing"),
+])
+def test_what_secure_sums_and_noise_do_not_promise_is_refused_before_anybody_is_asked(simulated, flags, told):
+    carrier = InThisProcess(simulated)
+    with pytest.raises(couplet.InputError, match=told):
+        run_job(carrier, JobOptions(flags))
+    assert carrier.asked == 0
+
+
+def test_secure_sums_with_kits_noise_and_an_account(clients, sites, tmp_path):
+    couplet.command("provision", network="star", coordinator="localhost:1", clients=["a", "b", "c", "d"], output=str(tmp_path / "kits"))
+    named = [Site(name, site.data, policy="", kit=str(tmp_path / "kits" / name)) for name, site in zip("abcd", sites, strict=True)]
+    noisy = ("--rank=3", "--secure", "--sketch=gram", "--dp-epsilon=1", "--clip=10")
+    options = JobOptions(noisy, kit=str(tmp_path / "kits" / "coordinator"))
+    result = run_job(InThisProcess(named), options)
+    assert result.members == ["a", "b", "c", "d"]
+    # Noise is drawn anew each time; how much of it is what simulate says.
+    expected = couplet.simulate(clients, rank=3, secure=True, sketch="gram", dp_epsilon=1, clip=10)
+    for name in ("noise", "epsilon", "delta", "rho", "sigma", "against", "sums", "clip", "threshold"):
+        assert result.privacy[name] == expected.privacy[name], name
+    assert not same(result.features, expected.features)
+    account = (tmp_path / "kits" / "a" / "privacy-account.txt").read_text()
+    assert result.job in account
+    # A budget that is spent, and a policy that asks for more patients: each site says so.
+    strict = tmp_path / "policy.toml"
+    strict.write_text("dp_epsilon = 1.2\n")
+    careful = [Site(site.name, site.data, policy=str(strict), kit=site.kit) for site in named]
+    with pytest.raises(couplet.RunError, match="a is lost: .*budget|a is lost: .*epsilon"):
+        run_job(InThisProcess(careful), options)
+    with pytest.raises(couplet.RunError, match="patients_per_direction"):
+        run_job(InThisProcess([Site(site.name, site.data, policy="on", kit=site.kit) for site in named]),
+                JobOptions(SECURE, kit=options.kit))
+    # Somebody else's kit is nobody's.
+    shutil.copytree(named[0].kit, tmp_path / "stolen")
+    thief = [*named[:3], Site("d", sites[3].data, kit=str(tmp_path / "stolen"))]
+    result = run_job(InThisProcess(thief), JobOptions(SECURE, min_sites=3, kit=options.kit))
+    assert "keys signed by a" in result.lost["d"]
+    with pytest.raises(couplet.RunError, match="that this site has keys for"):
+        run_job(InThisProcess(plain(sites)), JobOptions(SECURE))
 
 
 def test_a_site_that_is_lost_in_mid_round_is_left_out_and_the_others_begin_again(clients, sites):

@@ -1,9 +1,7 @@
 """Opens report.html in a real browser: every figure is drawn, nothing is logged, nothing sticks out on a phone."""
-import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -11,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
-from look import complaints, look  # noqa: E402
+from look import DARK, LIGHT, ask, complaints, look, run_browser  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("COUPLET_BUILD_DIR", ROOT / "build" / "release"))
 EXPERIMENTS = ["eps1", "r1_synthetic", "heterogeneous", "analysis"]
@@ -46,24 +44,6 @@ addEventListener('load', () => {
                                      background: getComputedStyle(document.body).backgroundColor}), '*');
 });
 </script></body>"""
-FRAME = """<!DOCTYPE html><body style="margin:0"><iframe src="probe.html" style="border:0;width:%dpx;height:900px"></iframe>
-<pre id="answer"></pre><script>
-addEventListener('message', event => { document.getElementById('answer').textContent = event.data; });
-</script></body>"""
-
-
-def browser() -> str:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no chromium: scripts/install-deps installs it")
-    return path
-
-
-def run_browser(page: pathlib.Path, *flags: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
-         "--log-level=0", "--virtual-time-budget=5000", f"--user-data-dir={page.parent / 'profile'}", *flags, page.as_uri()],
-        text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +56,7 @@ def report(tmp_path_factory) -> pathlib.Path:
 
 
 def probe(report: pathlib.Path, width: int, folder: pathlib.Path, *flags: str, unfold: bool = True) -> dict:
-    page = report.read_text()
-    assert page.count("</body>") == 1
-    (folder / "probe.html").write_text(page.replace("</body>", PROBE.replace("UNFOLD", str(unfold).lower())))
-    frame = folder / "frame.html"
-    frame.write_text(FRAME % width)
-    done = run_browser(frame, "--dump-dom", "--window-size=1400,1000", *flags)
-    match = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert match and match.group(1), f"the page did not answer\n{done.stderr[-2000:]}"
-    return json.loads(match.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return ask(report, folder, width, PROBE.replace("UNFOLD", str(unfold).lower()), *flags)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -129,15 +101,15 @@ def test_the_slide_is_a_picture_of_its_own(report, tmp_path):
 
 
 def test_a_dark_screen_gets_a_dark_page(report, tmp_path):
-    light = probe(report, 800, tmp_path, "--blink-settings=preferredColorScheme=1")
-    dark = probe(report, 800, tmp_path, "--blink-settings=preferredColorScheme=0")
+    light = probe(report, 800, tmp_path, LIGHT)
+    dark = probe(report, 800, tmp_path, DARK)
     brightness = lambda seen: sum(map(int, re.findall(r"\d+", seen["background"])[:3]))
     assert brightness(light) > 700
     assert brightness(dark) < 200
 
 
-def test_nothing_is_logged_and_nothing_is_fetched(report):
-    done = run_browser(report, "--dump-dom")
+def test_nothing_is_logged_and_nothing_is_fetched(report, tmp_path):
+    done = run_browser(report, tmp_path / "profile", "--dump-dom")
     assert done.returncode == 0
     assert "The answer" in done.stdout
     assert "CONSOLE" not in done.stderr, done.stderr
@@ -167,5 +139,5 @@ def test_tables_stay_on_the_paper(report, tmp_path):
 
 def test_it_prints(report, tmp_path):
     pdf = tmp_path / "report.pdf"
-    run_browser(report, f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
+    run_browser(report, tmp_path / "profile", f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
     assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 20_000

@@ -57,10 +57,46 @@ TEST(Census, EmptyRecordsAndCopiesAreNoPatients) {
     EXPECT_EQ(none.usual, 0);
 }
 
+std::vector<std::uint64_t> counts_of(const std::vector<Index>& sizes) {
+    std::vector<std::uint64_t> all(census_length, 0);
+    for (const Index size : sizes) {
+        const auto own = take_census(patients(size, 1).view());
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] += own[i];
+    }
+    return all;
+}
+
+TEST(Census, CountsHonestPatientsOfWhoeverMayRemain) {
+    const Census uneven = read_census(counts_of({10, 400, 10, 10, 400, 10}), 0.9);
+    ASSERT_EQ(uneven.clients.size(), 6U);
+    EXPECT_EQ(fewest_honest(uneven, 6, 6, 0), 840);
+    EXPECT_EQ(fewest_honest(uneven, 6, 4, 1), 30);
+    EXPECT_LE(fewest_honest(uneven, 6, 6, 1), 440);
+    EXPECT_GE(fewest_honest(uneven, 6, 6, 1), 400);
+    // Two more on the roster whom nobody counted may be those that stay.
+    EXPECT_EQ(fewest_honest(uneven, 8, 6, 1), 30);
+    EXPECT_EQ(fewest_honest(uneven, 8, 2, 1), 0);
+    EXPECT_EQ(fewest_honest(uneven, 6, 1, 5), 0);
+    // Never more than there are, whatever the sizes; of equal sites nearly as many.
+    for (Index size = 1; size <= 200; size += 7) {
+        const Index honest = fewest_honest(read_census(counts_of({size, size, size, size}), 0.9), 4, 3, 1);
+        EXPECT_LE(honest, 2 * size);
+        EXPECT_GE(honest, 2 * (size * 9 / 10));
+    }
+}
+
 TEST(Census, RefusesWhatClientsCannotCount) {
     auto more = take_census(patients(5, 1).view());
     more.back() = 6;
     EXPECT_THROW(read_census(more, 0.9), InputError);
+    // A small client that claims many patients: its class gives it away.
+    auto liar = counts_of({40, 40, 40});
+    liar.back() += 1000;
+    liar[0] += 1000;
+    EXPECT_THROW(read_census(liar, 0.9), InputError);
+    auto modest = counts_of({40, 40, 40});
+    modest.back() = 60;
+    EXPECT_THROW(read_census(modest, 0.9), InputError);
 
     EXPECT_THROW(read_census(std::vector<std::uint64_t>(5, 1), 0.9), InputError);
     EXPECT_THROW(read_census(std::vector<std::uint64_t>(census_length, ~std::uint64_t{0}), 0.9), InputError);

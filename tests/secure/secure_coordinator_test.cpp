@@ -51,6 +51,32 @@ TEST(SecureCoordinator, OneLossMoreFailsAndNothingIsRevealed) {
     }
 }
 
+/// A threshold says whose sum is safe; who runs the job may want more clients in its result than that.
+TEST(SecureCoordinator, AResultOfFewerClientsThanWantedIsNone) {
+    for (const Party lost : {1, 2}) {
+        SecureJob secure(people(7), subspace_job(5, Sketch::gram));
+        secure.coordinator =
+            std::make_unique<SecureCoordinator>(secure.job, Shape{8, 9},
+                                                SecureCoordinator::Options{.job = secure.id,
+                                                                           .terms = secure.terms,
+                                                                           .notary = secure.authority.notary(0),
+                                                                           .names = secure.names,
+                                                                           .least = 6});
+        secure.lost = [&](Party party, Index now, Index, std::size_t at) {
+            return party < lost && now == 1 && at >= numbers;
+        };
+        const std::string said = secure.refusal();
+        if (lost == 1) {
+            EXPECT_EQ(said, "");
+            EXPECT_TRUE(secure.coordinator->finished());
+            continue;
+        }
+        EXPECT_EQ(said.rfind("secure sum: 5 clients with numbers; expected at least 6.", 0), 0U) << said;
+        EXPECT_EQ(secure.revealed, 7) << "of the counts; nothing of the data";
+        EXPECT_FALSE(secure.coordinator->finished());
+    }
+}
+
 TEST(SecureCoordinator, ALostClientThatComesBackIsInTheSumThatIsTriedAgain) {
     SecureJob secure(people(4), subspace_job(5));
     // Killed in the middle of a later sum and started again: its keys are gone, what it wrote is not.

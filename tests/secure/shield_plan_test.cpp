@@ -17,7 +17,8 @@ Job ranked(Index rank, Sketch sketch = Sketch::random) {
     return job;
 }
 
-const Census people{1000, 100, 4, 2};
+/// Ten clients of a hundred, exactly.
+const Census people{1000, 100, 4, 2, 1000, std::vector<ClientSize>(10, {100, 100})};
 
 TEST(ShieldPlan, WithoutPolicyIsTheJobAsItIs) {
     const ShieldPlan plan = plan_shield(ranked(6), {10, 10}, {.policy = false}, people, 10, 6);
@@ -35,7 +36,7 @@ TEST(ShieldPlan, WithoutPolicyIsTheJobAsItIs) {
 }
 
 TEST(ShieldPlan, ThePolicyCountsHonestPatientsAndClips) {
-    // 1000 less one colluding client of 100: 90 directions.
+    // Six of ten clients of 100 stay, of whom one colludes: 50 directions.
     const ShieldPlan plan = plan_shield(ranked(40), {20, 20}, {}, people, 10, 6);
     EXPECT_EQ(plan.directions, 50);
     EXPECT_EQ(plan.changes, (std::vector<std::string>{"passes 3 -> 1"}));
@@ -44,6 +45,23 @@ TEST(ShieldPlan, ThePolicyCountsHonestPatientsAndClips) {
     const ShieldPlan own = plan_shield(ranked(40), {20, 20}, {.clip = 1.5}, people, 10, 6);
     EXPECT_EQ(own.clip, 1.5);
     EXPECT_THROW(plan_shield(ranked(1), {20, 20}, {}, Census{100, 95, 1, 1}, 10, 6), InputError);
+    // Where one client may have everybody, nobody is left: counts are of classes, which may end beyond the sum.
+    const auto honest = [](const Census& census) {
+        return plan_shield(ranked(1), {20, 20}, {.policy = false}, census, 10, 6).honest;
+    };
+    EXPECT_EQ(honest(people), 500);
+    EXPECT_EQ(honest({100, 100, 1, 1}), 0);
+    EXPECT_EQ(honest({100, 128, 1, 1}), 0);
+}
+
+/// Whoever is counted and then lost hides nobody: two large sites must not buy directions of four small ones.
+TEST(ShieldPlan, CountsOnThoseWhoMayRemain) {
+    const Census census{840, 400, 1, 1, 840, {{10, 10}, {10, 10}, {10, 10}, {10, 10}, {400, 400}, {400, 400}}};
+    const ShieldPlan plan = plan_shield(ranked(20), {20, 20}, {}, census, 6, 4);
+    EXPECT_EQ(plan.honest, 30);
+    EXPECT_LE(plan.directions, 3);
+    // Nobody can be lost where everybody must stay.
+    EXPECT_EQ(plan_shield(ranked(20), {20, 20}, {}, census, 6, 6).honest, 440);
 }
 
 TEST(ShieldPlan, ALongerClipDoesNotTakeThePolicysAway) {
@@ -77,6 +95,22 @@ TEST(ShieldPlan, TheRingHoldsTheSumOfAllNoise) {
             EXPECT_NEAR(all[0] / truth, 1, 1e-9);
             EXPECT_NEAR(all[1] / truth, -1, 1e-9);
             EXPECT_LT(plan.how.step, (epsilon <= 1 ? 1e-3 : 1) * plan.noise->own);
+        }
+    }
+}
+
+TEST(RequirePossible, AClipHasASizeThatCanBeCountedWith) {
+    for (const double good : {1e-100, 1e-30, 1.0, 1e100}) {
+        const ShieldTerms terms{.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = good};
+        const ShieldPlan plan = plan_shield(ranked(2, Sketch::gram), {2}, terms, std::nullopt, 5, 4);
+        EXPECT_NEAR(epsilon_of_gaussian_rho(plan.noise->rho, 1e-5), 1, 1e-6) << good;
+    }
+    for (const double bad : {0.0, 1e-101, 1.1e100, 1e300, std::nan("")}) {
+        try {
+            require_possible({.clip = bad});
+            FAIL() << bad;
+        } catch (const InputError& error) {
+            EXPECT_EQ(error.parts().where, "--clip");
         }
     }
 }

@@ -86,10 +86,13 @@ TEST(Shielded, ThePolicyChangesTheJobAndClips) {
     ShieldReport heard;
     const auto done = simulate_shielded(source, ranked(6), {.secure = true, .policy = true},
                                         [&](const ShieldReport& report) { heard = report; });
-    // 120 patients, a client of whom (30, counted in a class that ends at 32) may collude: 8 directions.
-    EXPECT_EQ(done.privacy.changes, (std::vector<std::string>{"passes 3 -> 1", "oversampling 10 -> 2"}));
+    // Of four clients of 30 patients one may be lost and another collude: 6 directions of 60.
+    EXPECT_EQ(done.privacy.changes, (std::vector<std::string>{"passes 3 -> 1", "oversampling 10 -> 0"}));
     EXPECT_EQ(heard.changes, done.privacy.changes);
-    EXPECT_EQ(done.privacy.directions, 8);
+    // The result says what was run, not what was asked for.
+    EXPECT_EQ(done.simulation.job.passes, 1);
+    EXPECT_EQ(done.simulation.job.oversampling, 0);
+    EXPECT_EQ(done.privacy.directions, 6);
     ASSERT_TRUE(done.privacy.clip);
     EXPECT_GT(done.privacy.clipped, 0);
     EXPECT_LE(done.privacy.clipped, 12 + 1);
@@ -97,6 +100,46 @@ TEST(Shielded, ThePolicyChangesTheJobAndClips) {
         refusal(people(12), ranked(6), {.secure = true, .policy = true, .limits = {.patients_per_direction = 200}})
             .find("honest patients"),
         std::string::npos);
+}
+
+TEST(Shielded, WhatIsAllowedButCloseIsAWarning) {
+    const auto warned = [](double patients_per_direction) {
+        const LeakageLimits limits{.warn_patients_per_direction = patients_per_direction};
+        return simulate_shielded(people(4), ranked(6), {.secure = true, .policy = true, .limits = limits})
+            .privacy.warnings;
+    };
+    EXPECT_TRUE(warned(10).empty());
+    const auto close = warned(1000);
+    ASSERT_EQ(close.size(), 1U);
+    EXPECT_EQ(close[0].rfind("6 directions are shown of ", 0), 0U) << close[0];
+    EXPECT_NE(close[0].find("more than one in 1000"), std::string::npos) << close[0];
+}
+
+/// One patient who is far longer than the clip, at each client in turn, is what a clipped record of the same direction
+/// is: nobody's record is left long, and nobody's is counted twice.
+TEST(Shielded, EveryClientClips) {
+    for (std::size_t k = 0; k < 3; ++k) {
+        double clip = 0;
+        const auto source = [&](double times) {
+            auto clients = support::synthetic_clients("120x8x9:rank=6,noise=0.1", 3, 3);
+            for (const auto& client : clients) {
+                for (const double norm : row_norms(client.view())) clip = std::max(clip, 2 * norm);
+            }
+            const auto row = clients[k].view().unfold(1);
+            const double length = row_norms(clients[k].view())[0];
+            for (Index j = 0; j < row.cols; ++j) row(0, j) *= times * clip / length;
+            return MemorySource(std::move(clients));
+        };
+        const auto as_long = source(1);
+        const auto longer = source(50);
+        const auto run = [&](const ClientSource& clients) {
+            return simulate_shielded(clients, ranked(6), {.secure = true, .clip = clip});
+        };
+        const auto done = run(longer);
+        EXPECT_EQ(done.privacy.clipped, 1) << "client " << k + 1;
+        EXPECT_LT(projector_distance(*run(as_long).simulation.features, *done.simulation.features), 1e-6)
+            << "client " << k + 1;
+    }
 }
 
 TEST(Shielded, RefusesWhatIsNotSafeOrMeansNothing) {

@@ -91,6 +91,12 @@ TEST_F(StateFileTest, RoundTripKeepsTheWholeJobToTheBit) {
     EXPECT_THROW(save_state(path("s.npz"), sample({.rank = 3}), false), InputError);
 }
 
+TEST_F(StateFileTest, IsForItsOwnerAlone) {
+    save_state(path("merge.npz"), sample({.rank = 3}), false);
+    const auto others = fs::perms::group_all | fs::perms::others_all;
+    EXPECT_EQ(fs::status(path("merge.npz")).permissions() & others, fs::perms::none);
+}
+
 TEST_F(StateFileTest, ResumingFromTheFileIsResumingFromMemory) {
     save_state(path("s.npz"), sample({.eps = 0.2}), false);
     const auto more = [] {

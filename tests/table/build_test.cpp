@@ -98,6 +98,21 @@ TEST_F(BuildTest, PatientsWithoutEntriesAndCellsWithoutEvents) {
     EXPECT_TRUE(std::isnan(tensor("b").data()[1]));
 }
 
+/// A schema may come from another site's manifest: how many of its patients had what is not repeated as this site's.
+TEST_F(BuildTest, CountsOfASchemaAreNotThoseOfTheSite) {
+    put("t.csv", "p,c\n1,x\n2,x\n");
+    TableOptions options = coded;
+    options.schema = Vocabulary{{{"c", TermKind::codes, {{"x", "Asthma", "", 90, 30}, {"w", "Gout", "", 7, 5}}}}, 100};
+    const TableReport report = build({"t.csv"}, options);
+    const auto& terms = report.vocabulary.modes[0].terms;
+    EXPECT_EQ(terms[0].patients, 2);
+    EXPECT_EQ(terms[1].patients, 0);
+    EXPECT_FALSE(terms[0].label_patients);
+    EXPECT_FALSE(terms[1].label_patients);
+    EXPECT_EQ(report.vocabulary.patients, 2);
+    EXPECT_EQ(get("out/manifest.json").find("label_patients"), std::string::npos);
+}
+
 TEST_F(BuildTest, KnownFormsNeedNoColumns) {
     put("condition_occurrence.csv",
         "condition_occurrence_id,person_id,condition_concept_id,condition_start_date\n1,7,11,2020-01-01\n2,8,0,2020-01-"
@@ -288,6 +303,21 @@ TEST_F(BuildTest, EventsWithoutANumberAreCountedAndTheOrderOfFilesIsNone) {
         EXPECT_NE(refusal(files, options).find("--aggregate: values in b and none in a"), std::string::npos);
     }
     EXPECT_EQ(build({"b.csv"}, {.patient = "p", .modes = {"e"}, .values = {"v"}}).without_value, 2);
+}
+
+TEST_F(BuildTest, APatientWithoutANumberWasMetAllTheSame) {
+    put("t.csv", "p,c,v\n1,x,\n2,x,3\n");
+    TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}};
+    const TableReport report = build({"t.csv"}, options, {}, "a");
+    EXPECT_EQ(report.patients, 1);
+    EXPECT_EQ(report.without, 1);
+    EXPECT_EQ(report.vocabulary.patients, 2);
+    options.keep_empty = true;
+    build({"t.csv"}, options, {}, "b");
+    EXPECT_EQ(get("b/patients.csv"), "row,patient\n1,1\n2,2\n");
+    EXPECT_EQ(values(tensor("b")), (std::vector<double>{0, 3}));
+    put("t.csv", "p,c,v\n1,x,\n");
+    EXPECT_NE(refusal({"t.csv"}, options), "") << "no code has a number";
 }
 
 TEST_F(BuildTest, WhatAColumnHoldsIsNotSaidByItsFirstRow) {

@@ -57,9 +57,12 @@ TEST_F(FolderTest, SaysWhoIsWhereAndKeepsItPrivate) {
     put("t.csv", "p,c\n\"b,1\",x\na,y\n\"q\"\"\",x\n");
     build({"t.csv"}, {.patient = "p", .modes = {"c"}, .layout = TableLayout::sparse});
     EXPECT_EQ(get("out/patients.csv"), "row,patient\n1,a\n2,\"b,1\"\n3,\"q\"\"\"\n");
-    const auto mode = std::filesystem::status(path("out/patients.csv")).permissions();
-    EXPECT_EQ(mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all),
-              std::filesystem::perms::none);
+    for (const char* name : {"out/patients.csv", "out/tensor.tns"}) {
+        const auto mode = std::filesystem::status(path(name)).permissions();
+        EXPECT_EQ(mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all),
+                  std::filesystem::perms::none)
+            << name;
+    }
     for (const char* name : {"out/tensor.tns", "out/schema.json", "out/manifest.json"}) {
         EXPECT_EQ(get(name).find("b,1"), std::string::npos) << name;
     }

@@ -28,6 +28,20 @@ TEST_F(GatherTest, NumbersPatientsAndCodesAsTheyCome) {
     EXPECT_EQ(values, (std::vector<double>{2, 2}));  // means
 }
 
+/// How many records there are is not known before the last one.
+TEST_F(GatherTest, SaysHowManyRecordsWereRead) {
+    std::string text = "p,c\n";
+    for (int i = 0; i < 70'000; ++i) text += std::to_string(i % 10) + ",x\n";
+    put("t.csv", text);
+    const std::vector<TableInput> tables{file_input(path("t.csv"), {})};
+    std::vector<std::pair<std::int64_t, std::int64_t>> heard;
+    const Gathered all =
+        gather_events(tables, {.patient = "p", .modes = {"c"}}, folder_,
+                      [&](const ProgressEvent& event) { heard.emplace_back(event.done, event.total); });
+    EXPECT_EQ(heard, (std::vector<std::pair<std::int64_t, std::int64_t>>{{1 << 16, 0}}));
+    EXPECT_EQ(all.records, (std::vector<Index>{70'000}));
+}
+
 TEST_F(GatherTest, WideRowsKeepTheirKinds) {
     put("w.csv", "id,age [years],sex,born,seen\n1,50,m,1970-05-01,2020-05-01\n2,,f,1980-01-01,\n");
     const std::vector<TableInput> tables{file_input(path("w.csv"), {})};

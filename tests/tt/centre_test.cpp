@@ -24,6 +24,16 @@ TEST(Centre, PeelsTheSmallerEnd) {
     EXPECT_EQ(end.count, 1U);
 }
 
+/// Peeling 50 first takes 45000 (50 + 40) + 18000 (30 + 40) flops, peeling 30 first 45000 (30 + 40) + 30000 (50 + 40).
+TEST(Centre, BeginsWithTheEndThatIsCutMoreWhereThatIsCheaper) {
+    EXPECT_EQ(choose_end(start_centre({50, 30, 30}), ranks(2, 20), Offered::both).side, Side::left);
+    EXPECT_EQ(choose_end(start_centre({30, 30, 50}), ranks(2, 20), Offered::both).side, Side::right);
+    EXPECT_EQ(choose_end(start_centre({50, 30, 30}), ranks(2, 20), Offered::right).side, Side::right);
+    EXPECT_EQ(choose_end(start_centre({50, 30, 30}), ranks(2, unlimited_rank), Offered::both).side, Side::right);
+    EXPECT_EQ(choose_end(start_centre({1000, 110, 140}), ranks(2, 100), Offered::both).side, Side::right)
+        << "an end so much larger pays even less";
+}
+
 /// A pass over the data is worth it from twice the rank on: 2^4 = 16 >= 2 * 8.
 TEST(Centre, GroupsTinyModes) {
     const auto centre = start_centre(Shape(std::vector<Index>(12, 2)));

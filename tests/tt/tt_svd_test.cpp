@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
+#include <span>
 
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/reference.hpp"
 #include "trains.hpp"
 
 namespace couplet {
@@ -185,6 +189,64 @@ TEST(TtSvd, RanksAreThoseOfTheTextbook) {
         const auto smooth = hilbert<double>(Shape(sizes));
         for (const double eps : {1e-2, 1e-4, 1e-6, 1e-8}) {
             EXPECT_EQ(check(smooth, {.eps = eps}).train.ranks(), naive_tt_ranks(smooth, eps)) << eps;
+        }
+    }
+}
+
+/// Sum of 64 products of random vectors with weights 0.9^j, and noise of a thousandth.
+Tensor<double> fast_decay(Index rows, Index middle, Index columns, std::uint64_t seed) {
+    constexpr Index terms = 64;
+    Random random(seed, 17);
+    Matrix<double> a(rows, terms);
+    Matrix<double> b(terms, middle * columns);
+    for (double& e : std::span(a.data(), static_cast<std::size_t>(a.size()))) e = random.normal();
+    for (Index j = 0; j < terms; ++j) {
+        std::vector<double> left(static_cast<std::size_t>(middle));
+        for (double& e : left) e = std::pow(0.9, static_cast<double>(j)) * random.normal();
+        for (Index c = 0; c < columns; ++c) {
+            const double right = random.normal();
+            for (Index m = 0; m < middle; ++m) b(j, m * columns + c) = left[static_cast<std::size_t>(m)] * right;
+        }
+    }
+    Tensor<double> x({rows, middle, columns}, product<double>(a.view(), b.view()).release());
+    const double size = static_cast<double>(naive_norm_of(x)) / std::sqrt(static_cast<double>(x.size()));
+    for (double& e : x.elements()) e += 1e-3 * size * random.normal();
+    return x;
+}
+
+/// Relative error of cutting three modes from left to right at this rank, as the textbook does.
+double textbook_error(const Tensor<double>& x, Index rank) {
+    const Shape& shape = x.shape();
+    const auto first = reference::svd(MatrixView<const double>(x.data(), shape[0], shape[1] * shape[2]));
+    Matrix<double> rest(rank, shape[1] * shape[2]);
+    double tails2 = 0;
+    double norm2 = 0;
+    for (std::size_t j = 0; j < first.sigma.size(); ++j) {
+        const double square = first.sigma[j] * first.sigma[j];
+        norm2 += square;
+        if (static_cast<Index>(j) >= rank) tails2 += square;
+    }
+    for (Index j = 0; j < rank; ++j) {
+        for (Index i = 0; i < rest.cols(); ++i) rest(j, i) = first.sigma[static_cast<std::size_t>(j)] * first.v(i, j);
+    }
+    rest.reshape(rank * shape[1], shape[2]);
+    const auto second = reference::svd(rest.view());
+    for (auto j = static_cast<std::size_t>(rank); j < second.sigma.size(); ++j) {
+        tails2 += second.sigma[j] * second.sigma[j];
+    }
+    return std::sqrt(tails2 / norm2);
+}
+
+/// Which end is cut first changes what is left for the other: the end that is cut more goes first.
+TEST(TtSvd, LosesNoMoreThanTheTextbookOnFastDecayingSpectra) {
+    for (const auto& [rows, middle, columns, rank] :
+         std::vector<std::array<Index, 4>>{{25, 15, 15, 10}, {30, 8, 20, 12}, {40, 6, 12, 8}, {15, 15, 25, 10}}) {
+        for (const std::uint64_t seed : {1, 2, 3}) {
+            const auto x = fast_decay(rows, middle, columns, seed);
+            const auto result = tt_svd<double>(x.view(), {.max_rank = rank});
+            EXPECT_EQ(result.train.ranks(), (std::vector<Index>{1, rank, rank, 1}));
+            EXPECT_LE(result.rel_error, 1.001 * textbook_error(x, rank)) << rows << ' ' << columns << ' ' << seed;
+            EXPECT_LE(true_error(x, result.train), result.rel_error);
         }
     }
 }

@@ -35,9 +35,9 @@ TEST(ConvertTest, ControlMessagesComeBack) {
 
 TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
     for (const JobOptions& options :
-         {JobOptions{}, JobOptions{.rank = 5, .seed = 9}, JobOptions{.bytes = 5000},
-          JobOptions{.rank = 3, .bytes_total = 50000}, JobOptions{.rank = 3, .precision = Precision::f32},
-          JobOptions{.aggregate = Aggregate::average, .rank = 3},
+         {JobOptions{}, JobOptions{.rank = 5, .seed = 9}, JobOptions{.rank = 5, .oversampling = 1'000'000},
+          JobOptions{.bytes = 5000}, JobOptions{.rank = 3, .bytes_total = 50000},
+          JobOptions{.rank = 3, .precision = Precision::f32}, JobOptions{.aggregate = Aggregate::average, .rank = 3},
           JobOptions{.aggregate = Aggregate::subspace, .rank = 4, .sketch = Sketch::random, .passes = 2}}) {
         const Job job = resolve_job(options);
         const Welcome back = round_trip(Welcome{{job, {true, 0.25}}, 2, 5});
@@ -58,6 +58,19 @@ TEST(ConvertTest, AJobIsTheSameAtBothEnds) {
         EXPECT_EQ(back.spec.preparation, (Preparation{true, 0.25}));
         EXPECT_EQ(back.place, 2);
         EXPECT_EQ(back.clients, 5);
+    }
+}
+
+/// More than anybody can ask for comes from a hostile coordinator; less would silently be another job.
+TEST(ConvertTest, MoreOversamplingThanAJobMayHaveIsRefused) {
+    Job job = resolve_job({.rank = 3});
+    job.oversampling = 1'000'001;
+    try {
+        round_trip(Welcome{{job, {}}, 0, 1});
+        FAIL() << "taken";
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.parts().found, "oversampling by 1000001");
+        EXPECT_EQ(error.parts().expected, "at most 1000000");
     }
 }
 

@@ -84,13 +84,15 @@ TEST(Site, IsVettedBeforeItAnswersAndBeforeItsAnswerIsSent) {
     const Hello hello = std::get<Hello>(Site(question.front(), data()).hello().body);
     question.push_back({{protocol_version, {7}, 1, 1}, StartNotice{start_of(hello), false, false}});
     std::vector<Kind> heard;
-    answer_all(pack(question), data(), [&](const Message& message) { heard.push_back(message.kind()); });
+    answer_all(pack(question), data(),
+               {.vet = [&](const Message& message) { heard.push_back(message.kind()); }, .secure = {}});
     EXPECT_EQ(heard, (std::vector<Kind>{Kind::welcome, Kind::start, Kind::upload}));
     for (const Kind refused : heard) {
         const auto vet = [&](const Message& message) {
             if (message.kind() == refused) throw InputError({"policy", "this", "another", ""});
         };
-        EXPECT_NE(refusal([&] { answer_all(pack(question), data(), vet); }).find("policy: this"), std::string::npos);
+        EXPECT_NE(refusal([&] { answer_all(pack(question), data(), {.vet = vet, .secure = {}}); }).find("policy: this"),
+                  std::string::npos);
     }
 }
 

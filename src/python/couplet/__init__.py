@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _engine, data
+from ._classify import Classification, classify
 from ._command import command
 from ._errors import ConversionWarning, InputError, RunError
 from ._explain import Component, Explanation, explain
@@ -29,6 +30,7 @@ if _TYPE_CHECKING:
 
 __version__ = _engine.version()
 __all__ = [
+    "Classification",
     "Component",
     "ConversionWarning",
     "CoupledTensorTrain",
@@ -43,6 +45,7 @@ __all__ = [
     "Table",
     "TensorTrain",
     "audit",
+    "classify",
     "command",
     "data",
     "decompose",

@@ -20,7 +20,7 @@ _BINARY = Path(__file__).parent / "bin" / "couplet"
 def command(verb: str, *arguments: Any, **flags: Any) -> Fields:
     """Runs `couplet VERB ARGUMENTS... --flags` in a process of its own; returns what it prints with --json, field by field.
 
-    For what has no function here: classify, tune, reproduce, info, provision and the daemons. flags are those of the verb, with
+    For what has no function here: tune, reproduce, info, provision and the daemons. flags are those of the verb, with
     underscores; True switches one on, False and None leave it out, lists are joined by commas. ValueError where the command
     line ends with exit 2, RunError where it fails otherwise, in its words.
 

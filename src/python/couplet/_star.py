@@ -6,14 +6,18 @@ questions: each question tells what its answer follows from.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import glob
 import json
 import os
 import re
 import secrets
 import shlex
+import shutil
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -71,7 +75,8 @@ class JobOptions:
 
     flags: as written after `couplet simulate`, for a star: --rank, --eps, --aggregate and so on. sites: how many are waited
     for at the beginning; 0: those who are there. min_sites: without so many the job fails; None: everybody who was there.
-    deadline: seconds, for every wait. output: folder for features.npz and result.json.
+    deadline: seconds, for every wait. output: folder for features.npz and result.json. kit: a coordinator's, for secure sums
+    between sites with kits.
     """
 
     flags: tuple[str, ...] = ()
@@ -80,6 +85,7 @@ class JobOptions:
     deadline: float = 60.0
     output: str = ""
     force: bool = False
+    kit: str = ""
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], where: str = "configuration") -> JobOptions:
@@ -91,11 +97,17 @@ class JobOptions:
         deadline = config.get("deadline", 60.0)
         if isinstance(deadline, bool) or not isinstance(deadline, (int, float)) or not deadline > 0:
             raise InputError(f"{where}: deadline = {deadline!r}; expected seconds above 0")
-        output = str(config.get("output", ""))
-        if output and not os.path.isabs(output):
-            raise InputError(f"{where}: output = {output!r}; expected an absolute path. The engine runs in a folder of its own.")
+        output = absolute(config.get("output", ""), "output", where)
         return cls(tuple(flags), whole(config, "sites", where), minimum or None, float(deadline), output,
-                   bool(config.get("force", False)))
+                   bool(config.get("force", False)), absolute(config.get("kit", ""), "kit", where))
+
+
+def absolute(value: Any, key: str, where: str) -> str:
+    """A path that means the same wherever an engine runs; nothing where it is not given."""
+    text = str(value)
+    if text and not os.path.isabs(text):
+        raise InputError(f"{where}: {key} = {text!r}; expected an absolute path. The engine runs in a folder of its own.")
+    return text
 
 
 def whole(config: Mapping[str, Any], key: str, where: str) -> int:
@@ -139,7 +151,7 @@ class _Job:
     def __init__(self, carrier: Carrier, options: JobOptions) -> None:
         self._carrier = carrier
         self._options = options
-        self._job = _engine.StarJob(list(options.flags), secrets.token_hex(16))
+        self._job = _engine.StarJob(list(options.flags), secrets.token_hex(16), options.kit)
         self._nodes: dict[str, Any] = {}  # by name, those that joined
         self._places: dict[str, int] = {}
         self._refused: dict[str, str] = {}
@@ -151,6 +163,8 @@ class _Job:
         self._join(self._gather())
         members = self._fitting()
         self._require(members, "take part")
+        if self._job.is_secure:
+            return self._deliver(self._add_up(members))
         while not self._compute(members):
             members = [site for site in members if site not in self._lost]
             self._require(members, "answered")
@@ -246,9 +260,9 @@ class _Job:
     def _compute(self, members: list[str]) -> bool:
         """From the start of an attempt to the features; False when somebody was lost."""
         job = self._job
-        job.begin(members)
+        job.begin(members, self._least)
         while not job.delivering:
-            common = job.question()
+            common = job.question(0)
 
             def take(k: int, answer: Answer) -> None:
                 job.take(k, answer.message)
@@ -261,9 +275,39 @@ class _Job:
                 return False
         return True
 
+    def _add_up(self, members: list[str]) -> list[str]:
+        """Secure sums, step by step; whoever is lost is lost to the sum. Returns those whose numbers are in the result."""
+        job = self._job
+        self._places = {site: k for k, site in enumerate(members)}
+        job.begin(members, self._least)
+        while not job.delivering:
+            asked = job.asked()
+            sites = [members[k] for k in asked]
+
+            def take(i: int, answer: Answer, asked: list[int] = asked) -> None:
+                job.take(asked[i], answer.message)
+
+            def ask(i: int, asked: list[int] = asked) -> Question:
+                return self._question(members[asked[i]], job.question(asked[i]))
+
+            wave = self._ask([self._nodes[site] for site in sites], ask, take, all_of_them=True)
+            for i, reason in wave.lost.items():
+                log.warning("site %s is lost to this sum: %s", sites[i], reason)
+                self._lost.setdefault(sites[i], reason)  # what comes after follows from it
+            try:
+                told = job.close_step()
+            except RunError as error:
+                raise RunError(". ".join([str(error).removesuffix("."), *(f"{site} is lost: {_bare(site, reason)}"
+                                                        for site, reason in self._lost.items())])) from None
+            for text in told:
+                log.warning("%s", text) if text.startswith("warning") else log.info("%s", text)
+        there: list[str] = json.loads(job.json())["members"]
+        self._lost = {site: reason for site, reason in self._lost.items() if site not in there}
+        return there
+
     def _deliver(self, members: list[str]) -> JobResult:
         job = self._job
-        common = job.question()
+        common = job.question(0)
         wave = self._ask([self._nodes[site] for site in members], lambda k: self._question(members[k], common),
                          lambda k, answer: job.report(k, answer.message), all_of_them=True)
         values = json.loads(job.json())
@@ -363,7 +407,8 @@ class Site:
     """One owner's end: its name, the file with its tensor, where its result goes, and what it agrees to.
 
     number: in a simulation, where all write to one folder and the server has features.npz there: 1, 2, ... policy: as
-    `policy_of` makes it.
+    `policy_of` makes it. kit: of a client, whose certificate signs the keys of secure sums, and where the site keeps what it
+    must remember of them. A simulated site has keys of its own.
     """
 
     name: str
@@ -372,6 +417,13 @@ class Site:
     number: int | None = None
     force: bool = False
     policy: str = ""
+    kit: str = ""
+
+    def memory(self, job: str) -> str:
+        """Folder for what must be remembered of a job of secure sums; nothing: the site takes no part in them."""
+        if self.kit or self.number is None:
+            return self.kit
+        return os.path.join(tempfile.gettempdir(), f"couplet-simulation-{os.getuid()}-{job}", self.name)
 
     def files(self) -> list[str]:
         return ["personal.npz", _FEATURES] if self.number is None else [f"personal_{self.number}.npz"]
@@ -393,10 +445,30 @@ def _message(site: Site, question: Question) -> bytes:
         _claim(site.output, site.files(), site.force)
     array, labels = _engine.read_tensor(os.fsencode(site.data), Watch)
     x: Array = as_client(array, site.data)
-    reply, result = _engine.answer(question.welcome + question.common, x, labels, site.policy, Watch)
+    job = _engine.secure_job(question.welcome)
+    memory = site.memory(job) if job else ""
+    with _alone_in(memory):
+        reply, result = _engine.answer(question.welcome + question.common, x, labels, site.policy, (site.name, memory, site.kit),
+                                       Watch)
     if result is not None and site.output:
         _keep(site, labels, *result)
+    if result is not None and memory and not site.kit:
+        shutil.rmtree(memory, ignore_errors=True)  # of a simulation
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(memory))  # the last one
     return bytes(reply)
+
+
+@contextlib.contextmanager
+def _alone_in(memory: str) -> Iterator[None]:
+    """Questions about secure sums are answered one after another, whoever asks them at one time."""
+    if not memory:
+        yield
+        return
+    os.makedirs(memory, mode=0o700, exist_ok=True)
+    with open(os.path.join(memory, "engine.lock"), "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _keep(site: Site, labels: Sequence[tuple[Any, ...]], personal: Array, features: Any, fields: str) -> None:

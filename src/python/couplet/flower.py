@@ -4,7 +4,7 @@
 
 Needs the extra `couplet[flower]`. What is computed and where results go is in the run configuration of the app (flags, rank,
 sites, min-sites, deadline, output, force); a SuperNode says in its --node-config what it is called, where its data is and what
-it agrees to (name, data, output, policy). docs/flower-and-flare.md explains all of them.
+it agrees to (name, data, output, policy, kit). docs/flower-and-flare.md explains all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import InputError
-from ._star import Answer, JobOptions, Question, Site, data_files, numbered_site, policy_of, respond, run_job
+from ._star import Answer, JobOptions, Question, Site, absolute, data_files, numbered_site, policy_of, respond, run_job
 
 try:
     import flwr
@@ -137,7 +137,8 @@ def _site(node: Mapping[str, Any], run: Mapping[str, Any], node_id: int) -> Site
     """The node's own configuration decides; a simulated node has none but its number."""
     if "data" in node:
         return Site(str(node.get("name", node_id)), str(node["data"]), str(node.get("output", "")),
-                    force=node.get("force", False) is True, policy=policy_of(node.get("policy", "on"), "node configuration"))
+                    force=node.get("force", False) is True, policy=policy_of(node.get("policy", "on"), "node configuration"),
+                    kit=absolute(node.get("kit", ""), "kit", "node configuration"))
     if "partition-id" not in node or not run.get("data"):
         raise InputError("node configuration: no data; expected the path of this site's tensor. "
                          "Start the SuperNode with --node-config 'name=\"a\" data=\"/path/x.npy\"'.")

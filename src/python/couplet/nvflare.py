@@ -18,7 +18,7 @@ from typing import Any
 
 from . import _engine
 from ._errors import InputError, RunError
-from ._star import Answer, JobOptions, Question, Site, data_files, policy_of, respond, run_job, shape_of
+from ._star import Answer, JobOptions, Question, Site, absolute, data_files, policy_of, respond, run_job, shape_of
 from ._watch import log
 
 try:
@@ -108,13 +108,14 @@ class CoupletController(Controller):  # type: ignore[misc]
 
     rank, flags: what is computed, as `couplet simulate` takes it. sites: how many are waited for; 0: those who are there.
     min_sites: without so many the job fails; 0: all who were there. deadline: seconds, for every wait. output: folder for
-    features.npz and result.json; by default `couplet` in the job's folder, which `nvflare job download` brings.
+    features.npz and result.json; by default `couplet` in the job's folder, which `nvflare job download` brings. kit: a
+    coordinator's, for secure sums between sites with kits.
     """
 
     def __init__(self, rank: int = 0, flags: str = "", sites: int = 0, min_sites: int = 0, deadline: float = 60.0,
-                 output: str = "", force: bool = False) -> None:
+                 output: str = "", force: bool = False, kit: str = "") -> None:
         super().__init__()
-        self._config = {"rank": rank, "flags": flags, "sites": sites, "min-sites": min_sites, "deadline": deadline,
+        self._config = {"kit": kit, "rank": rank, "flags": flags, "sites": sites, "min-sites": min_sites, "deadline": deadline,
                         "output": output, "force": force}
 
     def start_controller(self, fl_ctx: FLContext) -> None:
@@ -224,8 +225,9 @@ def _site_of_file(name: str, path: str) -> Site:
             said = json.load(file)
         own = os.path.join(os.path.dirname(os.path.abspath(path)), _POLICY_FILE)
         policy = policy_of(said.get("policy", own if os.path.exists(own) else "on"), path)
-        return Site(name, str(said["data"]), str(said.get("output", "")), force=bool(said.get("force", False)), policy=policy)
+        return Site(name, str(said["data"]), str(said.get("output", "")), force=bool(said.get("force", False)), policy=policy,
+                    kit=absolute(said.get("kit", ""), "kit", path))
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: {error!r}; expected an object with data, and perhaps output, policy and force") from None
+        raise InputError(f"{path}: {error!r}; expected an object with data, and perhaps output, policy, kit and force") from None

@@ -1,10 +1,13 @@
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,12 +15,16 @@
 #include "attend.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/net/consent.hpp"
+#include "couplet/net/disclosure_ledger.hpp"
+#include "couplet/net/privacy_book.hpp"
+#include "couplet/net/site_memory.hpp"
 #include "couplet/wire/envelope.hpp"
 #include "couplet/wire/site.hpp"
 #include "couplet/wire/star_job.hpp"
 #include "labels.hpp"
 #include "missing_report.hpp"
 #include "module.hpp"
+#include "simulate_report.hpp"
 #include "star_options.hpp"
 
 namespace couplet::python {
@@ -29,11 +36,15 @@ using wire::StarJob;
 std::string_view view(const nb::bytes& bytes) { return {static_cast<const char*>(bytes.data()), bytes.size()}; }
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
-wire::StarJobOptions job_options(const std::vector<std::string>& arguments, const std::string& id) {
+/// `kit` is a coordinator's, for secure sums between sites with kits; without one every site is believed.
+wire::StarJobOptions job_options(const std::vector<std::string>& arguments, const std::string& id,
+                                 const std::string& kit) {
     const cli::CarriedJob carried = cli::parse_carried_job(arguments);
     wire::StarJobOptions options{
         .id = wire::parse_job_id(id), .spec = {carried.job, carried.preparation, {}}, .schema = carried.schema};
     if (carried.missing) options.spec.missing.emplace();
+    options.spec.shield = carried.shield;
+    if (carried.shield) options.notary = kit.empty() ? net::trusting_notary() : net::kit_notary(kit);
     return options;
 }
 
@@ -78,6 +89,7 @@ std::string job_json(const StarJob& job) {
     json["members"] = r.members;
     json["unreported"] = r.unreported;
     if (r.imputed) json["imputed"] = cli::missing_json(*r.imputed);
+    if (r.shield) json["privacy"] = cli::shield_json(*r.shield);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -96,30 +108,83 @@ std::string site_json(const wire::SiteResult& r) {
     add_spec(json, r.spec, r.job);
     if (r.settled) json["imputed"] = {{"settled", *r.settled}};
     if (!r.reordered.empty()) json["reordered"] = r.reordered;
+    if (r.shield) json["privacy"] = cli::shield_json(*r.shield);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The policy of a site with such data: "" is none, "on" the defaults, anything else a file.
-wire::Vetting vetting_of(const std::string& policy, const Shape& shape) {
-    if (policy.empty()) return {};
+/// Of a site: "" is none, "on" the defaults, anything else a file.
+std::optional<net::SitePolicy> policy_of(const std::string& policy) {
+    if (policy.empty()) return std::nullopt;
+    return policy == "on" ? net::SitePolicy{} : net::load_policy(policy);
+}
+
+std::shared_ptr<net::Consent> consent_of(const net::SitePolicy& policy, const Shape& shape) {
     const auto sizes = shape.sizes();
-    const auto consent =
-        std::make_shared<net::Consent>(policy == "on" ? net::SitePolicy{} : net::load_policy(policy), shape[0],
-                                       Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())));
-    return [consent](const wire::Message& message) { consent->vet(message); };
+    return std::make_shared<net::Consent>(policy, shape[0], Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())));
+}
+
+/// Where a site keeps what it must remember of secure sums, and the kit that its keys are of, if any.
+struct SecurePlace {
+    std::string name;
+    std::string memory;
+    std::string kit;
+};
+
+/// Who else is in a sum, what it shows and what it spends are held against the policy before the first over the data.
+wire::SecureTools secure_tools(const wire::JobId& job, const SecurePlace& place,
+                               const std::shared_ptr<net::Consent>& consent, const net::SitePolicy& policy,
+                               const std::shared_ptr<const Tensor<double>>& data) {
+    const net::SiteMemory memory(place.memory);
+    wire::SecureTools tools =
+        memory.tools(job, place.kit.empty() ? memory.own_notary(place.name) : net::kit_notary(place.kit));
+    if (consent) tools.demands = consent->demands();
+    const std::filesystem::path account = std::filesystem::path(place.memory) / "privacy-account.txt";
+    const PrivacyGuarantee budget{policy.dp_epsilon, policy.dp_delta};
+    const std::string patients = net::make_cohort(*data, 0, 0, 0).id;
+    tools.on_plan = [=](const ShieldPlan& plan) {
+        if (consent) consent->vet_plan(plan);
+        if (!plan.noise) return;
+        net::PrivacyBook(account).require_room(patients, wire::to_hex(job), *plan.noise, budget);
+    };
+    // A job that ends before its numbers leave has spent nothing.
+    tools.on_sum = [=](const MaskedSum& sum) {
+        if (consent) consent->vet_sum(sum);
+        if (!sum.plan.noise || sum.agreed) return;
+        net::PrivacyBook(account).spend(patients, wire::to_hex(job), *sum.plan.noise, budget);
+    };
+    return tools;
+}
+
+wire::SiteOptions site_options(const std::string& policy, const SecurePlace& place,
+                               const std::shared_ptr<const Tensor<double>>& data) {
+    const auto rules = policy_of(policy);
+    const auto consent = rules ? consent_of(*rules, data->shape()) : nullptr;
+    wire::SiteOptions options;
+    if (consent) options.vet = [consent](const wire::Message& message) { consent->vet(message); };
+    if (place.memory.empty()) return options;
+    options.secure = [=](const wire::JobId& job) {
+        return secure_tools(job, place, consent, rules.value_or(net::SitePolicy{}), data);
+    };
+    return options;
 }
 
 /// What a site answers to packed messages within its policy, and, with the final features, (personal core, features,
 /// fields as JSON).
 nb::tuple answer(const nb::bytes& messages, const ArrayIn<double>& x, const LabelTuples& labels,
-                 const std::string& policy, const nb::object& watcher) {
+                 const std::string& policy, const std::tuple<std::string, std::string, std::string>& where,
+                 const nb::object& watcher) {
+    const auto& [name, memory, kit] = where;
+    const SecurePlace place{name, memory, kit};
     auto tensor = Tensor<double>::copy(view_of<double>(x));
     tensor.set_labels(to_labels(labels));
     const auto data = std::make_shared<const Tensor<double>>(std::move(tensor));
     const std::string_view bytes = view(messages);
-    const wire::Vetting vet = vetting_of(policy, data->shape());
-    auto made =
-        attended(watcher, {messages}, [bytes, data, vet](const Voice&) { return wire::answer_all(bytes, data, vet); });
+    const wire::SiteOptions options = site_options(policy, place, data);
+    auto made = attended(watcher, {messages},
+                         [bytes, data, options](const Voice&) { return wire::answer_all(bytes, data, options); });
+    if (made.result && !place.memory.empty()) {
+        net::SiteMemory(place.memory).forget_steps(wire::parse_job_id(made.result->job));
+    }
     nb::object result = nb::none();
     if (made.result) {
         const std::string fields = site_json(*made.result);
@@ -129,12 +194,20 @@ nb::tuple answer(const nb::bytes& messages, const ArrayIn<double>& x, const Labe
     return nb::make_tuple(to_bytes(made.reply), result);
 }
 
+/// Name of the job of secure sums that a welcome is to; empty: it is to another.
+std::string secure_job(const nb::bytes& welcome) {
+    const wire::Message message = wire::unpack_one(view(welcome), "coordinator");
+    const auto* told = std::get_if<wire::Welcome>(&message.body);
+    return told != nullptr && told->spec.shield ? wire::to_hex(message.route.job) : "";
+}
+
 /// Whether a site with data of this shape answers these messages; an answer may come last.
 void vet(const nb::bytes& messages, const std::vector<Index>& shape, const std::string& policy) {
     if (shape.size() < 2) throw InputError({"data", "no features", "patients by features", ""});
-    const wire::Vetting vetting = vetting_of(policy, Shape(shape));
-    if (!vetting) return;
-    for (const wire::Message& message : wire::unpack(view(messages), "coordinator")) vetting(message);
+    const auto rules = policy_of(policy);
+    if (!rules) return;
+    const auto consent = consent_of(*rules, Shape(shape));
+    for (const wire::Message& message : wire::unpack(view(messages), "coordinator")) consent->vet(message);
 }
 
 std::vector<std::pair<std::string, std::string>> refuse_misfits(StarJob& job) {
@@ -156,10 +229,12 @@ void add_star(nb::module_& module) {
     nb::class_<StarJob>(module, "StarJob")
         .def(
             "__init__",
-            [](StarJob* self, const std::vector<std::string>& arguments, const std::string& id) {
-                new (self) StarJob(job_options(arguments, id));
-            },
-            nb::arg("arguments"), nb::arg("id"))
+            [](StarJob* self, const std::vector<std::string>& arguments, const std::string& id,
+               const std::string& kit) { new (self) StarJob(job_options(arguments, id, kit)); },
+            nb::arg("arguments"), nb::arg("id"), nb::arg("kit"))
+        .def_prop_ro("is_secure", &StarJob::is_secure)
+        .def("asked", &StarJob::asked)
+        .def("close_step", &StarJob::close_step)
         .def_prop_ro("needs_places", &StarJob::needs_places)
         .def_prop_ro("delivering", &StarJob::delivering)
         .def_prop_ro("questions", &StarJob::questions)
@@ -171,17 +246,19 @@ void add_star(nb::module_& module) {
             [](StarJob& job, const std::string& site, const nb::bytes& bytes) { job.greet(site, view(bytes)); },
             nb::arg("site"), nb::arg("greeting"))
         .def("refuse_misfits", &refuse_misfits)
-        .def("begin", &StarJob::begin, nb::arg("members"))
-        .def("question", [](const StarJob& job) { return to_bytes(job.question()); })
+        .def("begin", &StarJob::begin, nb::arg("members"), nb::arg("least"))
+        .def(
+            "question", [](StarJob& job, Index member) { return to_bytes(job.question(member)); }, nb::arg("member"))
         .def("take", &take, nb::arg("member"), nb::arg("answer"))
         .def(
             "report", [](StarJob& job, Index member, const nb::bytes& bytes) { job.report(member, view(bytes)); },
             nb::arg("member"), nb::arg("answer"))
         .def("features", [](const StarJob& job) { return features_tuple(job.features().features, job.schema().modes); })
         .def("json", &job_json);
+    module.def("secure_job", &secure_job, nb::arg("welcome"));
     module.def("vet", &vet, nb::arg("messages"), nb::arg("shape"), nb::arg("policy"));
     module.def("answer", &answer, nb::arg("messages"), nb::arg("x").noconvert(), nb::arg("labels"), nb::arg("policy"),
-               nb::arg("watcher"));
+               nb::arg("place"), nb::arg("watcher"));
 }
 
 }  // namespace couplet::python

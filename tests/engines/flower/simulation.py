@@ -2,26 +2,19 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import pathlib
-import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
-APP = pathlib.Path(__file__).resolve().parents[3] / "examples" / "flower"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from engine_support import EXAMPLES, loopback_of  # noqa: E402
 
-
-def loopback_module():
-    spec = importlib.util.spec_from_file_location("loopback", APP / "loopback.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-loopback = loopback_module()
+APP = EXAMPLES / "flower"
+loopback = loopback_of("flower")
 
 
 class Simulation:
@@ -65,13 +58,7 @@ class Simulation:
         return done.stdout
 
     def end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.link.pid, signal.SIGTERM)
-        try:
-            self.link.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.link.pid, signal.SIGKILL)
-            self.link.wait()
+        loopback.end_sessions([self.link])
 
 
 @contextlib.contextmanager

@@ -16,34 +16,10 @@ import numpy as np
 
 import couplet
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from engine_support import ROOT, make_clients, same, same_personal, shown  # noqa: E402
 from simulation import APP, loopback, simulation  # noqa: E402
-
-ROOT = APP.parents[1]
-
-
-def make_clients(folder, count, seed=3, patients=20):
-    rng = np.random.default_rng(seed)
-    shared = rng.normal(size=(6, 30))
-    files = []
-    for k in range(count):
-        x = (rng.normal(size=(patients + k, 6)) @ shared + 0.1 * rng.normal(size=(patients + k, 30))).reshape(-1, 6, 5)
-        files.append(folder / f"client_{k + 1}.npy")
-        np.save(files[-1], x)
-    return files
-
-
-def same(folder, expected):
-    """Whether the features and personal cores of a folder are those of a simulation, bit for bit."""
-    features = couplet.load(folder / "features.npz")
-    return all(np.array_equal(a, b) for a, b in zip(features.cores, expected.features.cores, strict=True))
-
-
-def shown(document):
-    """The commands of a document's sh blocks, as words."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    return [line for line in lines if not line.startswith("export")]
 
 
 def test_a_simulation_of_8_as_the_readme_shows_it_gives_the_bits_of_couplet_simulate(tmp_path):
@@ -60,8 +36,18 @@ def test_a_simulation_of_8_as_the_readme_shows_it_gives_the_bits_of_couplet_simu
         assert same(out, expected), log
         result = json.loads((out / "result.json").read_text())
         assert result["rse"] == expected.rse and result["bytes_up"] == expected.bytes_up
-        for k, core in enumerate(expected.personal):
-            assert np.array_equal(np.load(out / f"personal_{k + 1}.npz")["core_1"][0], core)
+        assert same_personal(out, expected)
+
+        # Secure sums: everybody's are masked, and their total has the same bits.
+        secure = tmp_path / "secure"
+        files = files[:4]
+        data = ",".join(map(str, files))
+        log = engine.run(f'rank=4 flags="--secure" deadline=300.0 data="{data}" output="{secure}"', 4)
+        assert (secure / "result.json").exists(), log
+        expected = couplet.simulate(files, rank=4, secure=True)
+        assert same(secure, expected) and same_personal(secure, expected)
+        result = json.loads((secure / "result.json").read_text())
+        assert result["privacy"]["threshold"] == 3 and "rse" not in result
 
 
 def test_the_other_commands_of_the_documents_are_understood(tmp_path):
@@ -74,12 +60,12 @@ def test_the_other_commands_of_the_documents_are_understood(tmp_path):
                 assert re.fullmatch(r"(dist/couplet-VERSION.whl|couplet)\[(flower|nvflare)\]", words[2])
             case "./run" | "examples/flower/run":
                 options = loopback.arguments().parse_args(words[1:])
-                assert len(options.files) == 3 and options.rank == 10 and str(options.output) == "result"
+                assert len(options.files) in (3, 4) and options.rank == 10 and str(options.output) == "result"
             case "flower-supernode":
                 helped = subprocess.run([loopback.BIN / words[0], "--help"], text=True, capture_output=True, check=True).stdout
                 assert all(word in helped for word in words if word.startswith("--"))
                 node = dict(pair.split("=", 1) for pair in shlex.split(words[-1]))
-                assert set(node) <= {"name", "data", "output", "policy", "force"}
+                assert set(node) <= {"name", "data", "output", "policy", "force", "kit"}
             case "flwr":
                 given = re.findall(r"([a-z-]+)=", words[words.index("--run-config") + 1])
                 assert set(given) <= known

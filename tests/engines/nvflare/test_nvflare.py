@@ -1,55 +1,30 @@
 """Couplet on NVIDIA FLARE: its simulator, and a provisioned system with startup kits of its own on this machine."""
-import importlib.util
 import json
 import pathlib
 import re
 import shlex
 import subprocess
+import sys
 
 import numpy as np
 
 import couplet
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from engine_support import EXAMPLES, loopback_of, make_clients, same, same_personal, shown  # noqa: E402
 
-
-def loopback_module():
-    spec = importlib.util.spec_from_file_location("loopback", ROOT / "examples" / "nvflare" / "loopback.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-loopback = loopback_module()
+loopback = loopback_of("nvflare")
 SERVER = {"rank": 4, "deadline": 300.0}
 
 
-def make_clients(folder, count, seed=3, patients=20):
-    rng = np.random.default_rng(seed)
-    shared = rng.normal(size=(6, 30))
-    files = []
-    for k in range(count):
-        x = (rng.normal(size=(patients + k, 6)) @ shared + 0.1 * rng.normal(size=(patients + k, 30))).reshape(-1, 6, 5)
-        files.append(folder / f"client_{k + 1}.npy")
-        np.save(files[-1], x)
-    return files
-
-
-def same(folder, expected):
-    """Whether the features of a folder are those of a simulation, bit for bit."""
-    features = couplet.load(folder / "features.npz")
-    return all(np.array_equal(a, b) for a, b in zip(features.cores, expected.features.cores, strict=True))
-
-
 def test_the_commands_of_the_readme_are_understood():
-    readme = ROOT / "examples" / "nvflare" / "README.md"
-    lines = "".join(re.findall(r"^```sh\n(.*?)^```", readme.read_text(), re.MULTILINE | re.DOTALL)).splitlines()
+    lines = shown(EXAMPLES / "nvflare" / "README.md")
     for words in map(shlex.split, lines):
         match words[0]:
             case "pip":
                 assert "couplet[nvflare]" in words
             case "./run" | "./simulate":
-                options = loopback.arguments().parse_args([words[0][2:], *words[1:]])
+                options = loopback.arguments().parse_args(words[1:])
                 assert len(options.files) == 3 and options.rank == 10 and str(options.output) == "result"
             case "nvflare":
                 asked = subprocess.run([loopback.BIN / "nvflare", *words[1:3], "-h"], text=True, capture_output=True, check=True)
@@ -70,8 +45,19 @@ def test_the_simulator_with_8_sites_gives_the_bits_of_couplet_simulate(tmp_path)
     result = json.loads((out / "result.json").read_text())
     assert result["rse"] == expected.rse and result["bytes_up"] == expected.bytes_up
     assert result["members"] == [f"site-{k}" for k in range(1, 9)]
-    for k, core in enumerate(expected.personal):
-        assert np.array_equal(np.load(out / f"personal_{k + 1}.npz")["core_1"][0], core)
+    assert same_personal(out, expected)
+
+
+def test_secure_sums_in_the_simulator_have_the_bits_of_couplet_simulate(tmp_path):
+    files = make_clients(tmp_path, 4)
+    out = tmp_path / "out"
+    (tmp_path / "a").mkdir()
+    log = loopback.simulate(files, {**SERVER, "flags": "--secure --policy off --sketch gram"}, out, False, tmp_path / "a", 4)
+    assert (out / "features.npz").exists(), log
+    expected = couplet.simulate(files, rank=4, secure=True, policy="off", sketch="gram")
+    assert same(out, expected) and same_personal(out, expected), log
+    result = json.loads((out / "result.json").read_text())
+    assert result["privacy"]["secure"] and result["privacy"]["threshold"] == 3 and "rse" not in result
 
 
 def test_a_provisioned_system_of_3_gives_the_same_bits_and_goes_on_without_a_site(tmp_path):

@@ -8,6 +8,9 @@
 
 namespace couplet {
 
+class Scale;
+class Svg;
+
 /// The rows of one line or one kind of dots: same method and variant.
 struct Series {
     std::string method = {};
@@ -18,6 +21,13 @@ struct Series {
 
 /// Rows by method and variant: methods in the order of method_styles(), variants as they first come.
 std::vector<Series> series_of(const std::vector<Row>& rows);
+
+/// The categories of the rows, as they first come.
+std::vector<std::string> category_names(const std::vector<Row>& rows);
+
+/// The lines of a horizontal scale from one height to another, and its numbers so far below them (0: none). Below
+/// `exact`, see DrawnRows, there are none.
+void draw_grid(Svg& svg, const Scale& scale, std::optional<double> exact, double from, double to, double labels_below);
 
 /// Dash pattern of the variants of one method; the first is solid.
 std::string variant_dash(std::size_t number);

@@ -16,10 +16,9 @@ struct LogisticOptions {
 /// Multinomial logistic regression on standardised columns.
 class LogisticModel {
   public:
-    /// Minimises mean_i -log p(label_i | x_i) + ridge/2 ||B||^2 by accelerated gradient steps of length 1/L, L = half
-    /// the largest eigenvalue of the second moments plus the ridge, restarted where momentum goes uphill. Columns get
-    /// mean 0 and deviation 1; a constant one says nothing. Throws InputError when there are no rows, one label per row
-    /// is missing, or the ridge is not positive.
+    /// Minimises mean_i -log p(label_i | x_i) + ridge/2 ||B||^2 by L-BFGS: the ridge keeps it finite where the classes
+    /// can be separated. Columns get mean 0 and deviation 1, whatever their magnitude; a constant one says nothing.
+    /// Throws InputError when there are no rows, one label per row is missing, or the ridge is not positive.
     LogisticModel(MatrixView<const double> x, std::span<const Label> labels, const LogisticOptions& options = {});
 
     /// The most probable class of every row.
@@ -28,15 +27,18 @@ class LogisticModel {
     Matrix<double> probabilities(MatrixView<const double> x) const;
     const std::vector<Label>& classes() const noexcept { return classes_; }
     Index iterations() const noexcept { return iterations_; }
+    /// (columns + 1) x classes, of standardised columns, the intercepts last.
+    MatrixView<const double> weights() const noexcept { return weights_.view(); }
 
   private:
+    void add_column(MatrixView<const double> x, Index j);
     /// Standardised, with a column of ones behind.
     Matrix<double> prepared(MatrixView<const double> x) const;
 
     std::vector<Label> classes_;
     std::vector<double> mean_;
-    std::vector<double> inverse_deviation_;
-    Matrix<double> weights_;  ///< (columns + 1) x classes, the intercepts last
+    std::vector<double> deviation_;  ///< 0: constant
+    Matrix<double> weights_;
     Index iterations_ = 0;
 };
 

@@ -12,36 +12,16 @@
 #include "couplet/net/kit.hpp"
 #include "couplet/net/log.hpp"
 #include "couplet/net/status.hpp"
-#include "couplet/wire/message.hpp"
+#include "couplet/wire/site.hpp"
 
 namespace couplet::net {
 
-/// What a client has at the end of a job. The personal core is in the units of its data and never left the process.
-struct ClientResult {
-    std::string job;
-    wire::JobSpec spec;
-    Features features;
-    Schema schema;          ///< of the features, in their order
-    std::string reordered;  ///< what of the data was put in that order, in words; empty: nothing
-    Matrix<double> personal;
-    Centring centring;    ///< of the data that both are of; empty: as it is
+/// What a client has at the end of a job. Numbers and bytes are those of the attempt that gave the result, each message
+/// once, as in CoordinatorResult.
+struct ClientResult : wire::SiteResult {
+    Centring centring;    ///< of the data that features and personal core are of; empty: as it is
     PreparedClient data;  ///< as the job saw it, held-out patients too; without tensors in a job with missing entries
-    std::optional<double> rel_error_bound;
-    std::string doubt;  ///< why there is no such bound though the coordinator claims one; empty: no doubt
-    double rse = 0;
-    std::optional<double> rse_heldout;
-    std::optional<ShieldReport> shield;  ///< of secure sums
-    std::optional<bool> settled;         ///< with missing entries: whether what was filled in had come to rest
-    Index personal_rank = 0;
-    std::vector<std::string> members;  ///< who is in the result
-    std::vector<std::string> missing;
-    Index rounds = 0;
-    double numbers_up = 0;  ///< of the attempt that gave the result, each message once, as in CoordinatorResult
-    double numbers_down = 0;
-    double bytes_up = 0;
-    double bytes_down = 0;
-    double seconds_client = 0;
-    double seconds_total = 0;
+    std::string doubt;    ///< why there is no bound though the coordinator claims one; empty: no doubt
 };
 
 struct ClientOptions {
@@ -59,6 +39,8 @@ struct ClientOptions {
     /// the data; throws InputError to refuse.
     SumDemands demands = {};
     std::function<void(const ShieldPlan& plan, const std::string& job)> vet_plan = {};
+    /// Hears of every masked sum over the data before numbers leave, and before it is agreed whose they are.
+    std::function<void(const MaskedSum& sum, const std::string& job)> vet_sum = {};
     /// Keeps the result. Called before the coordinator is told that the client is done, and perhaps again after a
     /// connection broke: must be able to replace what it wrote for the same job.
     std::function<void(const ClientResult& result)> deliver = {};

@@ -66,6 +66,8 @@ bool is_loopback(const std::string& host);
 /// Serial numbers that must not be let in any more; a missing file is an empty list.
 std::vector<std::string> load_revoked(const std::filesystem::path& file);
 
+/// Throws InputError for a file that anybody on the machine may change: it protects from nobody.
+void require_unshared(const std::filesystem::path& file);
 /// Reads a small text file; throws InputError when it is missing or has more bytes than `largest`.
 std::string read_text(const std::filesystem::path& file, std::uintmax_t largest = 1 << 20);
 /// Writes one atomically; 0600 for secrets.

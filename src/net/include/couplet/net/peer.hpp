@@ -45,6 +45,10 @@ struct PeerResult {
     double seconds_max = 0;   ///< of computing, of the slowest member
     double seconds_sum = 0;
     double seconds_total = 0;
+    /// Of a job of masked sums, in which nobody tells how well the features fit its patients: this peer's own.
+    std::optional<double> own_rse = {};
+    std::optional<double> own_rse_heldout = {};
+    std::optional<ShieldReport> shield = {};
 };
 
 struct PeerOptions {
@@ -57,6 +61,10 @@ struct PeerOptions {
     /// epoch, and every message of the job before it is sent; from several threads, one at a time. Throws InputError to
     /// refuse: run() ends with it, and the others go on without this peer.
     std::function<void(const wire::Message& message)> vet = {};
+    /// What masked sums must keep, and what a job of them has come to once patients are counted, as ClientOptions.
+    SumDemands demands = {};
+    std::function<void(const ShieldPlan& plan, const std::string& job)> vet_plan = {};
+    std::function<void(const MaskedSum& sum, const std::string& job)> vet_sum = {};
     /// Keeps the result, once it is decided.
     std::function<void(const PeerResult& result)> deliver = {};
     /// Sees every message of the job before it is sent; for tests.

@@ -28,8 +28,8 @@ class PrivacyAccount {
     double spent_rho(std::string_view data) const;
     /// Epsilon of everything so far at this delta.
     double spent_epsilon(std::string_view data, double delta) const;
-    /// Throws InputError, and books nothing, when the job would exceed the budget; a job that is booked already (it was
-    /// interrupted and goes on) is not booked twice.
+    /// Throws InputError, and books nothing, when the job would exceed the budget or spends what is no number; a job
+    /// that is booked already (it was interrupted and goes on) is not booked twice.
     void spend(const Entry& entry, PrivacyGuarantee budget);
     const std::vector<Entry>& entries() const noexcept { return entries_; }
 

@@ -30,7 +30,8 @@ double gaussian_sigma(PrivacyGuarantee wanted, double sensitivity, int releases 
 double gaussian_rho(double sigma, double sensitivity, int releases = 1);
 /// What a sum of rhos means: epsilon = rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke 2016).
 double epsilon_of_rho(double rho, double delta);
-/// The same for rhos of Gaussian releases alone, which together are one Gaussian release: exact, and never more.
+/// The same for rhos of Gaussian releases alone, which together are one Gaussian release: exact, and never more. Throws
+/// InputError for a rho that is no number or negative: nothing spent and nothing known are not the same.
 double epsilon_of_gaussian_rho(double rho, double delta);
 /// The largest rho that keeps the guarantee.
 double rho_of_epsilon(PrivacyGuarantee wanted);

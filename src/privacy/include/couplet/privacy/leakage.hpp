@@ -27,6 +27,7 @@ struct LeakageLimits {
     double warn_leverage = 0.33;  ///< of one patient in the row space of its client
     double warn_auc = 0.55;       ///< lower confidence bound of membership inference
     double clip_quantile = 0.9;   ///< of the row norms, at which all rows are clipped
+    Index shown_before = 0;       ///< directions that other sums of the same job have shown, its means for one
 };
 
 struct FittedPlan {

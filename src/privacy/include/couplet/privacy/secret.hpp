@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace couplet {
@@ -29,6 +30,9 @@ class Secret {
   private:
     Key bytes_{};
 };
+
+/// Where fresh secrets come from: Secret::random, or derived_secrets() for who must come back to them.
+using SecretSource = std::function<Secret()>;
 
 /// BLAKE2b.
 Key hash_bytes(Bytes text);

@@ -77,7 +77,9 @@ struct Unmasking {
 /// coordinator says, and leaves the client unusable: nothing more is answered. Each can be called once.
 class SecureSumClient {
   public:
-    SecureSumClient(Party self, const SumTerms& terms, const SumDemands& demands, Signer sign, Verifier verify);
+    /// Keys, seeds and what they are shared with are drawn in a fixed order.
+    SecureSumClient(Party self, const SumTerms& terms, const SumDemands& demands, Signer sign, Verifier verify,
+                    SecretSource draw = Secret::random);
 
     Advertisement advertise();
     /// Takes everybody's keys. Refuses a cohort below the demanded one, a threshold that is too low, keys whose
@@ -101,6 +103,7 @@ class SecureSumClient {
     SumDemands demands_;
     Signer sign_;
     Verifier verify_;
+    SecretSource draw_;
     Step step_ = Step::advertise;
     Secret sealing_key_;
     Secret masking_key_;
@@ -165,7 +168,7 @@ Key public_key(const Secret& key);
 /// An identity for parties without certificates of their own: an Ed25519 key pair.
 class Identity {
   public:
-    Identity();
+    explicit Identity(Secret seed = Secret::random());
     const Key& verifying() const noexcept { return verifying_; }
     Signature sign(Bytes message) const;
 

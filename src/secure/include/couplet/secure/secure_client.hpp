@@ -35,6 +35,12 @@ class SecureClient {
         std::function<void(const SumRecord&)> on_record = {};
         /// Hears what the job has come to before the first sum over the data; throws InputError to refuse.
         std::function<void(const ShieldPlan&)> on_plan = {};
+        /// Hears of every sum over the data before numbers leave and before its members are agreed on; throws
+        /// InputError to refuse.
+        std::function<void(const MaskedSum&)> on_sum = {};
+        /// What the secrets of the next try of a sum come from; nothing: the system's generator. A client that must go
+        /// on in another process keeps it, and never gives it to another try.
+        SecretSource root = {};
     };
     /// `x` is the training data in the order of the job, and must outlive the client. Throws InputError for a cohort
     /// below the demanded one.
@@ -44,6 +50,9 @@ class SecureClient {
 
     /// Throws InputError that names what is wrong with the request; the client then takes no further part.
     SecureReply answer(const SecureRequest& request);
+    /// Takes a request that an earlier process of this client has answered or refused, so that this one goes on where
+    /// it was: with the root and the record from then. Throws what answer() threw.
+    void recall(const SecureRequest& request);
     const SumRecord& record() const noexcept { return options_.record; }
     /// Once it is known.
     const ShieldPlan* plan() const noexcept { return plan_ ? &*plan_ : nullptr; }
@@ -71,6 +80,9 @@ class SecureClient {
     SecureAnswer endorse(const AskEndorsement& ask);
     SecureAnswer unmask(const AskUnmasking& ask);
     std::vector<std::uint64_t> values();
+    void tell_sum(const std::set<Party>& members, bool agreed) const;
+    /// Of the secrets of this try.
+    SecretSource secrets() const;
 
     Job job_;
     TensorView<const double> x_;

@@ -56,6 +56,8 @@ class SecureCoordinator {
     std::string step_text() const;
     /// Sums that were completed.
     Index sums_done() const noexcept { return done_; }
+    /// What the sums showed, and what noise costs; after the first sum.
+    ShieldReport report() const;
     /// That each client has sent in sums over the data, and was told with them.
     double numbers_up() const noexcept { return numbers_up_; }
     double numbers_down() const noexcept { return numbers_down_; }

@@ -23,7 +23,7 @@ struct ShieldTerms {
     NoisePlace noise = NoisePlace::distributed;
 };
 
-/// Throws InputError for a guarantee without a clip.
+/// Throws InputError for a guarantee without a clip, and for a clip whose square could not be counted with.
 void require_possible(const ShieldTerms& terms);
 /// Throws InputError for what is done to records before they are clipped that lets one of them change the others, so
 /// that the clip no longer bounds what one patient changes: scaling a client by its norm, and holding out a share of
@@ -40,7 +40,7 @@ struct ShieldPlan {
     double bound = 0;  ///< that no number of a client exceeds; the ring holds the sum of such numbers
     FixedPoint how;
     Index patients = 0;  ///< 0: not counted
-    Index honest = 0;    ///< of these, at least: colluding clients may tell of theirs
+    Index honest = 0;    ///< of these in every sum, at least: clients may be lost, or tell of theirs
     Index sums = 0;      ///< over the data
     Index directions = 0;
     std::vector<std::string> changes = {};  ///< that the policy made to the job
@@ -72,6 +72,18 @@ struct ShieldReport {
 ShieldPlan plan_shield(const Job& job, const Shape& features, const ShieldTerms& terms,
                        const std::optional<Census>& census, Index clients, Index survivors,
                        const LeakageLimits& limits = {});
+
+/// A sum over the data of which one client's numbers are a part.
+struct MaskedSum {
+    const ShieldPlan& plan;
+    Index sum = 0;  ///< from 1
+    SubspaceIteration::Want want = SubspaceIteration::Want::nothing;
+    const Matrix<double>& basis;
+    std::vector<std::string> members;  ///< names of those whose numbers may be in it; once it is agreed, are
+    /// false: this client's numbers are about to leave it. true: it is about to agree that the sum is of these members.
+    bool agreed = false;
+    std::string order = {};  ///< names the order of the features, where it is not that of the job's start
+};
 
 /// What sum number `sum` over the data (from 1) is of.
 SubspaceIteration::Want want_of(const ShieldPlan& plan, Index sum);

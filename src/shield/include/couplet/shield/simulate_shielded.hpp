@@ -20,6 +20,7 @@ struct ShieldOptions {
     int colluders = 1;                     ///< clients that may tell the coordinator what they know
     int min_cohort = 3;
     LeakageLimits limits = {};
+    Index sums_before = 0;  ///< that were added up before these, for means; limits.shown_before: what they showed
     std::optional<Index> public_patients = {};  ///< under a guarantee: how many there are, as everybody may know
     /// For tests that compare bits: noise that follows from this seed. Nothing is guaranteed then, and the report says
     /// so.

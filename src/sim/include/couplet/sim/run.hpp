@@ -5,32 +5,19 @@
 #include <optional>
 #include <vector>
 
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
 
-/// Adds the seconds of its life to a number.
-class Stopwatch {
-  public:
-    explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-    ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-    Stopwatch(const Stopwatch&) = delete;
-    Stopwatch& operator=(const Stopwatch&) = delete;
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    double& seconds_;
-    Clock::time_point start_ = Clock::now();
-};
-
 /// Shared by all networks and methods: loads clients, collects results, keeps time.
 class SimulationRun {
   public:
-    SimulationRun(const ClientSource& source, SimulationOptions& options, const Job& job);
+    SimulationRun(const ClientSource& clients_of, SimulationOptions& wishes, const Job& what);
 
-    Index clients() const { return source_.clients(); }
+    Index clients() const { return source.clients(); }
     PreparedClient prepare(Index k) const;
     std::string name(Index k) const;
     /// For methods without a coordinator of their own: the clients agree on a schema (or fit the one that is given),
@@ -47,11 +34,11 @@ class SimulationRun {
     void refit_all(const std::vector<PreparedClient>& clients, const Features& features);
     SimulationResult finish();
 
-    const ClientSource& source_;
-    SimulationOptions& options_;
-    Job job_;
-    SimulationResult result_;
-    std::vector<double> client_seconds_;
+    const ClientSource& source;
+    SimulationOptions& options;
+    Job job;
+    SimulationResult result;
+    std::vector<double> client_seconds;
 
   private:
     Index first_number_ = 1;  ///< of clients without names

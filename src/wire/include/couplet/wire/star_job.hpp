@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "couplet/secure/secure_coordinator.hpp"
 #include "couplet/wire/message.hpp"
 
 namespace couplet::wire {
@@ -21,6 +22,7 @@ struct StarJobOptions {
     JobId id = {};
     JobSpec spec = {};
     std::optional<Schema> schema = {};  ///< of the job; nothing: the one that most sites bring
+    Notary notary = {};                 ///< of a job of secure sums: name_of and verify
 };
 
 /// A site that does not take part, and why.
@@ -46,6 +48,7 @@ struct StarJobResult {
     double seconds_clients_sum = 0;
     double seconds_server = 0;
     std::optional<MissingReport> imputed = {};
+    std::optional<ShieldReport> shield = {};  ///< of secure sums; nobody says then how the features fit it
 };
 
 /// A job of the star as its coordinator sees it, over bytes that somebody else carries. Owns no socket, thread or
@@ -57,12 +60,17 @@ struct StarJobResult {
 ///
 /// A question tells everything that its answer follows from, so that a site need not remember anything. When a member
 /// is lost, begin() again with the others.
+///
+/// A job of secure sums asks one step at a time: ask those of asked() with question(member), take() what they answer,
+/// close_step() when all have answered or time is up. Whoever is lost is lost to that sum; the job goes on, or
+/// close_step() throws RunError. A site's place in its welcome is then its place among the members.
 class StarJob {
   public:
     explicit StarJob(StarJobOptions options);
 
     /// Whether a site's work depends on its place, so that it must be known before the greeting.
     bool needs_places() const noexcept;
+    bool is_secure() const noexcept { return spec_.shield.has_value(); }
     /// First to every site; it answers with its greeting. `place` counts from 0.
     std::string welcome(Index place, Index sites) const;
     /// Throws InputError that blames the site.
@@ -71,10 +79,16 @@ class StarJob {
     /// Throws InputError when two schemas are equally frequent.
     std::vector<RefusedSite> refuse_misfits();
 
-    /// From here on these take part, in this order, which the bits of the result follow. All must have greeted.
-    void begin(std::vector<std::string> members);
+    /// From here on these take part, in this order, which the bits of the result follow. All must have greeted. `least`
+    /// of them must have numbers in the result of secure sums.
+    void begin(std::vector<std::string> members, Index least = 0);
     /// What to send to every member now, after its welcome.
     const std::string& question() const noexcept { return question_; }
+    /// Who is asked now, and what: everybody the same, but in a step of a secure sum.
+    std::vector<Index> asked() const;
+    std::string question(Index member);
+    /// Ends a step of a secure sum; those who have not answered are lost to it. What was decided is in words.
+    std::vector<std::string> close_step();
     /// The answer of a member, by its place among the members; in any order. Throws InputError that blames the site for
     /// one that cannot be used; it must then be left out.
     void take(Index member, std::string_view answer);
@@ -92,7 +106,7 @@ class StarJob {
     StarJobResult result() const;
 
   private:
-    enum class Phase { joining, merging, filling, delivering };
+    enum class Phase { joining, merging, filling, adding, delivering };
 
     void begin_attempt();
     /// The coordinator's next question, or its features.
@@ -104,12 +118,15 @@ class StarJob {
     void conclude_merge(FeaturesMessage features);
     void conclude_filling();
     void take_in_merge(Index member, Message answer);
+    void begin_secure(Index least);
+    void conclude_secure();
     void require_member(Index member) const;
     Hello hello(std::size_t member) const;
 
     JobId id_;
     JobSpec spec_;
     std::optional<Schema> given_;
+    Notary notary_;
     Schema schema_;
     std::map<std::string, Hello> hellos_;
     Phase phase_ = Phase::joining;
@@ -118,6 +135,7 @@ class StarJob {
     std::uint32_t step_ = 0;
     std::uint32_t questions_ = 0;
     std::optional<StarCoordinator> star_;
+    std::optional<SecureCoordinator> secure_;
     std::optional<Start> start_;
     std::string question_;                     ///< packed, with what it builds on
     std::optional<FeaturesMessage> base_;      ///< what the members have filled their tensors from
