@@ -97,6 +97,7 @@ class Loopback:
         job = write_job(folder, server, {})
         kit = str(self.kits / ADMIN)
         until = time.monotonic() + PATIENCE
+        self._await_sites(until)
         while True:
             done = self.nvflare("--format", "json", "--connect-timeout", "60", "job", "submit", "-j", str(job), "--startup-kit", kit)
             if done.returncode == 0 or time.monotonic() > until:
@@ -108,6 +109,13 @@ class Loopback:
         waited = self.nvflare("--connect-timeout", "60", "job", "wait", found[0], "--startup-kit", kit, timeout=timeout)
         logs = sorted(self.kits.glob(f"localhost/{found[0]}/**/log*.txt"))
         return waited.stdout + "".join(path.read_text(errors="replace") for path in logs) + self.log_of("localhost")
+
+    def _await_sites(self, until: float) -> None:
+        """FLARE gives a job to the sites that are there when it is submitted, and to nobody who comes a moment later."""
+        def there(name: str) -> bool:
+            return self.processes[name].poll() is not None or f"New client {name}@" in self.log_of("localhost")
+        while not all(map(there, self.sites)) and time.monotonic() < until:
+            time.sleep(0.5)
 
     def log_of(self, name: str) -> str:
         path = self.folder / f"{name}.log"
