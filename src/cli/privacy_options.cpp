@@ -45,10 +45,9 @@ void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {
         "--aggregate subspace. At least three clients");
     add_text(app, "--policy", "on|off", "on with --secure",
              "How much masked sums may show: one direction for ten honest patients at most, of those who remain when "
-             "as many "
-             "clients are lost as may be (fewer passes, then less oversampling, then a smaller rank), records clipped "
-             "at the 90th percentile of their norms. Empty "
-             "records and copies are no patients. Not with --dp-epsilon, which limits what is shown by itself",
+             "as many clients are lost as may be (fewer passes, then less oversampling, then a smaller rank), records "
+             "clipped at the 90th percentile of their norms. Empty records and copies within a client are no patients. "
+             "Not with --dp-epsilon, which limits what is shown by itself",
              [&flags](const auto& text) {
                  flags.policy = parse_choice("--policy", {"on", "off"}, text) == "on";
              });
