@@ -12,12 +12,18 @@ namespace {
 
 // A client opens one stream and asks for the status now and then; a restart loop does so a few times a second.
 constexpr double calls_per_second = 20;
-constexpr double burst = 100;
+constexpr double burst = calls_at_once;
+constexpr std::size_t most_threads = 4096;
 constexpr std::chrono::seconds first_bar{10};
 constexpr std::chrono::seconds longest_bar{600};
 constexpr std::chrono::hours forgiven_after{1};
 
 }  // namespace
+
+int server_threads(std::size_t parties) {
+    // A party has one stream, and a second while it reconnects, beside those that are turned away.
+    return static_cast<int>(std::min(most_threads, (calls_at_once + 2) * parties + 8));
+}
 
 void Doorman::let_in(const CertificateInfo& caller, Role role) const {
     const std::string who = fmt::format("{} {}", to_string(caller.identity.role), caller.identity.name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -9,6 +10,12 @@
 #include "couplet/net/certificates.hpp"
 
 namespace couplet::net {
+
+/// So many calls a party may open in one breath. A call holds a thread until its connection has time for it, and a flood
+/// leaves it none: who opens too many is known by the last of them only, so that there must be threads for all of these.
+inline constexpr int calls_at_once = 24;
+/// The threads of a server that so many parties call.
+int server_threads(std::size_t parties);
 
 /// Decides who may speak: a party of this federation, in its role, whose certificate is not revoked, and not too often.
 class Doorman {

@@ -364,8 +364,7 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, stream_window);
     grpc::ResourceQuota quota("couplet");
-    // A connection holds a thread; each neighbour has one, and a second while it reconnects.
-    quota.SetMaxThreads(static_cast<int>(2 * parts_->links.size() + 16));
+    quota.SetMaxThreads(server_threads(parts_->links.size()));
     builder.SetResourceQuota(quota);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);

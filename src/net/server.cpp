@@ -414,8 +414,7 @@ void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
     builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 64 << 10);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
     grpc::ResourceQuota quota("couplet");
-    // A stream holds a thread; each client needs one, and a second while it reconnects.
-    quota.SetMaxThreads(static_cast<int>(2 * clients + 32));
+    quota.SetMaxThreads(server_threads(clients));
     builder.SetResourceQuota(quota);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
