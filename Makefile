@@ -56,8 +56,7 @@ mutants: build ## plant MUTANTS (150) single-line faults in src; what no test no
 	@/usr/bin/python3 tests/mutants/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) $(MUTANTS_FLAGS)
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
-	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target bench_machine bench_engine bench_federation bench_coding bench_secure_sum network
+	@cmake --build --preset release -j $(JOBS) --target benchmarks
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
@@ -65,17 +64,16 @@ bench: build ## TT-SVD, the federation and the baselines beside NumPy and Tensor
 	@build/python/venv/bin/python bench/python.py $(BENCH_FLAGS)
 	@build/venv/bin/python bench/federation.py
 	@build/venv/bin/python bench/baselines.py
-	@build/bench/bin/network
-	@build/bench/bin/secure_sum
+	@build/release/bench/bin/network
+	@build/release/bench/bin/secure_sum
 	@build/venv/bin/python bench/report.py
 
 bench-instructions: build ## instructions of a TT-SVD by callgrind, beside those kept (KEEP=--keep keeps them; about 2 minutes)
 	@/usr/bin/python3 bench/instructions.py $(KEEP)
 
 bench-secure: build ## one secure sum of 64 clients with a million numbers each, end to end
-	@cmake --preset bench --log-level=WARNING
-	@cmake --build --preset bench -j $(JOBS) --target bench_secure_sum
-	@build/bench/bin/secure_sum
+	@cmake --build --preset release -j $(JOBS) --target bench_secure_sum
+	@build/release/bench/bin/secure_sum
 
 fuzz: deps ## fuzz every decoder for FUZZ_SECONDS (300) each
 	@cmake --preset fuzz --log-level=WARNING

@@ -93,8 +93,8 @@ def worker(folder, rank, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--couplet", default="build/bin/couplet", help="the command line to measure")
-    parser.add_argument("--machine", default="build/bench/bin/machine", help="the program that measures this machine")
-    parser.add_argument("--federation", default="build/bench/bin/federation", help="the program that repeats in one process")
+    parser.add_argument("--machine", default="build/release/bench/bin/machine", help="the program that measures this machine")
+    parser.add_argument("--federation", default="build/release/bench/bin/federation", help="the program that repeats in one process")
     parser.add_argument("--python", default=sys.executable, help="the Python that has NumPy")
     parser.add_argument("--output", default="build/bench/results/federation.json", help="where every sample goes")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.SetMaxReceiveMessageSize(2 << 20);
-    builder.AddListeningPort("127.0.0.1:0", net::server_credentials(lead), &port);
+    builder.AddListeningPort("127.0.0.1:0", net::server_credentials(lead, [](const auto&) { return true; }), &port);
     builder.RegisterService(&sink);
     const auto server = builder.BuildAndStart();
     grpc::ChannelArguments arguments;

@@ -133,7 +133,7 @@ def line(name, rank, dtype, spectrum, case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--couplet", default="build/bin/couplet", help="the command line, for peak memory and real data")
-    parser.add_argument("--engine", default="build/bench/bin/engine", help="the program that repeats in one process")
+    parser.add_argument("--engine", default="build/release/bench/bin/engine", help="the program that repeats in one process")
     parser.add_argument("--python", default=sys.executable, help="the Python that has NumPy and TensorLy")
     parser.add_argument("--output", default="build/bench/results/tt_svd.json", help="where every sample goes")
     parser.add_argument("--case", action="append", help="only cases whose name contains this, for example 1000x or '2^26 rank 1'")
