@@ -261,6 +261,7 @@ class ValueSearch {
         : first_(first),
           count_(count),
           delta_(roundoff * bounds.norm + std::numeric_limits<double>::min()),
+          strides_(static_cast<std::size_t>(count), std::numeric_limits<double>::infinity()),
           brackets_(static_cast<std::size_t>(count), {bounds.low, bounds.high, static_cast<double>(n), 0}) {}
 
     /// The points to look at next, or false when every eigenvalue is known to about 3 u ||T||.
@@ -271,7 +272,7 @@ class ValueSearch {
             const Bracket& bracket = at(a);
             open = open || bracket.high - bracket.low > 2.5 * delta_;
             if (b - a == 1 && bracket.is_single()) {
-                x[a] = single_point(bracket, x[a], step[a]);
+                x[a] = single_point(bracket, x[a], step[a], strides_[static_cast<std::size_t>(a)]);
             } else {
                 divide(bracket, b - a, x + a);
             }
@@ -318,7 +319,9 @@ class ValueSearch {
         return b;
     }
 
-    double single_point(const Bracket& bracket, double x, double step) const {
+    /// Newton's steps are short where many other eigenvalues lie on the far side: one that is no half of the move
+    /// before is not taken, and the bracket is halved instead.
+    double single_point(const Bracket& bracket, double x, double step, double& stride) const {
         constexpr int patience = 40;
         const double arrived = x - step;
         const double middle = 0.5 * (bracket.low + bracket.high);
@@ -327,7 +330,9 @@ class ValueSearch {
         if (std::abs(step) <= 1.5 * delta_ && arrived > bracket.low - delta_ && arrived < bracket.high + delta_) {
             return arrived > middle ? arrived - delta_ : arrived + delta_;
         }
-        return arrived > bracket.low && arrived < bracket.high ? arrived : middle;
+        const bool pays = arrived > bracket.low && arrived < bracket.high && std::abs(step) <= 0.5 * stride;
+        stride = pays ? std::abs(step) : 0.5 * (bracket.high - bracket.low);
+        return pays ? arrived : middle;
     }
 
     /// Eigenvalues of very different size are told apart by points whose ratio is constant.
@@ -348,6 +353,7 @@ class ValueSearch {
     Index count_;
     double delta_;
     int pass_ = 0;
+    std::vector<double> strides_;  ///< how far each went last, where it is alone in its bracket
     std::vector<Bracket> brackets_;
 };
 

@@ -27,11 +27,17 @@ TEST(Centre, PeelsTheSmallerEnd) {
 /// Peeling 50 first takes 45000 (50 + 40) + 18000 (30 + 40) flops, peeling 30 first 45000 (30 + 40) + 30000 (50 + 40).
 TEST(Centre, BeginsWithTheEndThatIsCutMoreWhereThatIsCheaper) {
     EXPECT_EQ(choose_end(start_centre({50, 30, 30}), ranks(2, 20), Offered::both).side, Side::left);
-    EXPECT_EQ(choose_end(start_centre({30, 30, 50}), ranks(2, 20), Offered::both).side, Side::right);
     EXPECT_EQ(choose_end(start_centre({50, 30, 30}), ranks(2, 20), Offered::right).side, Side::right);
     EXPECT_EQ(choose_end(start_centre({50, 30, 30}), ranks(2, unlimited_rank), Offered::both).side, Side::right);
-    EXPECT_EQ(choose_end(start_centre({1000, 110, 140}), ranks(2, 100), Offered::both).side, Side::right)
+    EXPECT_EQ(choose_end(start_centre({1000, 60, 60}), ranks(2, 20), Offered::both).side, Side::right)
         << "an end so much larger pays even less";
+}
+
+/// The other way round takes 1197 flops instead of 1234 for an element, and an error that is 1% larger where spectra
+/// decay.
+TEST(Centre, KeepsTheUsualOrderWhereTheOtherSavesLittle) {
+    EXPECT_EQ(choose_end(start_centre({1000, 110, 140}), ranks(2, 100), Offered::both).side, Side::left);
+    EXPECT_EQ(choose_end(start_centre({30, 5, 30}), ranks(2, 4), Offered::both).side, Side::left);
 }
 
 /// A pass over the data is worth it from twice the rank on: 2^4 = 16 >= 2 * 8.
@@ -56,11 +62,6 @@ TEST(Centre, GroupsAsManyTinyModesAsArePaidFor) {
     EXPECT_EQ(grouped(7, 8).own, 8) << "16 of 128 would be the long side";
     EXPECT_EQ(grouped(8, 8).own, 16) << "16 of 256 is a half of both";
     EXPECT_EQ(grouped(2, 8).own, 2) << "one mode must remain";
-}
-
-TEST(Centre, EqualEndsArePeeledFromTheRight) {
-    EXPECT_EQ(choose_end(start_centre({30, 5, 30}), ranks(2, 4), Offered::both).side, Side::right);
-    EXPECT_EQ(choose_end(start_centre({29, 5, 30}), ranks(2, 4), Offered::both).side, Side::left);
 }
 
 TEST(Centre, LimitsAreCountedFromTheEnd) {
