@@ -59,9 +59,10 @@ bench: build ## TT-SVD, the federation and the baselines beside NumPy and Tensor
 	@cmake --build --preset release -j $(JOBS) --target benchmarks
 	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
 	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
-	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
 	@scripts/test-python --collect-only >/dev/null
+	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
 	@build/python/venv/bin/python bench/python.py $(BENCH_FLAGS)
+	@build/venv/bin/python bench/scaling.py
 	@build/venv/bin/python bench/federation.py
 	@build/venv/bin/python bench/baselines.py
 	@build/release/bench/bin/network

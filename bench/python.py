@@ -2,9 +2,11 @@
 """TT-SVD through Python: couplet.decompose side by side with TensorLy's tensor_train, in one process, on the same arrays.
 
 Runs in an environment that has the wheel, NumPy and TensorLy (scripts/test-python makes build/python/venv). Samples of both
-alternate. TensorLy computes with PyPI's NumPy at its better thread count. After the table: what a call through Python costs
-beyond the C++ call, the median of many calls here against that of `couplet decompose --repeat` of the same wheel; and what
-couplet's BLAS and NumPy's and SciPy's cost each other in one process.
+alternate, with a pause between them: OpenBLAS's threads go on looking for work for a tenth of a second after a call, on the cores
+of whoever comes next. TensorLy computes with PyPI's NumPy at its better thread count. After the table: what a call through Python
+costs beyond the C++ call, the median of many calls here against that of `couplet decompose --repeat` of the same wheel; and what
+couplet's BLAS and NumPy's and SciPy's cost each other in one process, without pauses: couplet right after calls of both, NumPy's
+product after couplet, and for comparison NumPy's SVD right after a call of SciPy, whose OpenBLAS is another.
 
     build/python/venv/bin/python bench/python.py [--quick] [--output FILE.json]
 """
@@ -26,6 +28,7 @@ import couplet
 CASES = [("50x30x30", 20), ("250x20x24", 50), ("250x110x140", 100), ("1000x20x24", 50), ("1000x110x140", 100),
          ("200x300x300", 50), ("2^26", 1), ("2^26", 10)]
 QUICK = [("50x30x30", 20), ("250x20x24", 50), ("1000x20x24", 50), ("2^16", 10)]
+PAUSE = 0.3  # until the other's threads sleep
 SECONDS = 3.0  # spent on each side of a case, at least; a call that takes longer runs once
 
 
@@ -63,11 +66,14 @@ def compare(x, rank):
     while spent < SECONDS:
         for number in threads:
             with threadpool_limits(number):
+                if not spent:
+                    theirs(x[:1], 1)  # loads its modules
                 seconds, cores = sample(lambda: theirs(x, rank))
             other.setdefault(number, []).append(seconds)
             spent += seconds
-        for _ in range(5):
-            ours.append(sample(lambda: couplet.decompose(x, max_rank=rank))[0])
+        time.sleep(PAUSE)
+        batch = [sample(lambda: couplet.decompose(x, max_rank=rank))[0] for _ in range(6)]
+        ours += batch[1:]  # the first wakes the cores
     best = min(statistics.median(seconds) for seconds in other.values())
     return {"couplet": statistics.median(ours), "tensorly": best, "ratio": best / statistics.median(ours),
             "error": error(train.cores, x), "error_tensorly": error(list(cores), x), "samples": ours, "samples_tensorly": other}
@@ -111,21 +117,28 @@ def between(): scipy.linalg.qr(a[:200, :200]); a[:400] @ a
 beside = median(lambda: couplet.decompose(x, max_rank=50), 60)
 def between(): couplet.decompose(x, max_rank=50)
 after = median(lambda: a @ a, 15)
-print(before, after, alone, beside)
+def between(): time.sleep(0.3); svd()
+m = x.reshape(1000, 480)
+def svd(): np.linalg.svd(m, full_matrices=False)
+svd_alone = median(svd, 8)
+def between(): scipy.linalg.qr(a[:200, :200])
+svd_beside = median(svd, 8)
+print(before, after, alone, beside, svd_alone, svd_beside)
 """
 
 
 def neighbours(rounds=5):
-    """Ratios of medians: NumPy's product after couplet was loaded and used to before, and couplet's TT-SVD between calls of
-    NumPy and SciPy to without them. Each round is a process of its own."""
-    numpy_ratio, couplet_ratio = [], []
+    """Ratios of medians: NumPy's product after couplet was loaded and used to before, couplet's TT-SVD between calls of
+    NumPy and SciPy to without them, and NumPy's SVD after calls of SciPy to without them. Each round is a process of its own."""
+    numpy_ratio, couplet_ratio, svd_ratio = [], [], []
     for _ in range(rounds):
         done = subprocess.run([sys.executable, "-c", ALONE], text=True, capture_output=True, check=True)
-        before, after, alone, beside = map(float, done.stdout.split())
+        before, after, alone, beside, svd_alone, svd_beside = map(float, done.stdout.split())
         numpy_ratio.append(after / before)
         couplet_ratio.append(beside / alone)
-    return {"numpy": statistics.median(numpy_ratio), "couplet": statistics.median(couplet_ratio),
-            "samples_numpy": numpy_ratio, "samples_couplet": couplet_ratio}
+        svd_ratio.append(svd_beside / svd_alone)
+    return {"numpy": statistics.median(numpy_ratio), "couplet": statistics.median(couplet_ratio), "svd": statistics.median(svd_ratio),
+            "samples_numpy": numpy_ratio, "samples_couplet": couplet_ratio, "samples_svd": svd_ratio}
 
 
 def main():
@@ -146,7 +159,7 @@ def main():
           f"{row['microseconds']:.0f} us apart")
     row = report["neighbours"] = neighbours()
     print(f"beside NumPy's and SciPy's OpenBLAS: couplet takes {row['couplet']:.2f} of its time without them, NumPy's product "
-          f"{row['numpy']:.2f} of its time before couplet was loaded")
+          f"{row['numpy']:.2f} of its time before couplet was loaded; NumPy's SVD beside SciPy's {row['svd']:.2f} of its own")
     if options.output:
         options.output.write_text(json.dumps(report, indent=1))
 

@@ -3,9 +3,9 @@
 
 Every case on noise, on a slowly and on a fast decaying spectrum, and real tensors where COUPLET_DATA is set. "floor" is couplet's
 time over what reading and multiplying alone would take at this machine's measured speed; the shares behind it are those of
-summarising, of eigenvectors and the rest, and of projecting. NumPy is the distribution's, on the same OpenBLAS as couplet, with its
-better thread count. The column numpy is NumPy as it is installed; "same kernels" is the better of that and NumPy with the kernel family
-couplet asks OpenBLAS for. TensorLy runs in the best of these settings. "error" is couplet's, and over NumPy's at the same ranks.
+summarising, of eigenvectors and the rest, and of projecting. The column numpy is the distribution's NumPy as it is installed, on the same
+OpenBLAS as couplet, with its better thread count; "best" is the best of that, of NumPy with the kernel family couplet asks OpenBLAS for,
+and of PyPI's NumPy with its newer OpenBLAS. x is best over couplet. TensorLy runs in the best of these settings. "error" is couplet's, and over NumPy's at the same ranks.
 Peak memory is the resident size of a whole `couplet decompose` process, the mapped file included.
 """
 import argparse
@@ -71,25 +71,37 @@ def run_peer(python, path, max_rank, seconds, which, environment):
     return json.loads(done.stdout), None
 
 
+# A process begins with the peak of the one that starts it: in between is one that has nothing.
+PEAK = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(usage.ru_maxrss * 1024)
+sys.exit(status != 0)
+"""
+
+
 def peak_bytes(binary, path, max_rank):
-    process = subprocess.Popen([binary, "decompose", path, "--max-rank", str(max_rank), "--json"],
-                               stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        raise SystemExit(f"{binary} failed on {path}")
-    return usage.ru_maxrss * 1024
+    """Resident bytes of a whole `couplet decompose`, at most."""
+    command = [sys.executable, "-I", "-c", PEAK, binary, "decompose", path, "--max-rank", str(max_rank), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{binary} failed on {path}: {done.stderr}")
+    return int(done.stdout)
 
 
-def settings_of(cores, size, blas_core):
-    """Thread counts and kernel families NumPy is tried with."""
-    families = ("as configured", blas_core)
-    if size > 3e8:  # minutes each: all threads only, where every setting was at its best in trials
-        return [(cores, core) for core in families]
-    return [(threads, core) for core in families for threads in sorted({1, cores})]
+def settings_of(options, cores, size, blas_core):
+    """Which Python, how many threads, and which kernel family NumPy is tried with."""
+    pythons = [(options.python, family) for family in ("as configured", blas_core)]
+    if options.pypi:  # its OpenBLAS is newer, and knows this machine's kernels by itself
+        pythons.append((options.pypi, "as configured"))
+    # Minutes each: all threads only, where every setting was at its best in trials.
+    threads = [cores] if size > 3e8 else sorted({1, cores})
+    return [(python, number, family) for python, family in pythons for number in threads]
 
 
 def environment_of(setting):
-    threads, core = setting
+    _, threads, core = setting
     return {"OPENBLAS_NUM_THREADS": str(threads), **({} if core == "as configured" else {"OPENBLAS_CORETYPE": core})}
 
 
@@ -99,22 +111,22 @@ def measure(options, path, rank, cores):
     budget = 2.0 if size < 5e7 else 0.0
     ours = engine_result(options.engine, path, rank, 3.0 if size < 5e7 else 6.0)
     peers = {}
-    for setting in settings_of(cores, size, ours["blas_core"]):
-        found, error = run_peer(options.python, path, rank, budget, "numpy", environment_of(setting))
+    for setting in settings_of(options, cores, size, ours["blas_core"]):
+        found, error = run_peer(setting[0], path, rank, budget, "numpy", environment_of(setting))
         if error:
             raise SystemExit(f"NumPy failed on {path}: {error}")
         peers[setting] = found
     medians = {key: statistics.median(found["samples"]) for key, found in peers.items()}
     best = min(medians, key=medians.get)
-    tensorly, why = run_peer(options.python, path, rank, budget, "tensorly", environment_of(best))
+    tensorly, why = run_peer(best[0], path, rank, budget, "tensorly", environment_of(best))
     seconds = statistics.median(ours["samples"])
     return {"bytes": size, "couplet": ours, "seconds": seconds, "over_floor": seconds / ours["floor_seconds"],
             "peak_over_size": peak_bytes(options.couplet, path, rank) / size,
             "numpy_seconds": medians[best], "ratio": medians[best] / seconds,
-            "numpy_as_installed": min(value for key, value in medians.items() if key[1] == "as configured"),
+            "numpy_as_installed": min(value for key, value in medians.items() if key[0] == options.python and key[2] == "as configured"),
             "numpy_rel_error": peers[best]["rel_error"], "tensorly": tensorly, "tensorly_error": why,
             "tensorly_seconds": statistics.median(tensorly["samples"]) if tensorly else None,
-            "numpy": [{"threads": key[0], "core": key[1], **found} for key, found in peers.items()]}
+            "numpy": [{"python": key[0], "threads": key[1], "core": key[2], **found} for key, found in peers.items()]}
 
 
 def line(name, rank, dtype, spectrum, case):
@@ -135,6 +147,7 @@ def main():
     parser.add_argument("--couplet", default="build/bin/couplet", help="the command line, for peak memory and real data")
     parser.add_argument("--engine", default="build/release/bench/bin/engine", help="the program that repeats in one process")
     parser.add_argument("--python", default=sys.executable, help="the Python that has NumPy and TensorLy")
+    parser.add_argument("--pypi", default="build/python/venv/bin/python", help="a Python with PyPI's NumPy and TensorLy; left out where it is not")
     parser.add_argument("--output", default="build/bench/results/tt_svd.json", help="where every sample goes")
     parser.add_argument("--case", action="append", help="only cases whose name contains this, for example 1000x or '2^26 rank 1'")
     parser.add_argument("--dtype", action="append", choices=["f8", "f4"], help="default: both")
@@ -146,6 +159,9 @@ def main():
         which, path, rank, seconds = options.worker
         return worker(path, int(rank), float(seconds), which)
 
+    if not os.path.exists(options.pypi):
+        print(f"{options.pypi}: not there, so PyPI's NumPy is left out; scripts/test-python --collect-only makes it")
+        options.pypi = None
     cores = len(os.sched_getaffinity(0))
     wanted = [(name, rank, dtype, spectrum, None) for dtype in options.dtype or ["f8", "f4"]
               for name, rank in (QUICK if options.quick else CASES)
@@ -155,7 +171,7 @@ def main():
     report = {"cores": cores, "cpu": platform.processor() or platform.machine(), "cases": []}
     print(f"{cores} cores; times in milliseconds, medians; x = peer / couplet")
     print(f"{'case':>22} {'rank':>4} {'type':>4} {'of':>6} {'couplet':>9} {'floor':>6} {'s/e/p %':>9} {'peak':>6} {'numpy':>10} "
-          f"{'same kernels':>12} {'x':>6} {'tensorly':>9} {'x':>6}  {'error':>9} {'/numpy':>7}")
+          f"{'best':>12} {'x':>6} {'tensorly':>9} {'x':>6}  {'error':>9} {'/numpy':>7}")
     for name, rank, dtype, spectrum, recipe in wanted:
         with tempfile.TemporaryDirectory(prefix="couplet-bench-") as folder:
             path = os.path.join(folder, "x.npy")
