@@ -104,6 +104,15 @@ Labels manifest_labels(const Json& modes, const std::string& where) {
     return labels;
 }
 
+/// A manifest that was written for another file of that name must not name the columns of this one.
+void require_rows_of(const Json& client, const Shape& shape, const std::string& where) {
+    if (!client.contains("rows") || !client["rows"].is_number_integer() || shape.order() < 1) return;
+    if (client["rows"].get<Index>() == shape[0]) return;
+    throw InputError({where, client["rows"].dump() + " rows by the manifest",
+                      std::to_string(shape[0]) + ", as the file has",
+                      "Write the manifest again, or take the file out of it."});
+}
+
 Schema manifest_schema(const Json& manifest, const std::string& where) {
     if (!manifest.contains("shape") || !manifest["shape"].is_array()) {
         throw InputError({where, "no shape", "the manifest of a folder of clients", "Make it with couplet data."});
@@ -200,12 +209,18 @@ Schema read_schema(const fs::path& path) {
 Labels labels_beside(const fs::path& file, const Shape& shape) {
     const fs::path path = file.parent_path() / "manifest.json";
     std::error_code failed;
-    if (!fs::exists(path, failed) || failed || fs::file_size(path, failed) > largest_file || failed) return {};
-    std::ifstream stream(path);
+    if (fs::symlink_status(path, failed).type() == fs::file_type::not_found) return {};
+    // What is there may name the columns: whatever keeps it from being read is said.
+    const std::string remedy = "Repair it: it may name the columns of " + file.filename().string() + ".";
+    std::ifstream stream;
+    if (fs::is_regular_file(path, failed)) stream.open(path, std::ios::binary);  // a pipe would wait for its writer
+    if (!stream.is_open() || fs::file_size(path, failed) > largest_file) {
+        throw InputError({path.string(), stream.is_open() ? "a large file" : "not a file that can be read",
+                          "a manifest, or nothing of that name", remedy});
+    }
     const Json manifest = Json::parse(stream, nullptr, false);
     if (manifest.is_discarded()) {
-        throw InputError({path.string(), "text that is not JSON", "a manifest, or no file of that name",
-                          "Repair it: it may name the columns of " + file.filename().string() + "."});
+        throw InputError({path.string(), "text that is not JSON", "a manifest, or no file of that name", remedy});
     }
     if (!manifest.is_object() || !manifest.contains("clients") || !manifest["clients"].is_array()) return {};
     const std::string name = file.filename().string();
@@ -218,6 +233,7 @@ Labels labels_beside(const fs::path& file, const Shape& shape) {
     }
     for (const Json& client : manifest["clients"]) {
         if (!lists(client)) continue;
+        require_rows_of(client, shape, path.string() + ", " + name);
         const Json& told =
             client.contains("mode_labels") ? client["mode_labels"] : manifest.value("mode_labels", Json());
         if (told.is_null()) return {};

@@ -44,6 +44,8 @@ TEST_F(InfoTest, WithoutAFiniteNumberThereIsNoRange) {
     const std::string out = couplet({"info", "X.npy"}).out;
     EXPECT_NE(out.find("min, mean, max  none: no number is finite"), std::string::npos) << out;
     EXPECT_NE(out.find("norm            none: no number is finite"), std::string::npos) << out;
+    const Json json = couplet({"info", "X.npy", "--json"}).json();
+    for (const char* key : {"norm", "min", "max", "mean"}) EXPECT_TRUE(json[key].is_null()) << key;
 }
 
 TEST_F(InfoTest, AModelLargerThanItsTensorSaysSo) {

@@ -120,6 +120,15 @@ TEST_F(ClientFilesTest, ReplacesOnlyWhenTold) {
               (std::set<std::string>{"client_1.npy", "client_2.npy", "client_x.npy", "manifest.json", "notes.txt"}));
 }
 
+TEST_F(ClientFilesTest, WhatTheManifestDoesNotListIsSomebodyElses) {
+    write(3, false);
+    put("new/folder/labels_9.npy", "mine");
+    EXPECT_NE(refusal([&] { write(2, true); }).find("labels_9.npy: a file that the folder's manifest does not list"),
+              std::string::npos);
+    EXPECT_EQ(names().size(), 8u) << "nothing was removed";
+    EXPECT_EQ(get("new/folder/labels_9.npy"), "mine");
+}
+
 TEST_F(ClientFilesTest, RefusesALeftoverClientWithoutManifest) {
     std::filesystem::create_directories(out_);
     put("new/folder/client_7.npy", "");

@@ -62,6 +62,9 @@ TEST_F(ClientFolderTest, RefusesFilesThatDoNotFit) {
     write_npy(out_ / "client_2.npy", Tensor<double>::zeros({2, 2, 4}).view(), true);
     EXPECT_NE(refused().find("mode 3 has size 4; expected 3 as"), std::string::npos) << refused();
     write_npy(out_ / "client_2.npy", Tensor<double>::zeros({5, 2, 3}).view(), true);
+    EXPECT_NE(refused().find("2 rows by the manifest; expected 5"), std::string::npos) << refused();
+    write(2, true);
+    write_npy(out_ / "labels_2.npy", Tensor<double>::zeros({5}).view(), true);
     EXPECT_NE(refused().find("labels_2.npy"), std::string::npos) << refused();
 }
 

@@ -1,6 +1,7 @@
 #include "couplet/io/schema_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -124,6 +125,15 @@ TEST_F(SchemaFileTest, AManifestNamesTheFilesThatItLists) {
     // A manifest that cannot be read may have told another order.
     put("manifest.json", R"({"clients": [)");
     expect_in(refusal([&] { read_schema(folder_ / "a.npy"); }), {"manifest.json", "not JSON"});
+    fs::remove(folder_ / "manifest.json");
+    fs::create_symlink(folder_ / "nowhere", folder_ / "manifest.json");
+    expect_in(refusal([&] { read_schema(folder_ / "a.npy"); }), {"manifest.json", "not a file that can be read"});
+    fs::remove(folder_ / "manifest.json");
+    ASSERT_EQ(::mkfifo((folder_ / "manifest.json").c_str(), 0600), 0);
+    expect_in(refusal([&] { read_schema(folder_ / "a.npy"); }), {"manifest.json", "not a file that can be read"});
+    fs::remove(folder_ / "manifest.json");
+    put("manifest.json", R"({"clients": [{"file": "a.npy", "rows": 77}]})");
+    expect_in(refusal([&] { read_schema(folder_ / "a.npy"); }), {"a.npy", "77 rows by the manifest"});
     put("manifest.json", R"({"files": []})");
     EXPECT_FALSE(read_schema(folder_ / "a.npy").named());
 }
