@@ -112,7 +112,9 @@ class Site {
 
 void keep(const net::ClientResult& result, const JobOutput& output, const Federation& federation) {
     const nlohmann::json metadata{{"job", result.job}, {"version", version()}};
-    save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), metadata, true);
+    nlohmann::json own = metadata;
+    if (!federation.data_prints.empty()) own["data"] = federation.data_prints.front();
+    save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), own, true);
     nlohmann::json shared = metadata;
     shared["seed"] = result.spec.job.seed;
     if (result.settled) shared["settled"] = *result.settled;

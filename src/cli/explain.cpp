@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/explain/page.hpp"
 #include "couplet/io/atomic_file.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/io/tensor_file.hpp"
 #include "couplet/linalg/products.hpp"
 #include "format.hpp"
@@ -114,6 +116,33 @@ std::size_t site_of(const CLI::App& app, const Options& options, const Findings&
                           fmt::format("Use --site {}.", named - sites.begin() + 1)});
     }
     return given;
+}
+
+/// The tensor that couplet table wrote with a list of patients; empty where there is none beside it.
+std::filesystem::path tensor_beside(const std::filesystem::path& patients) {
+    const auto folder = patients.parent_path();
+    std::ifstream stream(folder / "manifest.json");
+    const auto manifest = Json::parse(stream, nullptr, false);
+    if (!manifest.is_object() || !manifest.contains("clients") || !manifest["clients"].is_array()) return {};
+    if (manifest["clients"].size() != 1 || !manifest["clients"][0].is_object()) return {};
+    const auto file = folder / std::filesystem::path(manifest["clients"][0].value("file", "")).filename();
+    std::error_code failed;
+    return std::filesystem::is_regular_file(file, failed) ? file : std::filesystem::path();
+}
+
+/// Rows are patients by their number alone: a list of other rows would tell one patient's story of another.
+void require_rows_of(const std::string& patients, const SiteScores& site, const Session& session) {
+    if (site.data.empty()) return;
+    const auto tensor = tensor_beside(patients);
+    if (tensor.empty()) {
+        session.note(fmt::format(
+            "{}: no tensor beside it, so that nobody can say whether its rows are those of the result", patients));
+        return;
+    }
+    if (data_print(open_tensor(tensor.string()).take<double>().view()) == site.data) return;
+    throw InputError({patients, fmt::format("a list beside a tensor ({}) that the result is not of", tensor.string()),
+                      fmt::format("the list of the rows that {} took part with", plain(site.name)),
+                      "Tables that were built again may count their patients otherwise: run the job again with them."});
 }
 
 void add_resamples(const Options& options, const Session& session, Explanation& explanation) {
@@ -226,8 +255,9 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     add_resamples(options, session, explanation);
     Told told{.resamples = options.data.empty() ? 0 : options.resamples};
     if (!options.patient.empty()) {
-        told.patient = tell_patient(explanation, site_of(app, options, explanation.findings),
-                                    read_patients(options.patients), options.patient);
+        const std::size_t site = site_of(app, options, explanation.findings);
+        told.patient = tell_patient(explanation, site, read_patients(options.patients), options.patient);
+        require_rows_of(options.patients, explanation.findings.sites[site], session);
     }
     Explanation before;
     if (!options.compare.empty()) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "couplet/data/synthetic.hpp"
+#include "couplet/io/data_print.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 
@@ -119,6 +120,7 @@ Federation from_files(const FederationInput& input, const Session& session) {
         tensors.push_back(read_client(file, input, session));
         federation.personal_labels.push_back(patients_of(tensors.back()));
         federation.identities.push_back(identity_of(file, federation.identities));
+        federation.data_prints.push_back(data_print(tensors.back().view()));
         federation.rows.push_back(tensors.back().shape()[0]);
     }
     federation.features = without_first(tensors.front().shape());

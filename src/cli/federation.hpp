@@ -39,6 +39,7 @@ struct Federation {
     Shape features;                           ///< of the first client, I2 x ... x IN
     std::vector<std::string> identities;      ///< under which a saved merge knows the clients, see require_same_parts()
     std::vector<ModeLabels> personal_labels;  ///< empty, or of mode 1 of each client
+    std::vector<std::string> data_prints;     ///< of clients that are a file each, see data_print(); else empty
     std::string description;                  ///< "4 files", "X.npy split", the full specification
 
     Index clients() const { return source->clients(); }

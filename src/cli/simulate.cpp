@@ -574,8 +574,9 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
             if (options.on_personal) options.on_personal(k, personal);
             if (!folder) return;
             const bool labelled = !federation.personal_labels.empty();
-            folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{},
-                                 {{"client", k + 1}, {"version", version()}});
+            nlohmann::json metadata{{"client", k + 1}, {"version", version()}};
+            if (!federation.data_prints.empty()) metadata["data"] = federation.data_prints[at];
+            folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{}, metadata);
         };
     }
     MethodResult done = compute(federation, options, std::move(how), session, report.shield);

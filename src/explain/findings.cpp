@@ -190,6 +190,7 @@ Findings load_findings(const fs::path& result) {
             .name = listed<std::string>(metadata, "client_names", k).value_or(fmt::format("site {}", k + 1)),
             .scores = product<double>(personal.view(), features.change.view())};
         site.norm2 = squared_norm<double>(site.scores.view());
+        if (mine.contains("data") && mine["data"].is_string()) site.data = mine["data"];
         auto rse = listed<double>(metadata, "rse_per_client", k);
         if (!rse) rse = number_at(mine, "rse");
         described.push_back(rse && *rse >= 0 && *rse < 1 ? 1 - *rse : 0);

@@ -300,6 +300,19 @@ def test_a_patient_is_told_of_its_own_site(three_sites):
     assert ran.returncode == 2 and "also an input" in ran.stderr and not page.exists(), ran.stderr
 
 
+def test_a_list_of_rows_that_were_counted_again_tells_nobodys_story(three_sites, tmp_path):
+    lines = (three_sites / "south.csv").read_text().splitlines()
+    again = [lines[0], *lines[2:], lines[1].replace("south0", "south99")]  # as many patients, other rows
+    (tmp_path / "again.csv").write_text("\n".join(again) + "\n")
+    done("table", tmp_path / "again.csv", "--wide", "--patient", "p", "-o", tmp_path / "south")
+    told = ["explain", three_sites / "result", "--patient", "south3", "--site", 2, "--patients"]
+    ran = couplet(*told, tmp_path / "south" / "patients.csv")
+    assert ran.returncode == 2 and "that the result is not of" in ran.stderr and not ran.stdout, ran.stderr
+    (tmp_path / "south" / "tensor.npy").unlink()
+    ran = couplet(*told, tmp_path / "south" / "patients.csv")
+    assert ran.returncode == 0 and "no tensor beside it" in ran.stderr, ran.stderr
+
+
 def test_data_of_others_and_cores_of_other_runs_are_refused(three_sites):
     files = [three_sites / site / "tensor.npy" for site in ["north", "south", "west"]]
     done("explain", three_sites / "result", "--data", *files, "--resamples", 1)

@@ -17,6 +17,7 @@ struct SiteScores {
     std::string name = {};
     Matrix<double> scores = {};  ///< patients x R1
     double norm2 = 0;            ///< of its data; of what the features explain where a site's data is not told
+    std::string data = {};       ///< data_print() of its tensor; empty where that is not told
 };
 
 /// What a site gains by joining: relative squared errors on patients that nobody has learnt from.
