@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "couplet/core/random.hpp"
@@ -19,7 +20,7 @@ constexpr Index block_elements = 32 * 1024;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 bool is_finite(const Matrix<double>& a) {
-    return std::all_of(a.data(), a.data() + a.size(), [](double value) { return std::isfinite(value); });
+    return !find_non_finite(std::span(a.data(), static_cast<std::size_t>(a.size())));
 }
 
 constexpr std::uint64_t factor_stream = 0x6370'6661'6374'0000;

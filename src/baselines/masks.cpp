@@ -3,6 +3,7 @@
 #include "couplet/core/random.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
+#include "couplet/tensor/partition.hpp"
 
 namespace couplet {
 namespace {
@@ -18,10 +19,8 @@ Matrix<double> random_orthogonal(Index size, Random& random) {
 
 OrthogonalMask::OrthogonalMask(Index size, Index largest, std::uint64_t seed, std::uint64_t stream) : size_(size) {
     Random random(seed, stream);
-    const Index count = (size + largest - 1) / largest;
-    for (Index b = 0; b < count; ++b) {
-        blocks_.push_back(random_orthogonal(size * (b + 1) / count - size * b / count, random));
-    }
+    const auto parts = Partition::even(size, Partition::blocks(size, largest).count());
+    for (Index b = 0; b < parts.count(); ++b) blocks_.push_back(random_orthogonal(parts.length(b), random));
 }
 
 Matrix<double> OrthogonalMask::mask_columns(MatrixView<const double> a) const {

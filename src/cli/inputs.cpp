@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <span>
 #include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/tensor/partition.hpp"
 #include "couplet/tensor/schema.hpp"
 #include "format.hpp"
 
@@ -28,25 +28,15 @@ void require_finite_or(TensorView<const T> x, const std::string& path, const std
     }
 }
 
-template <Real T>
-void refuse_infinity(TensorView<const T> x, const std::string& path) {
-    for (Index i = 0; i < x.size(); ++i) {
-        if (!std::isinf(x.data()[i])) continue;
-        std::string at;
-        for (const Index n : x.shape().indices(i)) at += (at.empty() ? "" : ", ") + std::to_string(n);
-        throw InputError({path, fmt::format("{} at index ({}), counted from 0", x.data()[i] > 0 ? "Inf" : "-Inf", at),
-                          "finite numbers, or NaN for what is not known", "Only NaN stands for a missing entry."});
-    }
-}
-
 /// On all threads; the exact place is looked for only when there is one.
 template <Real T>
 void require_finite_in_parallel(TensorView<const T> x, const std::string& path, const std::string& missing_remedy) {
     constexpr Index block = Index{1} << 18;
     std::atomic<bool> bad{false};
-    parallel_for((x.size() + block - 1) / block, [&](Index i) {
-        const auto count = static_cast<std::size_t>(std::min(block, x.size() - i * block));
-        if (find_non_finite(std::span<const T>(x.data() + i * block, count))) bad = true;
+    const auto blocks = Partition::blocks(x.size(), block);
+    parallel_for(blocks.count(), [&](Index i) {
+        const auto count = static_cast<std::size_t>(blocks.length(i));
+        if (find_non_finite(std::span<const T>(x.data() + blocks.begin(i), count))) bad = true;
     });
     if (bad) require_finite_or(x, path, missing_remedy);
 }
@@ -104,7 +94,7 @@ TensorFile read_tensor(const std::string& path, const std::string& missing_remed
 
 TensorFile read_incomplete_tensor(const std::string& path) {
     TensorFile file = open_tensor(path);
-    file.visit([&](auto x) { refuse_infinity(x, path); });
+    file.visit([&](auto x) { require_no_infinity(x, path); });
     return file;
 }
 

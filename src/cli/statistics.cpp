@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "couplet/core/threads.hpp"
+#include "couplet/tensor/partition.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -48,12 +49,11 @@ struct Part {
 
 template <Real T>
 Part total(TensorView<const T> x, double scale) {
-    const Index blocks = (x.size() + block_size - 1) / block_size;
-    std::vector<Part> parts(static_cast<std::size_t>(blocks));
-    parallel_for(blocks, [&](Index i) {
+    const auto blocks = Partition::blocks(x.size(), block_size);
+    std::vector<Part> parts(static_cast<std::size_t>(blocks.count()));
+    parallel_for(blocks.count(), [&](Index i) {
         Part part;
-        const Index end = std::min((i + 1) * block_size, x.size());
-        for (Index j = i * block_size; j < end; ++j) part.take(x.data()[j], scale);
+        for (Index j = blocks.begin(i); j < blocks.end(i); ++j) part.take(x.data()[j], scale);
         parts[static_cast<std::size_t>(i)] = part;
     });
     Part all;

@@ -1,7 +1,5 @@
 #include "couplet/consensus/combine.hpp"
 
-#include <cmath>
-
 namespace couplet {
 
 void add_difference(double* sum, const double* own, const double* other, double weight, Index count) {
@@ -44,21 +42,6 @@ void add_state(double* sum, const double* other, Index count) {
 
 void divide_state(double* sum, double parts, Index count) {
     for (Index i = 0; i < count; ++i) sum[i] /= parts;
-}
-
-Index first_not_finite(const double* values, Index count) {
-    // x - x is 0 for finite x and NaN otherwise: a branch-free sweep, then a search only when something was
-    // found.
-    constexpr Index chunk = 1024;
-    for (Index begin = 0; begin < count; begin += chunk) {
-        const Index end = begin + chunk < count ? begin + chunk : count;
-        bool clean = true;
-        for (Index i = begin; i < end; ++i) clean &= values[i] - values[i] == 0;
-        for (Index i = begin; !clean && i < end; ++i) {
-            if (!std::isfinite(values[i])) return i;
-        }
-    }
-    return -1;
 }
 
 }  // namespace couplet

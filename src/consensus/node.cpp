@@ -5,6 +5,7 @@
 
 #include "couplet/consensus/combine.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/tensor/tensor.hpp"
 #include "gossip_node.hpp"
 #include "tree_node.hpp"
 
@@ -30,9 +31,8 @@ void ConsensusNode::check_values(Index from, std::span<const double> values) con
     if (static_cast<Index>(values.size()) != length()) {
         throw InputError({sender, std::to_string(values.size()) + " numbers", std::to_string(length()), ""});
     }
-    const Index bad = first_not_finite(values.data(), length());
-    if (bad >= 0) {
-        throw InputError({sender, "number " + std::to_string(bad + 1) + " is not finite", "finite numbers",
+    if (const auto bad = find_non_finite(values)) {
+        throw InputError({sender, "number " + std::to_string(*bad + 1) + " is not finite", "finite numbers",
                           "Check that node's data for NaN and infinities."});
     }
 }
@@ -42,10 +42,9 @@ std::unique_ptr<ConsensusNode> make_consensus_node(const ConsensusPlan& plan, In
         throw InputError(
             {"consensus node", std::to_string(node + 1), "1 to " + std::to_string(plan.graph.nodes()), ""});
     }
-    const Index bad = first_not_finite(initial.data(), static_cast<Index>(initial.size()));
-    if (bad >= 0) {
+    if (const auto bad = find_non_finite<double>(initial)) {
         throw InputError({"initial state of node " + std::to_string(node + 1),
-                          "number " + std::to_string(bad + 1) + " is not finite", "finite numbers",
+                          "number " + std::to_string(*bad + 1) + " is not finite", "finite numbers",
                           "Check that node's data for NaN and infinities."});
     }
     if (plan.engine == ConsensusEngine::tree) return std::make_unique<TreeNode>(plan, node, std::move(initial));

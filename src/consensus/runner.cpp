@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "couplet/consensus/combine.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/tensor/partition.hpp"
+#include "couplet/tensor/tensor.hpp"
 
 namespace couplet {
 namespace {
@@ -92,10 +95,10 @@ void check_states(const ConsensusPlan& plan, MatrixView<const double> states) {
                           std::to_string(plan.graph.nodes()) + ", one a node", ""});
     }
     parallel_for(states.rows, [&](Index k) {
-        const Index bad = first_not_finite(states.row(k), states.cols);
-        if (bad < 0) return;
+        const auto bad = find_non_finite(std::span(states.row(k), static_cast<std::size_t>(states.cols)));
+        if (!bad) return;
         throw InputError({"initial state of node " + std::to_string(k + 1),
-                          "number " + std::to_string(bad + 1) + " is not finite", "finite numbers",
+                          "number " + std::to_string(*bad + 1) + " is not finite", "finite numbers",
                           "Check that node's data for NaN and infinities."});
     });
 }
@@ -105,15 +108,15 @@ void check_states(const ConsensusPlan& plan, MatrixView<const double> states) {
 ConsensusRun run_consensus(const ConsensusPlan& plan, MatrixView<double> states) {
     check_states(plan, states);
     const Index width = block_columns(states.rows, states.cols);
-    const Index blocks = (states.cols + width - 1) / width;
-    const Index workers = std::min<Index>(blocks, thread_count());
-    std::vector<Squares> parts(static_cast<std::size_t>(blocks));
+    const auto blocks = Partition::blocks(states.cols, width);
+    const Index workers = std::min<Index>(blocks.count(), thread_count());
+    std::vector<Squares> parts(static_cast<std::size_t>(blocks.count()));
     parallel_for(workers, [&](Index worker) {
         Matrix<double> first(states.rows, width);
         Matrix<double> second(states.rows, width);
         std::vector<double> mean;
-        for (Index b = worker; b < blocks; b += workers) {
-            const MatrixView<double> block = states.cols_from(b * width, std::min(width, states.cols - b * width));
+        for (Index b = worker; b < blocks.count(); b += workers) {
+            const MatrixView<double> block = states.cols_from(blocks.begin(b), blocks.length(b));
             MatrixView<double> own = first.view().cols_from(0, block.cols);
             const MatrixView<double> previous = second.view().cols_from(0, block.cols);
             copy_block(block, own);
@@ -137,12 +140,13 @@ double consensus_error(MatrixView<const double> initial, MatrixView<const double
                           std::to_string(initial.rows) + "x" + std::to_string(initial.cols) + ", as at the start", ""});
     }
     if (initial.rows == 0) return 0;
-    const Index width = block_columns(initial.rows, initial.cols);
+    const auto blocks = Partition::blocks(initial.cols, block_columns(initial.rows, initial.cols));
     std::vector<Squares> parts;
     std::vector<double> mean;
-    for (Index begin = 0; begin < initial.cols; begin += width) {
-        const Index count = std::min(width, initial.cols - begin);
-        parts.push_back(squares_of(initial.cols_from(begin, count), states.cols_from(begin, count), mean));
+    for (Index b = 0; b < blocks.count(); ++b) {
+        const Index first = blocks.begin(b);
+        const Index count = blocks.length(b);
+        parts.push_back(squares_of(initial.cols_from(first, count), states.cols_from(first, count), mean));
     }
     return error_from(parts);
 }

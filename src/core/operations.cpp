@@ -1,19 +1,29 @@
 #include "couplet/core/operations.hpp"
 
-#include <atomic>
-#include <cstdint>
+#include <utility>
 
 namespace couplet {
 namespace {
 
-std::atomic<std::uint64_t> counted{0};
+thread_local OperationCount* innermost = nullptr;
 
 }  // namespace
 
+OperationCount::OperationCount() noexcept : outer_(std::exchange(innermost, this)) {}
+
+OperationCount::~OperationCount() { innermost = outer_; }
+
 void count_operations(double operations) noexcept {
-    counted.fetch_add(static_cast<std::uint64_t>(operations), std::memory_order_relaxed);
+    const auto whole = static_cast<std::uint64_t>(operations);
+    for (OperationCount* count = innermost; count != nullptr; count = count->outer_) {
+        count->counted_.fetch_add(whole, std::memory_order_relaxed);
+    }
 }
 
-double operations_counted() noexcept { return static_cast<double>(counted.load(std::memory_order_relaxed)); }
+OperationCount* current_count() noexcept { return innermost; }
+
+ShareCount::ShareCount(OperationCount* count) noexcept : before_(std::exchange(innermost, count)) {}
+
+ShareCount::~ShareCount() { innermost = before_; }
 
 }  // namespace couplet

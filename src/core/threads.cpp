@@ -16,6 +16,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/interrupt.hpp"
+#include "couplet/core/operations.hpp"
 
 namespace couplet {
 namespace {
@@ -39,6 +40,7 @@ struct Loop {
     std::int64_t tasks;
     const std::function<void(std::int64_t)>& body;
     const std::stop_token* stop = current_stop();
+    OperationCount* count = current_count();
     std::atomic<std::int64_t> next{0};
     std::exception_ptr failure = nullptr;
     std::int64_t failed_at = tasks;
@@ -50,6 +52,7 @@ struct Loop {
     void drain() {
         const bool before = std::exchange(inside_parallel_body, true);
         const ShareStop of_the_caller(stop);
+        const ShareCount for_the_caller(count);
         for (std::int64_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) {
             try {
                 check_stop();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -221,9 +220,7 @@ Features decode_features(std::shared_ptr<const BlockCode> code) {
     std::vector<double> norms;
     for (Index i = 0; i < first.rows; ++i) norms.push_back(plain_norm(first.row(i), first.cols));
     // Sorting needs an order, and NaN has none.
-    if (!std::ranges::all_of(norms, [](double norm) { return std::isfinite(norm); })) {
-        refuse("rows that are not finite", "finite numbers");
-    }
+    if (find_non_finite<double>(norms)) refuse("rows that are not finite", "finite numbers");
     const auto order = by_norm(norms);
     Matrix<double> sorted(first.rows, first.cols);
     for (Index i = 0; i < first.rows; ++i) {

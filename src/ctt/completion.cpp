@@ -35,17 +35,6 @@ constexpr Index most_in_rung = 30;
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-void require_no_infinity(const Tensor<double>& x, Index client) {
-    for (Index i = 0; i < x.size(); ++i) {
-        if (!std::isinf(x.data()[i])) continue;
-        std::string at;
-        for (const Index n : x.shape().indices(i)) at += (at.empty() ? "" : ", ") + std::to_string(n);
-        throw InputError({"client " + std::to_string(client + 1),
-                          std::string(x.data()[i] > 0 ? "Inf" : "-Inf") + " at index (" + at + "), counted from 0",
-                          "finite numbers, or NaN for what is not known", "Only NaN stands for a missing entry."});
-    }
-}
-
 Matrix<double> multiplied_out(const Features& features) {
     const Index rank = features.train.left_rank();
     return Matrix<double>::adopt(features.train.full().release(), rank, features.train.shape().size());
@@ -73,7 +62,7 @@ IncompleteClient::IncompleteClient(const Tensor<double>& x, const Preparation& h
         throw InputError({"client " + std::to_string(client + 1), "order " + std::to_string(x.shape().order()),
                           "at least two modes: patients and a feature", ""});
     }
-    require_no_infinity(x, client);
+    require_no_infinity(x.view(), "client " + std::to_string(client + 1));
     missing_ = static_cast<double>(std::count_if(training_.elements().begin(), training_.elements().end(),
                                                  [](double e) { return std::isnan(e); }));
     spare(seed, client);

@@ -123,9 +123,7 @@ class RowFit {
 
   private:
     static bool solve(Matrix<double> h, double* b) {
-        double trace = 0;
-        for (Index i = 0; i < h.rows(); ++i) trace += h(i, i);
-        const double limit = least_pivot * trace / static_cast<double>(h.rows());
+        const double limit = least_pivot * trace(h.view()) / static_cast<double>(h.rows());
         auto l = Matrix<double>::copy(h.view());
         if (factor(l, limit)) {
             substitute(l, b);

@@ -50,13 +50,10 @@ Matrix<double> khatri_rao(const std::vector<Matrix<double>>& factors, Index rank
 /// rows; E[a a^T] is I for a normal a, and I/12 + 11^T/4 for a uniform one.
 double expected_deviation(const Matrix<double>& features, PersonalFactor personal) {
     const Matrix<double> c = gram<double>(features, Side::left);
-    double trace = 0;
+    const double squares = trace(c.view());
     double sum = 0;
-    for (Index i = 0; i < c.rows(); ++i) {
-        trace += c(i, i);
-        for (Index j = 0; j < c.cols(); ++j) sum += c(i, j);
-    }
-    const double square = personal == PersonalFactor::gaussian ? trace : trace / 12 + sum / 4;
+    for (Index i = 0; i < c.size(); ++i) sum += c.data()[i];
+    const double square = personal == PersonalFactor::gaussian ? squares : squares / 12 + sum / 4;
     return std::sqrt(square / static_cast<double>(features.cols()));
 }
 

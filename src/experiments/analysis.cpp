@@ -64,9 +64,9 @@ MemorySource clients_of(const Case& c, std::uint64_t seed) {
 /// analysis has it in the end.
 void run_one(Collector& collect, const Sweep& sweep, Index value, const char* method, const MemorySource& source,
              const JobOptions& job) {
-    const double before = operations_counted();
+    const OperationCount count;
     const auto result = simulate(source, {.job = job});
-    const double operations = operations_counted() - before;
+    const double operations = count.total();
     const auto x = static_cast<double>(value);
     const auto nodes = static_cast<double>(source.clients());
     collect.add(figure_of("numbers", sweep), method, "", x, result.numbers_up_per_client);

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "couplet/core/markup.hpp"
 #include "couplet/experiments/scale.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet {
 namespace {

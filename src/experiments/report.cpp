@@ -6,7 +6,6 @@
 #include <set>
 
 #include "couplet/core/error.hpp"
-#include "couplet/core/markup.hpp"
 #include "couplet/experiments/chart.hpp"
 #include "couplet/experiments/gain_section.hpp"
 #include "couplet/experiments/headline.hpp"
@@ -16,6 +15,7 @@
 #include "couplet/experiments/style.hpp"
 #include "couplet/experiments/summary.hpp"
 #include "couplet/experiments/svg.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet {
 namespace {

@@ -6,13 +6,13 @@
 #include <array>
 #include <iterator>
 
-#include "couplet/core/markup.hpp"
 #include "couplet/experiments/chart.hpp"
 #include "couplet/experiments/method_bench.hpp"
 #include "couplet/experiments/report.hpp"
 #include "couplet/experiments/style.hpp"
 #include "couplet/experiments/summary.hpp"
 #include "couplet/experiments/svg.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet {
 namespace {

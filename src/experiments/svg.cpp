@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "couplet/core/markup.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
-#include "couplet/core/markup.hpp"
 #include "couplet/experiments/report.hpp"
 #include "couplet/experiments/scale.hpp"
 #include "couplet/explain/drawings.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet {
 namespace {

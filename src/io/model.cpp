@@ -167,16 +167,13 @@ AnyModel decode_model(std::span<const std::byte> bytes, const std::string& name,
 }
 
 Model<double> to_double(AnyModel model) {
-    if (auto* wide = std::get_if<Model<double>>(&model)) return std::move(*wide);
-    auto& narrow = std::get<Model<float>>(model);
+    if (auto* in_double = std::get_if<Model<double>>(&model)) return std::move(*in_double);
+    auto& single = std::get<Model<float>>(model);
     Model<double> result;
-    result.first_mode = narrow.first_mode;
-    for (const Tensor<float>& core : narrow.cores) {
-        Tensor<double>& wide = result.cores.emplace_back(core.shape());
-        std::copy_n(core.data(), core.size(), wide.data());
-    }
-    result.labels = std::move(narrow.labels);
-    result.metadata = std::move(narrow.metadata);
+    result.first_mode = single.first_mode;
+    for (const Tensor<float>& core : single.cores) result.cores.push_back(convert<double>(core.view()));
+    result.labels = std::move(single.labels);
+    result.metadata = std::move(single.metadata);
     return result;
 }
 

@@ -251,10 +251,7 @@ Tensor<T> NpzReader::tensor(std::string_view array) const {
         return read_tensor<float>(member);
     } else {
         if (dtype == DType::f8) return read_tensor<double>(member);
-        const Tensor<float> narrow = read_tensor<float>(member);
-        Tensor<double> wide(narrow.shape());
-        std::copy_n(narrow.data(), narrow.size(), wide.data());
-        return wide;
+        return convert<double>(read_tensor<float>(member).view());
     }
 }
 

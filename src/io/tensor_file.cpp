@@ -64,14 +64,6 @@ Labels make_labels(const NpzReader& archive, const Shape& shape, const std::stri
     return labels;
 }
 
-template <Real To, Real From>
-Tensor<To> converted(TensorView<const From> source) {
-    Tensor<To> result(source.shape());
-    std::transform(source.data(), source.data() + source.size(), result.data(),
-                   [](From x) { return static_cast<To>(x); });
-    return result;
-}
-
 /// The one array of the archive that is the tensor: the one called tensor, or the only one that does not name modes.
 std::string tensor_array(const NpzReader& archive, const std::string& where) {
     std::vector<std::string> found;
@@ -108,7 +100,7 @@ template <Real T>
 Tensor<T> TensorFile::take() && {
     Tensor<T> result = [&] {
         if (auto* owned = std::get_if<Tensor<T>>(&storage_)) return std::move(*owned);
-        return visit([](auto source) { return converted<T>(source); });
+        return visit([](auto source) { return convert<T>(source); });
     }();
     result.set_labels(labels_);
     return result;

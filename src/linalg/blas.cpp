@@ -203,9 +203,9 @@ void with_workspace(const char* routine, Call call) {
 template <class T>
 void factorise(const char* name, Table::Qrf<T> routine, Index m, Index n, T* a, Index lda, T* tau) {
     count_operations(qr_operations(m, n));
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I stride = narrow(lda);
+    const I rows = blas_size(m);
+    const I cols = blas_size(n);
+    const I stride = blas_size(lda);
     with_workspace<T>(name, [&](T* work, I size) {
         I info = 0;
         routine(&rows, &cols, a, &stride, tau, work, &size, &info);
@@ -216,10 +216,10 @@ void factorise(const char* name, Table::Qrf<T> routine, Index m, Index n, T* a, 
 template <class T>
 void form_rows(const char* name, Table::Orglq<T> routine, Index m, Index n, Index k, T* a, Index lda, const T* tau) {
     count_operations(qr_operations(k, n));
-    const I rows = narrow(m);
-    const I cols = narrow(n);
-    const I reflectors = narrow(k);
-    const I stride = narrow(lda);
+    const I rows = blas_size(m);
+    const I cols = blas_size(n);
+    const I reflectors = blas_size(k);
+    const I stride = blas_size(lda);
     with_workspace<T>(name, [&](T* work, I size) {
         I info = 0;
         routine(&rows, &cols, &reflectors, a, &stride, tau, work, &size, &info);
@@ -231,7 +231,7 @@ CBLAS_TRANSPOSE op(bool trans) { return trans ? CblasTrans : CblasNoTrans; }
 
 }  // namespace
 
-blasint narrow(Index size) {
+blasint blas_size(Index size) {
     if (size > std::numeric_limits<blasint>::max()) {
         throw InputError({"matrix", "a side of " + std::to_string(size), "at most 2^31 - 1, the limit of BLAS",
                           "Split the tensor along its first mode."});
@@ -242,26 +242,26 @@ blasint narrow(Index size) {
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
           const double* b, Index ldb, double beta, double* c, Index ldc) {
     count_operations(product_operations(m, n, k));
-    table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda),
-                        b, narrow(ldb), beta, c, narrow(ldc));
+    table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), blas_size(m), blas_size(n), blas_size(k), alpha, a,
+                        blas_size(lda), b, blas_size(ldb), beta, c, blas_size(ldc));
 }
 
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda, const float* b,
           Index ldb, float beta, float* c, Index ldc) {
     count_operations(product_operations(m, n, k));
-    table().cblas_sgemm(CblasRowMajor, op(trans_a), op(trans_b), narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda),
-                        b, narrow(ldb), beta, c, narrow(ldc));
+    table().cblas_sgemm(CblasRowMajor, op(trans_a), op(trans_b), blas_size(m), blas_size(n), blas_size(k), alpha, a,
+                        blas_size(lda), b, blas_size(ldb), beta, c, blas_size(ldc));
 }
 
 void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc) {
     count_operations(product_operations(n, n + 1, k) / 2);
-    table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), narrow(n), narrow(k), 1.0, a, narrow(lda), beta, c,
-                        narrow(ldc));
+    table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), blas_size(n), blas_size(k), 1.0, a, blas_size(lda), beta,
+                        c, blas_size(ldc));
 }
 
 void sytrd(Index n, double* a, double* d, double* e, double* tau) {
     count_operations(4.0 / 3 * cube(n));
-    const I order = narrow(n);
+    const I order = blas_size(n);
     with_workspace<double>("dsytrd", [&](double* work, I size) {
         I info = 0;
         table().dsytrd_("L", &order, a, &order, d, e, tau, work, &size, &info, 1);
@@ -271,7 +271,7 @@ void sytrd(Index n, double* a, double* d, double* e, double* tau) {
 
 void stedc(Index n, double* d, double* e, double* z) {
     count_operations(4.0 / 3 * cube(n));
-    const I order = narrow(n);
+    const I order = blas_size(n);
     std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
     const I iwork_size = static_cast<I>(iwork.size());
     with_workspace<double>("dstedc", [&](double* work, I size) {
@@ -282,7 +282,7 @@ void stedc(Index n, double* d, double* e, double* z) {
 }
 
 void sterf(Index n, double* d, double* e) {
-    const I order = narrow(n);
+    const I order = blas_size(n);
     I info = 0;
     table().dsterf_(&order, d, e, &info);
     require_success("dsterf", info);
@@ -290,7 +290,7 @@ void sterf(Index n, double* d, double* e) {
 
 void syevd(Index n, double* a, double* values) {
     count_operations((4.0 / 3 + 4.0 / 3 + 2) * cube(n));
-    const I order = narrow(n);
+    const I order = blas_size(n);
     std::vector<I> iwork(3 + 5 * static_cast<std::size_t>(n));
     const I iwork_size = static_cast<I>(iwork.size());
     with_workspace<double>("dsyevd", [&](double* work, I size) {
@@ -327,8 +327,8 @@ void geqrf(Index m, Index n, double* a, Index lda, double* tau) {
 void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
     count_operations(3 * product_operations(std::max(m, n), std::min(m, n), std::min(m, n)) +
                      20 * cube(std::min(m, n)));
-    const I rows = narrow(m);
-    const I cols = narrow(n);
+    const I rows = blas_size(m);
+    const I cols = blas_size(n);
     const I least = std::min(rows, cols);
     std::vector<I> iwork(8 * static_cast<std::size_t>(least));
     with_workspace<double>("dgesdd", [&](double* work, I size) {
@@ -341,7 +341,7 @@ void gesdd(Index m, Index n, double* a, double* s, double* u, double* vt) {
 bool potrf(Index n, double* a) {
     count_operations(cube(n) / 3);
     // A row-major upper triangle is a lower one in LAPACK's eyes.
-    const I order = narrow(n);
+    const I order = blas_size(n);
     I info = 0;
     table().dpotrf_("L", &order, a, &order, &info, 1);
     for (Index i = 1; i < n; ++i) std::fill_n(a + i * n, i, 0.0);
@@ -350,7 +350,7 @@ bool potrf(Index n, double* a) {
 
 void trtri(Index n, double* a) {
     count_operations(cube(n) / 3);
-    const I order = narrow(n);
+    const I order = blas_size(n);
     I info = 0;
     table().dtrtri_("L", "N", &order, a, &order, &info, 1, 1);
     require_success("dtrtri", info);

@@ -6,8 +6,8 @@
 
 namespace couplet::blas {
 
-/// The one place that narrows sizes for BLAS and LAPACK; throws InputError beyond 2^31 - 1.
-blasint narrow(Index size);
+/// A size as BLAS and LAPACK take it, who know no other integers; throws InputError beyond 2^31 - 1.
+blasint blas_size(Index size);
 
 // Row-major C = alpha op(A) op(B) + beta C on the calling thread.
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
@@ -15,8 +15,8 @@ void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, c
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, const float* a, Index lda, const float* b,
           Index ldb, float beta, float* c, Index ldc);
 
-/// Row-major upper triangle of C = op(A)^T... : trans ? A^T A (A is k x n) : A A^T (A is n x k); C = that +
-/// beta C.
+/// Row-major upper triangle of C <- A^T A + beta C where `trans` (A is k x n), of C <- A A^T + beta C otherwise (A is
+/// n x k).
 void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc);
 
 // LAPACK in its own column-major terms; each throws RunError when info != 0.

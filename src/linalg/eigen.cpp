@@ -7,7 +7,7 @@
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
-#include "partition.hpp"
+#include "couplet/tensor/partition.hpp"
 #include "reduction.hpp"
 #include "tridiagonal.hpp"
 
@@ -67,14 +67,14 @@ void apply_reflectors(const Matrix<double>& reflectors, const std::vector<double
     constexpr Index small = 256;  // half of 32 columns of this order fits into a first-level cache
     if (n <= small) return apply_one_by_one(reflectors, tau, z);
     const Index size = std::clamp<Index>(n / 4, 32, 48);
-    std::vector<ReflectorBlock> blocks(static_cast<std::size_t>((n - 1 + size - 1) / size));
-    parallel_for(static_cast<Index>(blocks.size()), [&](Index b) {
-        const Index first = b * size;
-        blocks[static_cast<std::size_t>(b)] = make_block(reflectors, tau, n, first, std::min(size, n - 1 - first));
+    const auto groups = Partition::blocks(n - 1, size);
+    std::vector<ReflectorBlock> blocks(static_cast<std::size_t>(groups.count()));
+    parallel_for(groups.count(), [&](Index b) {
+        blocks[static_cast<std::size_t>(b)] = make_block(reflectors, tau, n, groups.begin(b), groups.length(b));
     });
     constexpr Index narrowest = 24;
-    const Partition columns(z.cols(), std::min<Index>(z.cols() / narrowest, 32), 1);
-    parallel_for(columns.count, [&](Index p) {
+    const auto columns = Partition::even(z.cols(), std::min<Index>(z.cols() / narrowest, 32));
+    parallel_for(columns.count(), [&](Index p) {
         const Index width = columns.length(p);
         double* own = z.data() + columns.begin(p);
         Matrix<double> projected(size, width);

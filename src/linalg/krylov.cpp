@@ -44,8 +44,7 @@ Matrix<double> krylov_space(const SymmetricOperator& apply, Index n, const Krylo
 std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index count, double tolerance) {
     const Index n = a.rows;
     const Index block = std::min(n, count + 8);
-    double trace = 0;
-    for (Index i = 0; i < n; ++i) trace += a(i, i);
+    const double total = trace(a);
     auto q = random_columns(n, block, 0);
     orthonormalise_columns(q.view());
     // Each pass applies A twice, so that the space gains a power of A^2; past n/2 columns the direct solver
@@ -63,13 +62,13 @@ std::optional<SymmetricEigen> krylov_eigen(MatrixView<const double> a, Index cou
         const auto ritz = symmetric_eigen(small.view(), count);
         double sum = 0;
         for (const double value : ritz.values) sum += value;
-        if (before >= 0 && sum - before <= tolerance * std::max(trace - sum, 0.0)) {
+        if (before >= 0 && sum - before <= tolerance * std::max(total - sum, 0.0)) {
             SymmetricEigen result{ritz.values, product<double>(space.view(), ritz.vectors.view())};
             apply_sign_rule(result.vectors.view());
             return result;
         }
         // Still far from settled after a second pass: the direct solver will be faster.
-        if (before >= 0 && sum - before > 1e-3 * std::max(trace - sum, 0.0)) return std::nullopt;
+        if (before >= 0 && sum - before > 1e-3 * std::max(total - sum, 0.0)) return std::nullopt;
         before = sum;
         q = leading_columns(product<double>(space.view(), ritz.vectors.view()).view(), std::min(count, block));
         if (q.cols() < block) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "couplet/core/operations.hpp"
+#include "simd.hpp"
 
 namespace couplet {
 namespace {
@@ -15,11 +16,9 @@ constexpr Index chunk_numbers = 3072;
 
 typedef double Lanes __attribute__((vector_size(lanes * sizeof(double))));
 
-#define COUPLET_INLINE inline __attribute__((always_inline))
-
 COUPLET_INLINE void load(Lanes& to, const double* from) { std::memcpy(&to, from, sizeof to); }
 
-/// 8 x 8 block (bi, bj) of the products of `rows` rows of a and of g, both `width` apart, added to g.
+/// 8 x 8 block (bi, bj) of A^T A for `rows` rows of A, added to the same block of g; rows of both are `width` apart.
 COUPLET_INLINE void block_gram(const double* a, Index rows, Index width, Index bi, Index bj, double* g) {
     Lanes sum[lanes] = {};
     for (Index r = 0; r < rows; ++r) {
@@ -128,42 +127,29 @@ COUPLET_INLINE void vector_body(const double* a, Index rows, Index n, const doub
     }
 }
 
-void gram_baseline(MatrixView<const double> a, Index width, double* g) { gram_body(a, width, g); }
-void vector_baseline(const double* a, Index rows, Index n, const double* v, double* y) {
-    vector_body(a, rows, n, v, y);
-}
+/// The kernels for one kind of vector instructions.
+struct Kernels {
+    void (*gram)(MatrixView<const double>, Index, double*);
+    void (*rows)(MatrixView<const double>, MatrixView<double>, bool);
+    void (*vector)(const double*, Index, Index, const double*, double*);
+};
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) void gram_avx2(MatrixView<const double> a, Index width, double* g) {
-    gram_body(a, width, g);
-}
-__attribute__((target("avx2,fma"))) void vector_avx2(const double* a, Index rows, Index n, const double* v, double* y) {
-    vector_body(a, rows, n, v, y);
-}
-__attribute__((target("avx512f,avx512vl,fma"))) void gram_avx512(MatrixView<const double> a, Index width, double* g) {
-    gram_body(a, width, g);
-}
-__attribute__((target("avx512f,avx512vl,fma"))) void vector_avx512(const double* a, Index rows, Index n,
-                                                                   const double* v, double* y) {
-    vector_body(a, rows, n, v, y);
-}
-__attribute__((target("avx512f,avx512vl,fma"))) void rows_avx512(MatrixView<const double> a, MatrixView<double> g,
-                                                                 bool first) {
-    rows_body(a, g, first);
-}
-#endif
+#define COUPLET_KERNELS(name, attribute)                                                                       \
+    attribute void gram_##name(MatrixView<const double> a, Index width, double* g) { gram_body(a, width, g); } \
+    attribute void rows_##name(MatrixView<const double> a, MatrixView<double> g, bool first) {                 \
+        rows_body(a, g, first);                                                                                \
+    }                                                                                                          \
+    attribute void vector_##name(const double* a, Index rows, Index n, const double* v, double* y) {           \
+        vector_body(a, rows, n, v, y);                                                                         \
+    }                                                                                                          \
+    constexpr Kernels kernels_##name{gram_##name, rows_##name, vector_##name};
+
+COUPLET_FOR_EACH_SIMD_LEVEL(COUPLET_KERNELS)
+#undef COUPLET_KERNELS
+
+const Kernels& kernels() { return COUPLET_BEST_OF(kernels); }
 
 }  // namespace
-
-SimdLevel simd_level() noexcept {
-#if defined(__x86_64__)
-    static const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
-    static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    return avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::baseline;
-#else
-    return SimdLevel::baseline;
-#endif
-}
 
 bool is_narrow(Index cols) noexcept { return cols > 0 && cols <= widest; }
 
@@ -171,17 +157,7 @@ void narrow_gram(MatrixView<const double> a, MatrixView<double> g, bool first) {
     count_operations(static_cast<double>(a.size()) * static_cast<double>(a.cols + 1));
     const Index width = (a.cols + lanes - 1) / lanes * lanes;
     double own[widest * widest];
-#if defined(__x86_64__)
-    if (simd_level() == SimdLevel::avx512) {
-        gram_avx512(a, width, own);
-    } else if (simd_level() == SimdLevel::avx2) {
-        gram_avx2(a, width, own);
-    } else {
-        gram_baseline(a, width, own);
-    }
-#else
-    gram_baseline(a, width, own);
-#endif
+    kernels().gram(a, width, own);
     for (Index i = 0; i < a.cols; ++i) {
         const double* from = own + i * width;
         double* to = g.row(i);
@@ -193,19 +169,12 @@ bool is_low(Index rows) noexcept { return is_narrow(rows) && simd_level() == Sim
 
 void low_gram(MatrixView<const double> a, MatrixView<double> g, bool first) {
     count_operations(static_cast<double>(a.size()) * static_cast<double>(a.rows + 1));
-#if defined(__x86_64__)
-    if (simd_level() == SimdLevel::avx512) return rows_avx512(a, g, first);
-#endif
-    rows_body(a, g, first);
+    kernels().rows(a, g, first);
 }
 
 void narrow_times_vector(MatrixView<const double> a, const double* v, double* y) {
     count_operations(2 * static_cast<double>(a.size()));
-#if defined(__x86_64__)
-    if (simd_level() == SimdLevel::avx512) return vector_avx512(a.data, a.rows, a.cols, v, y);
-    if (simd_level() == SimdLevel::avx2) return vector_avx2(a.data, a.rows, a.cols, v, y);
-#endif
-    vector_baseline(a.data, a.rows, a.cols, v, y);
+    kernels().vector(a.data, a.rows, a.cols, v, y);
 }
 
 }  // namespace couplet

@@ -4,16 +4,11 @@
 
 namespace couplet {
 
-/// Vector instructions this machine has, of those our own kernels are compiled for.
-enum class SimdLevel { baseline, avx2, avx512 };
-SimdLevel simd_level() noexcept;
-
-/// Whether the kernels below take matrices of this width: up to 64, where BLAS spends more on packing than on
-/// arithmetic.
+/// Whether a matrix is narrow: it has so few columns, up to 64, that BLAS spends more on packing than on arithmetic,
+/// and the kernels below take it. They are compiled for each SimdLevel, and the machine's best is picked at run time.
 bool is_narrow(Index cols) noexcept;
 
 /// Upper triangle of A^T A for a narrow A, written to g (n x n) or, unless `first`, added to it. One read of A.
-/// Compiled for AVX-512, AVX2 and the baseline; the machine's best is picked at run time.
 void narrow_gram(MatrixView<const double> a, MatrixView<double> g, bool first);
 
 /// Whether low_gram beats BLAS for matrices of so few rows: it needs the 32 registers of AVX-512.

@@ -10,8 +10,8 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/operations.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/tensor/partition.hpp"
 #include "narrow.hpp"
-#include "partition.hpp"
 
 namespace couplet {
 namespace {
@@ -41,9 +41,9 @@ template <Real T>
 void multiply_split_inner(MatrixView<const T> a, bool ta, MatrixView<const T> b, bool tb, MatrixView<T> c, T alpha,
                           T beta, const Partition& inner) {
     std::vector<Matrix<T>> partial;
-    partial.reserve(static_cast<std::size_t>(inner.count));
-    for (Index p = 0; p < inner.count; ++p) partial.emplace_back(c.rows, c.cols);
-    parallel_for(inner.count, [&](Index p) {
+    partial.reserve(static_cast<std::size_t>(inner.count()));
+    for (Index p = 0; p < inner.count(); ++p) partial.emplace_back(c.rows, c.cols);
+    parallel_for(inner.count(), [&](Index p) {
         const Index k0 = inner.begin(p);
         const T* pa = ta ? a.row(k0) : a.data + k0;
         const T* pb = tb ? b.data + k0 : b.row(k0);
@@ -65,8 +65,7 @@ void fill_lower(Matrix<double>& g) {
     }
 }
 
-/// Upper triangle of the Gram of `part`, added to g; float blocks pass through a double buffer that stays in
-/// cache.
+/// Upper triangle of the Gram matrix of `part`, written to g where it is the first, added to it otherwise.
 void accumulate_gram(MatrixView<const double> part, bool right, Matrix<double>& g, bool first) {
     if (right && is_narrow(part.cols)) {
         narrow_gram(part, g.view(), first);
@@ -81,6 +80,7 @@ void accumulate_gram(MatrixView<const double> part, bool right, Matrix<double>& 
     blas::syrk(right, n, k, part.data, part.stride, first ? 0 : 1, g.data(), n);
 }
 
+/// The same of float data, in double: blocks of it are converted while they stay in cache.
 void accumulate_gram(MatrixView<const float> part, bool right, Matrix<double>& g, bool first) {
     constexpr Index block_elements = 64 * 1024;
     const Index n = right ? part.cols : part.rows;
@@ -93,20 +93,21 @@ void accumulate_gram(MatrixView<const float> part, bool right, Matrix<double>& g
     }
 }
 
-/// Large result: tiles of the upper triangle, each computed once. No memory beyond the result.
+/// Large result: tiles of the upper triangle, each computed once; g <- Gram matrix + beta g. No memory beyond the
+/// result.
 void gram_tiled(MatrixView<const double> a, bool right, double beta, Matrix<double>& g) {
     const Index n = g.rows();
     const Index tile = std::clamp<Index>((n / 4 + 31) / 32 * 32, 64, 192);
     const Index k = right ? a.rows : a.cols;
-    const Index tiles = (n + tile - 1) / tile;
-    parallel_for(tiles * (tiles + 1) / 2, [&](Index t) {
+    const auto tiles = Partition::blocks(n, tile);
+    parallel_for(tiles.count() * (tiles.count() + 1) / 2, [&](Index t) {
         Index j = 0;
         while ((j + 1) * (j + 2) / 2 <= t) ++j;
         const Index i = t - j * (j + 1) / 2;
-        const Index i0 = i * tile;
-        const Index j0 = j * tile;
-        const Index ni = std::min(tile, n - i0);
-        const Index nj = std::min(tile, n - j0);
+        const Index i0 = tiles.begin(i);
+        const Index j0 = tiles.begin(j);
+        const Index ni = tiles.length(i);
+        const Index nj = tiles.length(j);
         const double* ai = right ? a.data + i0 : a.row(i0);
         const double* aj = right ? a.data + j0 : a.row(j0);
         double* out = g.data() + i0 * n + j0;
@@ -118,6 +119,7 @@ void gram_tiled(MatrixView<const double> a, bool right, double beta, Matrix<doub
     });
 }
 
+/// The same of float data, in double: a block of the inner dimension is converted at a time.
 void gram_tiled(MatrixView<const float> a, bool right, double beta, Matrix<double>& g) {
     constexpr Index step = 1024;
     const Index k = right ? a.rows : a.cols;
@@ -125,9 +127,7 @@ void gram_tiled(MatrixView<const float> a, bool right, double beta, Matrix<doubl
         const Index count = std::min(step, k - k0);
         const auto part = right ? a.rows_from(k0, count) : a.cols_from(k0, count);
         Matrix<double> block(part.rows, part.cols);
-        parallel_for(part.rows, [&](Index i) {
-            for (Index j = 0; j < part.cols; ++j) block(i, j) = part(i, j);
-        });
+        parallel_for(part.rows, [&](Index i) { convert_into(part.rows_from(i, 1), block.view().rows_from(i, 1)); });
         gram_tiled(block.view(), right, k0 == 0 ? beta : 1, g);
     }
 }
@@ -159,10 +159,10 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
     if (parts == 1) {
         blas::gemm(ta, tb, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride);
     } else if (k >= 8 * std::max(m, n)) {
-        multiply_split_inner(a, ta, b, tb, c, alpha, beta, Partition(k, std::min<Index>(parts, 8), 64));
+        multiply_split_inner(a, ta, b, tb, c, alpha, beta, Partition::even(k, std::min<Index>(parts, 8), 64));
     } else if (m >= n) {
-        const Partition rows(m, parts, 16);
-        parallel_for(rows.count, [&](Index p) {
+        const auto rows = Partition::even(m, parts, 16);
+        parallel_for(rows.count(), [&](Index p) {
             const Index i0 = rows.begin(p);
             if constexpr (std::same_as<T, double>) {
                 if (n == 1 && !ta && b.stride == 1 && c.stride == 1 && alpha == 1 && beta == 0 && is_narrow(k) &&
@@ -175,8 +175,8 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
                        beta, c.row(i0), c.stride);
         });
     } else {
-        const Partition cols(n, parts, 16);
-        parallel_for(cols.count, [&](Index p) {
+        const auto cols = Partition::even(n, parts, 16);
+        parallel_for(cols.count(), [&](Index p) {
             const Index j0 = cols.begin(p);
             blas::gemm(ta, tb, m, cols.length(p), k, alpha, a.data, a.stride, tb ? b.row(j0) : b.data + j0, b.stride,
                        beta, c.data + j0, c.stride);
@@ -210,10 +210,11 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
     // A part shorter than the result is wide would spend its time adding results up.
     // Each has a result of its own, which together stay below 8 MiB.
     const Index most = std::max<Index>(16, (Index{1} << 20) / (n * n));
-    const Partition inner(k, std::min(parts_for(flops, 16, std::min<Index>(most, 128)), std::max<Index>(1, k / n)), 8);
+    const auto inner =
+        Partition::even(k, std::min(parts_for(flops, 16, std::min<Index>(most, 128)), std::max<Index>(1, k / n)), 8);
     std::vector<Matrix<double>> partial;
-    for (Index p = 1; p < inner.count; ++p) partial.emplace_back(n, n);
-    parallel_for(inner.count, [&](Index p) {
+    for (Index p = 1; p < inner.count(); ++p) partial.emplace_back(n, n);
+    parallel_for(inner.count(), [&](Index p) {
         const auto part =
             right ? a.rows_from(inner.begin(p), inner.length(p)) : a.cols_from(inner.begin(p), inner.length(p));
         accumulate_gram(part, right, p == 0 ? g : partial[static_cast<std::size_t>(p - 1)], true);
@@ -229,11 +230,11 @@ template <Real T>
 double squared_norm(MatrixView<const T> a) {
     constexpr Index lanes = 8;
     count_operations(2 * static_cast<double>(a.size()));
-    const Partition rows(a.rows, parts_for(2.0 * static_cast<double>(a.size()), 32, 128), 1);
-    std::vector<double> partial(static_cast<std::size_t>(rows.count), 0.0);
-    parallel_for(rows.count, [&](Index p) {
+    const auto rows = Partition::even(a.rows, parts_for(2.0 * static_cast<double>(a.size()), 32, 128));
+    std::vector<double> partial(static_cast<std::size_t>(rows.count()), 0.0);
+    parallel_for(rows.count(), [&](Index p) {
         double sums[lanes] = {};
-        for (Index i = rows.begin(p); i < rows.begin(p + 1); ++i) {
+        for (Index i = rows.begin(p); i < rows.end(p); ++i) {
             const T* row = a.row(i);
             Index j = 0;
             for (; j + lanes <= a.cols; j += lanes) {

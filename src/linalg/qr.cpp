@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/eigen.hpp"
+#include "couplet/tensor/partition.hpp"
 
 namespace couplet {
 namespace {
@@ -29,9 +30,7 @@ Matrix<double> fold_rows(MatrixView<const T> part) {
     Index held = 0;
     for (Index i0 = 0; i0 < part.rows; i0 += block) {
         const Index count = std::min(block, part.rows - i0);
-        for (Index i = 0; i < count; ++i) {
-            std::copy_n(part.row(i0 + i), n, stack.view().row(held + i));
-        }
+        convert_into(part.rows_from(i0, count), stack.view().rows_from(held, count));
         const Index rows = held + count;
         blas::gelqf<double>(n, rows, stack.data(), n, tau.data());
         held = std::min(rows, n);
@@ -53,11 +52,10 @@ template <Real T>
 Matrix<double> fold_all_rows(MatrixView<const T> a) {
     // Parts depend on the shape alone and merge pairwise in order, so the result does not depend on threads.
     const Index rows_per_part = std::max<Index>(8 * a.cols, 4096);
-    Index parts = std::clamp<Index>(a.rows / rows_per_part, 1, 64);
-    std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
-    parallel_for(parts, [&](Index p) {
-        const Index first = a.rows * p / parts;
-        triangles[static_cast<std::size_t>(p)] = fold_rows(a.rows_from(first, a.rows * (p + 1) / parts - first));
+    const auto parts = Partition::even(a.rows, std::min<Index>(a.rows / rows_per_part, 64));
+    std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts.count()));
+    parallel_for(parts.count(), [&](Index p) {
+        triangles[static_cast<std::size_t>(p)] = fold_rows(a.rows_from(parts.begin(p), parts.length(p)));
     });
     while (triangles.size() > 1) {
         std::vector<Matrix<double>> next((triangles.size() + 1) / 2);
@@ -75,11 +73,10 @@ Matrix<double> fold_all_rows(MatrixView<const T> a) {
 template <Real T>
 Matrix<double> fold_all_columns(MatrixView<const T> a) {
     const Index block = std::max<Index>(4 * a.rows, 2048);
-    const Index parts = std::max<Index>(1, a.cols / block);
-    std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts));
-    parallel_for(parts, [&](Index p) {
-        const Index first = a.cols * p / parts;
-        const auto part = a.cols_from(first, a.cols * (p + 1) / parts - first);
+    const auto parts = Partition::even(a.cols, a.cols / block);
+    std::vector<Matrix<double>> triangles(static_cast<std::size_t>(parts.count()));
+    parallel_for(parts.count(), [&](Index p) {
+        const auto part = a.cols_from(parts.begin(p), parts.length(p));
         triangles[static_cast<std::size_t>(p)] = fold_rows<T>(transpose(part).view());
     });
     Matrix<double> result = std::move(triangles.front());

@@ -9,7 +9,8 @@
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
-#include "narrow.hpp"
+#include "couplet/tensor/partition.hpp"
+#include "simd.hpp"
 
 namespace couplet {
 namespace {
@@ -22,8 +23,6 @@ constexpr Index panel = 24;
 static_assert(panel % lanes == 0, "a rest begins with a whole block");
 
 typedef double Lanes __attribute__((vector_size(lanes * sizeof(double))));
-
-#define COUPLET_INLINE inline __attribute__((always_inline))
 
 // References, not values: a vector returned by value needs the instructions it is made for.
 COUPLET_INLINE void load(Lanes& to, const double* from) { std::memcpy(&to, from, sizeof to); }
@@ -193,20 +192,10 @@ struct Kernels {
                                      dot_##name,                                                          \
                                      {reflect_##name<1>, reflect_##name<2>, reflect_##name<3>, reflect_##name<4>}};
 
-COUPLET_KERNELS(baseline, )
-#if defined(__x86_64__)
-COUPLET_KERNELS(avx2, __attribute__((target("avx2,fma"))))
-COUPLET_KERNELS(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,fma"))))
-#endif
+COUPLET_FOR_EACH_SIMD_LEVEL(COUPLET_KERNELS)
 #undef COUPLET_KERNELS
 
-const Kernels& kernels() {
-#if defined(__x86_64__)
-    if (simd_level() == SimdLevel::avx512) return kernels_avx512;
-    if (simd_level() == SimdLevel::avx2) return kernels_avx2;
-#endif
-    return kernels_baseline;
-}
+const Kernels& kernels() { return COUPLET_BEST_OF(kernels); }
 
 Index whole_blocks(Index n) { return (n + lanes - 1) / lanes * lanes; }
 
@@ -365,10 +354,11 @@ class Reducer {
         std::copy_n(both.data() + panel * width_, panel * width_, swapped.data());
         constexpr Index band = 64;
         const Index begin = first / lanes * lanes;
-        parallel_for((width_ - begin + band - 1) / band, [&](Index b) {
-            const Index row = begin + b * band;
-            blas::gemm(true, false, std::min(band, width_ - row), width_ - row, 2 * panel, -1.0, both.data() + row,
-                       width_, swapped.data() + row, width_, 1.0, a_.data() + row * stride_ + row, stride_);
+        const auto bands = Partition::blocks(width_ - begin, band);
+        parallel_for(bands.count(), [&](Index b) {
+            const Index row = begin + bands.begin(b);
+            blas::gemm(true, false, bands.length(b), width_ - row, 2 * panel, -1.0, both.data() + row, width_,
+                       swapped.data() + row, width_, 1.0, a_.data() + row * stride_ + row, stride_);
         });
     }
 

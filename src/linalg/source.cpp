@@ -9,6 +9,7 @@
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/qr.hpp"
+#include "couplet/tensor/partition.hpp"
 
 namespace couplet {
 namespace {
@@ -25,10 +26,8 @@ void require_order(const char* what, Index found, Index expected) {
 template <Real T>
 Matrix<double> folded(const Matrix<double>& upper, MatrixView<const T> lower) {
     Matrix<double> stack(upper.rows() + lower.rows, upper.cols());
-    std::copy_n(upper.data(), upper.size(), stack.data());
-    for (Index i = 0; i < lower.rows; ++i) {
-        std::copy_n(lower.row(i), lower.cols, stack.view().row(upper.rows() + i));
-    }
+    convert_into(upper.view(), stack.view().rows_from(0, upper.rows()));
+    convert_into(lower, stack.view().rows_from(upper.rows(), lower.rows));
     return triangular_factor<double>(stack.view(), Side::right);
 }
 
@@ -67,9 +66,7 @@ void Summary::merge(const Summary& other) {
 
 double Summary::norm2() const {
     if (kind_ == Kind::triangle) return squared_norm<double>(matrix_.view());
-    double trace = 0;
-    for (Index i = 0; i < matrix_.rows(); ++i) trace += matrix_(i, i);
-    return trace;
+    return trace(matrix_.view());
 }
 
 template <Real T>
@@ -117,11 +114,11 @@ template <Real T>
 double DenseEnd<T>::residual_norm2(const Matrix<double>& v) const {
     constexpr Index block = 512;
     const bool right = side_ == Side::right;
-    const Index blocks = (terms() + block - 1) / block;
-    std::vector<double> sums(static_cast<std::size_t>(blocks));
-    parallel_for(blocks, [&](Index b) {
-        const Index first = b * block;
-        const Index count = std::min(block, terms() - first);
+    const auto blocks = Partition::blocks(terms(), block);
+    std::vector<double> sums(static_cast<std::size_t>(blocks.count()));
+    parallel_for(blocks.count(), [&](Index b) {
+        const Index first = blocks.begin(b);
+        const Index count = blocks.length(b);
         auto rest = convert<double>(right ? a_.rows_from(first, count) : a_.cols_from(first, count));
         if (right) {
             const auto coefficients = product<double>(rest.view(), v.view());

@@ -35,10 +35,11 @@ void require_usable(MatrixView<const T> a, const SvdOptions& options) {
     }
 }
 
-/// trace^2 / ||G||^2: how many equal eigenvalues would have this trace and norm.
-double effective_rank(MatrixView<const double> g, double trace) {
-    const double norm2 = squared_norm(g);
-    return norm2 > 0 ? trace * trace / norm2 : 1;
+/// tr(G)^2 / ||G||^2: how many equal eigenvalues would have this trace and norm.
+double effective_rank(MatrixView<const double> g) {
+    const double sum = trace(g);
+    const double squares = squared_norm(g);
+    return squares > 0 ? sum * sum / squares : 1;
 }
 
 Basis keep_everything(Index n) {
@@ -160,23 +161,22 @@ bool gram_suffices(const Basis& basis, double norm2, double max_tail, double flo
 Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Index terms) {
     const Index n = g.rows;
     if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
-    double trace = 0;
-    for (Index i = 0; i < n; ++i) trace += g(i, i);
-    const double margin2 = gram_rounding(n, terms) * trace;
+    const double norm2 = trace(g);
+    const double margin2 = gram_rounding(n, terms) * norm2;
     Basis basis;
     if (options.max_tail == 0) {
         // A few eigenvectors of many: block Krylov, unless the spectrum is too flat for it to settle.
         constexpr double settled = 1e-9;
         std::optional<SymmetricEigen> eigen;
         const bool few_of_many = n >= 1500 && 32 * (options.max_rank + 8) <= n;
-        if (few_of_many && effective_rank(g, trace) < static_cast<double>(options.max_rank)) {
+        if (few_of_many && effective_rank(g) < static_cast<double>(options.max_rank)) {
             eigen = krylov_eigen(g, options.max_rank, settled);
         }
         if (!eigen) eigen = symmetric_eigen(g, options.max_rank);
         basis.sigma = roots(eigen->values, options.max_rank);
         double kept = 0;
         for (const double value : eigen->values) kept += value;
-        basis.tail2 = std::max(0.0, trace - kept) + margin2;
+        basis.tail2 = std::max(0.0, norm2 - kept) + margin2;
         basis.rank_limited = basis.tail2 > 0;
         basis.vectors = std::move(eigen->vectors);
         return basis;
@@ -185,7 +185,7 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
     // No more than max_rank can be kept: the others matter only as a sum, which the trace knows.
     const bool few = options.max_rank < n / 2;
     auto squares = few ? form.top_values(options.max_rank) : form.values();
-    double rest = trace;
+    double rest = norm2;
     for (double& value : squares) rest -= value = std::max(value, 0.0);
     if (few) squares.push_back(std::max(0.0, rest));
     const auto cut = choose_rank(squares, options, margin2);

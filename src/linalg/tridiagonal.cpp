@@ -7,7 +7,8 @@
 #include "couplet/core/threads.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
-#include "narrow.hpp"
+#include "couplet/tensor/partition.hpp"
+#include "simd.hpp"
 
 namespace couplet {
 namespace {
@@ -52,8 +53,6 @@ Scaled to_norm_one(std::span<const double> d, std::span<const double> e) {
     const int exponent = norm > 0 && std::isfinite(norm) ? std::ilogb(norm) : 0;
     return {times_power_of_two(d, -exponent), times_power_of_two(e, -exponent), exponent};
 }
-
-#define COUPLET_INLINE inline __attribute__((always_inline))
 
 /// For each lane the number of eigenvalues above x and Newton's step p / p' from there, p the characteristic
 /// polynomial: the product of the pivots q, whose logarithmic derivative is the sum of q' / q.
@@ -222,20 +221,10 @@ struct Kernels {
                                      {twist_##name<8>, twist_##name<16>, twist_##name<24>, twist_##name<32>},   \
                                      residual_##name};
 
-COUPLET_KERNELS(baseline, )
-#if defined(__x86_64__)
-COUPLET_KERNELS(avx2, __attribute__((target("avx2,fma"))))
-COUPLET_KERNELS(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,fma"))))
-#endif
+COUPLET_FOR_EACH_SIMD_LEVEL(COUPLET_KERNELS)
 #undef COUPLET_KERNELS
 
-const Kernels& kernels() {
-#if defined(__x86_64__)
-    if (simd_level() == SimdLevel::avx512) return kernels_avx512;
-    if (simd_level() == SimdLevel::avx2) return kernels_avx2;
-#endif
-    return kernels_baseline;
-}
+const Kernels& kernels() { return COUPLET_BEST_OF(kernels); }
 
 /// Which of the kernels takes this many lanes, and how many it has.
 std::size_t kernel_for(Index count) { return static_cast<std::size_t>((count - 1) / 8); }
@@ -384,9 +373,10 @@ std::vector<double> tridiagonal_values(std::span<const double> diagonal, std::sp
     }
     const double pivot_min = std::numeric_limits<double>::min() * std::max(1.0, largest) * 4;
     std::vector<double> values(static_cast<std::size_t>(count));
-    parallel_for((count + lanes - 1) / lanes, [&](Index block) {
-        const Index first = block * lanes;
-        const Index own = std::min(lanes, count - first);
+    const auto blocks = Partition::blocks(count, lanes);
+    parallel_for(blocks.count(), [&](Index block) {
+        const Index first = blocks.begin(block);
+        const Index own = blocks.length(block);
         const auto kernel = kernel_for(own);
         double x[lanes] = {};
         double seen[lanes] = {};
@@ -415,9 +405,10 @@ Matrix<double> tridiagonal_vectors(std::span<const double> diagonal, std::span<c
     const double norm = gershgorin(d, e).norm;
     const double pivot_min = std::max(roundoff * roundoff * norm, std::numeric_limits<double>::min() * 1e10);
     Matrix<double> z(n, count);
-    parallel_for((count + lanes - 1) / lanes, [&](Index block) {
-        const Index first = block * lanes;
-        const Index own = std::min(lanes, count - first);
+    const auto blocks = Partition::blocks(count, lanes);
+    parallel_for(blocks.count(), [&](Index block) {
+        const Index first = blocks.begin(block);
+        const Index own = blocks.length(block);
         const auto kernel = kernel_for(own);
         const Index width = width_of(kernel);
         double lambda[lanes];

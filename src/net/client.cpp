@@ -13,12 +13,12 @@
 #include "audit_trail.hpp"
 #include "connection.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/net/backoff.hpp"
 #include "couplet/net/doubts.hpp"
 #include "couplet/secure/secure_client.hpp"
 #include "couplet/wire/encoder.hpp"
-#include "couplet/wire/stopwatch.hpp"
 #include "crash_point.hpp"
 #include "job_file.hpp"
 #include "kit_lock.hpp"
@@ -80,7 +80,7 @@ class Work {
           tools_(tools),
           spec_(std::get<wire::Welcome>(welcome.body).spec),
           place_(std::get<wire::Welcome>(welcome.body).place) {
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         if (spec_.missing) {
             filled_.emplace(spec_, std::move(x), place_);
             show();
@@ -123,7 +123,7 @@ class Work {
         if (notice != nullptr) begin(question.route.attempt, *notice);
         if (notice != nullptr) all_norm2_ = notice->start.norm2;
         if (notice != nullptr && spec_.missing) {
-            const wire::Stopwatch watch(seconds_);
+            const Stopwatch watch(seconds_);
             filled_->follow(*notice);
             show();
             if (notice->received) return nullptr;
@@ -139,7 +139,7 @@ class Work {
             return nullptr;
         }
         if (known) return &*answer_;
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         std::optional<FromClient> reply;
         if (notice != nullptr) {
             reply = star_->receive(notice->start);
@@ -161,7 +161,7 @@ class Work {
 
     void fit(FeaturesMessage message) {
         if (result_.personal_rank > 0) return;  // told again
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         report_ =
             wire::take_final(std::move(message), spec_, *star_, filled_ ? &*filled_ : nullptr, sent_rank_, result_);
         result_.reordered = reordered();
@@ -239,7 +239,7 @@ class Work {
     }
     const wire::Message* answer_secure(const wire::Route& route, const SecureRequest& request) {
         if (!secure_) throw InputError({coordinator, "a request of a secure sum", "the start of such a job", ""});
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         SecureReply reply = secure_->answer(request);
         if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
             result_.numbers_down += static_cast<double>(ask->basis.size());
@@ -277,7 +277,7 @@ class Work {
         if (!filled_) {
             throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
         }
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         if (!message.filling->answered) {
             result_.numbers_down += static_cast<double>(message.features.train.parameters());
             result_.bytes_down += static_cast<double>(serialised_bytes(message));
@@ -306,7 +306,7 @@ class Work {
 
     /// Tells sums over the patients who take part, or moves the data by those over everybody's and tells its norm.
     const wire::Message* centre(const wire::Route& route, const wire::CentringRequest& request) {
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         if (request.centring.empty()) {
             const Preparation training{.scale_clients = false, .heldout = spec_.preparation.heldout};
             const PreparedClient data = prepare_complete(x_, training);
@@ -353,7 +353,7 @@ class Work {
         return {request.pass, request.want, std::move(basis)};
     }
     void compute(const wire::StartNotice& notice) {
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         star_->receive(notice.start);
     }
     /// An attempt that begins anew leaves nothing of the one before in the result, and its bytes do not count: the

@@ -9,13 +9,13 @@
 
 #include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
-#include "couplet/linalg/products.hpp"
 #include "couplet/privacy/shamir.hpp"
 #include "couplet/secure/secure_coordinator.hpp"
 #include "couplet/secure/shield_plan.hpp"
 #include "couplet/wire/encoder.hpp"
-#include "couplet/wire/stopwatch.hpp"
+#include "couplet/wire/star_job.hpp"
 #include "crash_point.hpp"
 #include "http_server.hpp"
 #include "kit_lock.hpp"
@@ -60,16 +60,6 @@ std::vector<std::string> name_list(const std::vector<std::string>& roster, const
     std::vector<std::string> result;
     for (const Index place : places) result.push_back(roster[static_cast<std::size_t>(place)]);
     return result;
-}
-
-/// Whatever clients send, nobody is given features that are none.
-void require_finite(const Features& features) {
-    for (Index n = 0; n < features.train.order(); ++n) {
-        const auto core = features.train.core(n).unfold(0);
-        if (std::isfinite(max_magnitude<double>(core))) continue;
-        throw RunError({"job", "NaN or infinity in the features", "finite numbers",
-                        "The data of a client may be too large; use --scale-clients norm."});
-    }
 }
 
 /// Clients may be added to the roster between runs, at its end.
@@ -333,11 +323,11 @@ struct Coordinator::Parts {
     }
 
     std::optional<ToClient> step(StarCoordinator& star) {
-        const wire::Stopwatch watch(server_seconds);
+        const Stopwatch watch(server_seconds);
         return star.next();
     }
     void receive(StarCoordinator& star, std::size_t client, FromClient message) {
-        const wire::Stopwatch watch(server_seconds);
+        const Stopwatch watch(server_seconds);
         star.receive(static_cast<Index>(client), std::move(message));
     }
 
@@ -354,7 +344,7 @@ struct Coordinator::Parts {
             std::optional<ToClient> question = step(star);
             if (!question) throw RunError({"job", "answers that lead nowhere", "those to the last question", ""});
             if (auto* features = std::get_if<FeaturesMessage>(&*question)) {
-                require_finite(features->features);
+                wire::require_finite(features->features);
                 withdraw_certificate(members, *features);
                 crash_point("merged");
                 const auto clients = static_cast<double>(members.size());
@@ -397,7 +387,7 @@ struct Coordinator::Parts {
     }
     bool take_secure(SecureCoordinator& secure, Index place, Outcome& outcome) {
         try {
-            const wire::Stopwatch watch(server_seconds);
+            const Stopwatch watch(server_seconds);
             wire::Message reply = room.take_reply(place);
             outcome.traffic.bytes_up += static_cast<double>(wire::encoded_bytes(reply));
             secure.take(static_cast<Party>(place), std::move(body_as<SecureReply>(reply, "reply", room.who(place))));
@@ -448,7 +438,7 @@ struct Coordinator::Parts {
         if (!secure.shortened().empty()) log.warn("shortened", secure.shortened());
         outcome.cohort.assign(secure.cohort().begin(), secure.cohort().end());
         outcome.features = {secure.features().clone(), std::nullopt};
-        require_finite(outcome.features.features);
+        wire::require_finite(outcome.features.features);
         crash_point("merged");
         outcome.traffic.numbers_up = clients * secure.numbers_up();
         outcome.traffic.numbers_down =
@@ -462,7 +452,7 @@ struct Coordinator::Parts {
     }
     /// A job that has lost too many, or whose patients are too few, has nothing to continue.
     void close_step(SecureCoordinator& secure) {
-        const wire::Stopwatch watch(server_seconds);
+        const Stopwatch watch(server_seconds);
         try {
             secure.close();
         } catch (const Error&) {
@@ -574,7 +564,7 @@ struct Coordinator::Parts {
             const Hello& said = room.hello(members[i]);
             CentredParty party{said.rows, said.features.size(), said.norm2};
             if (room.spec().preparation.scale_clients) party.norm2.reset();
-            const wire::Stopwatch watch(server_seconds);
+            const Stopwatch watch(server_seconds);
             sums.add(arrived_sums(body_as<SumReply>(reply, "reply", room.who(members[i])).sum.get(), how, party,
                                   room.who(members[i])));
         });

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
-#include "couplet/wire/stopwatch.hpp"
 #include "crash_point.hpp"
 
 namespace couplet::net {
@@ -23,7 +23,7 @@ class PeerWork::Run {
     Run(const wire::JobSpec& spec, std::shared_ptr<const Tensor<double>> x, const Hooks& hooks, std::uint64_t epoch,
         const Graph& graph, Index place, const Schema& schema, const std::optional<MaskedEpoch>& masked)
         : spec_(spec), hooks_(hooks), epoch_(epoch), schema_(schema) {
-        const wire::Stopwatch watch(seconds_);
+        const Stopwatch watch(seconds_);
         crash_point("peer-computing");
         data_ = prepare_client(std::move(x), spec.preparation, spec.job.seed, place);
         reordered_ = follow_schema(data_, schema, spec.job.unnamed, "this peer");
@@ -38,7 +38,7 @@ class PeerWork::Run {
     void start() {
         std::vector<PeerMessage> messages;
         {
-            const wire::Stopwatch watch(seconds_);
+            const Stopwatch watch(seconds_);
             messages = secure_ ? secure_->start() : peer_->start();
         }
         send(messages);
@@ -46,7 +46,7 @@ class PeerWork::Run {
     void receive(Index from, const PeerMessage& message) {
         std::vector<PeerMessage> messages;
         try {
-            const wire::Stopwatch watch(seconds_);
+            const Stopwatch watch(seconds_);
             messages = secure_ ? secure_->receive(from, message) : peer_->receive(from, message);
         } catch (const InputError& error) {
             hooks_.refused(from, error.what());

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
-#include "couplet/core/markup.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet::net {
 namespace {

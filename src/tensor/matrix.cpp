@@ -1,11 +1,17 @@
 #include "couplet/tensor/matrix.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "couplet/core/error.hpp"
 
 namespace couplet {
+namespace {
+
+std::string size_text(Index rows, Index cols) { return std::to_string(rows) + "x" + std::to_string(cols); }
+
+}  // namespace
 
 template <Real T>
 Matrix<T> Matrix<T>::zeros(Index rows, Index cols) {
@@ -23,16 +29,14 @@ Matrix<T> Matrix<T>::identity(Index n) {
 
 template <Real T>
 Matrix<T> Matrix<T>::copy(MatrixView<const T> source) {
-    Matrix result(source.rows, source.cols);
-    for (Index i = 0; i < source.rows; ++i) std::copy_n(source.row(i), source.cols, result.view().row(i));
-    return result;
+    return convert<T>(source);
 }
 
 template <Real T>
 Matrix<T> Matrix<T>::adopt(Buffer<T> buffer, Index rows, Index cols) {
     if (buffer.size() < checked_product(rows, cols)) {
-        throw InputError({"matrix", "a buffer of " + std::to_string(buffer.size()) + " elements",
-                          std::to_string(rows) + "x" + std::to_string(cols), ""});
+        throw InputError(
+            {"matrix", "a buffer of " + std::to_string(buffer.size()) + " elements", size_text(rows, cols), ""});
     }
     Matrix result;
     result.buffer_ = std::move(buffer);
@@ -44,8 +48,7 @@ Matrix<T> Matrix<T>::adopt(Buffer<T> buffer, Index rows, Index cols) {
 template <Real T>
 void Matrix<T>::reshape(Index rows, Index cols) {
     if (checked_product(rows, cols) != size()) {
-        throw InputError({"reshape", std::to_string(rows) + "x" + std::to_string(cols),
-                          "a product of " + std::to_string(size()), ""});
+        throw InputError({"reshape", size_text(rows, cols), "a product of " + std::to_string(size()), ""});
     }
     rows_ = rows;
     cols_ = cols;
@@ -71,13 +74,33 @@ Matrix<Element<E>> transpose(MatrixView<E> a) {
     return result;
 }
 
+template <class E, Real To>
+void convert_into(MatrixView<E> from, MatrixView<To> to) {
+    if (from.rows != to.rows || from.cols != to.cols) {
+        throw InputError({"conversion", size_text(from.rows, from.cols), size_text(to.rows, to.cols), ""});
+    }
+    for (Index i = 0; i < from.rows; ++i) {
+        if constexpr (std::same_as<Element<E>, To>) {
+            std::copy_n(from.row(i), from.cols, to.row(i));
+        } else {
+            std::transform(from.row(i), from.row(i) + from.cols, to.row(i), [](E x) { return static_cast<To>(x); });
+        }
+    }
+}
+
 template <Real To, class E>
 Matrix<To> convert(MatrixView<E> a) {
     Matrix<To> result(a.rows, a.cols);
-    for (Index i = 0; i < a.rows; ++i) {
-        std::transform(a.row(i), a.row(i) + a.cols, result.view().row(i), [](E x) { return static_cast<To>(x); });
-    }
+    convert_into(a, result.view());
     return result;
+}
+
+template <class E>
+Element<E> trace(MatrixView<E> a) {
+    if (a.rows != a.cols) throw InputError({"trace", size_text(a.rows, a.cols), "a square matrix", ""});
+    Element<E> sum = 0;
+    for (Index i = 0; i < a.rows; ++i) sum += a(i, i);
+    return sum;
 }
 
 template <class E>
@@ -91,10 +114,13 @@ Matrix<Element<E>> leading_columns(MatrixView<E> a, Index count) {
 template class Matrix<float>;
 template class Matrix<double>;
 
-#define COUPLET_INSTANTIATE(E)                            \
-    template Matrix<Element<E>> transpose(MatrixView<E>); \
-    template Matrix<float> convert(MatrixView<E>);        \
-    template Matrix<double> convert(MatrixView<E>);       \
+#define COUPLET_INSTANTIATE(E)                                     \
+    template Matrix<Element<E>> transpose(MatrixView<E>);          \
+    template void convert_into(MatrixView<E>, MatrixView<float>);  \
+    template void convert_into(MatrixView<E>, MatrixView<double>); \
+    template Matrix<float> convert(MatrixView<E>);                 \
+    template Matrix<double> convert(MatrixView<E>);                \
+    template Element<E> trace(MatrixView<E>);                      \
     template Matrix<Element<E>> leading_columns(MatrixView<E>, Index);
 COUPLET_INSTANTIATE(float)
 COUPLET_INSTANTIATE(const float)

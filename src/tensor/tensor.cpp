@@ -6,6 +6,19 @@
 #include "couplet/core/error.hpp"
 
 namespace couplet {
+namespace {
+
+/// What stands there instead of a finite number, and where.
+template <Real T>
+std::string element_text(TensorView<const T> tensor, Index offset) {
+    std::string at;
+    for (const Index i : tensor.shape().indices(offset)) at += (at.empty() ? "" : ", ") + std::to_string(i);
+    const T value = tensor.data()[offset];
+    const char* name = std::isnan(value) ? "NaN" : (value > 0 ? "Inf" : "-Inf");
+    return std::string(name) + " at index (" + at + "), counted from 0";
+}
+
+}  // namespace
 
 void check_labels(const Labels& labels, const Shape& shape) {
     if (labels.empty()) return;
@@ -64,6 +77,13 @@ void Tensor<T>::set_labels(Labels labels) {
     labels_ = std::move(labels);
 }
 
+template <Real To, class E>
+Tensor<To> convert(const TensorView<E>& tensor) {
+    Tensor<To> result(tensor.shape());
+    convert_into(tensor.unfold(0), result.view().unfold(0));
+    return result;
+}
+
 template <Real T>
 std::optional<Index> find_non_finite(std::span<const T> values) {
     constexpr std::size_t block = 4096;
@@ -86,12 +106,17 @@ void require_finite(TensorView<const T> tensor, const std::string& where) {
     const std::span<const T> values(tensor.data(), static_cast<std::size_t>(tensor.size()));
     const auto bad = find_non_finite(values);
     if (!bad) return;
-    std::string at;
-    for (const Index i : tensor.shape().indices(*bad)) at += (at.empty() ? "" : ", ") + std::to_string(i);
-    const T value = values[static_cast<std::size_t>(*bad)];
-    const char* name = std::isnan(value) ? "NaN" : (value > 0 ? "Inf" : "-Inf");
-    throw InputError({where, std::string(name) + " at index (" + at + "), counted from 0", "finite numbers only",
-                      "Replace or remove missing values first."});
+    throw InputError(
+        {where, element_text(tensor, *bad), "finite numbers only", "Replace or remove missing values first."});
+}
+
+template <Real T>
+void require_no_infinity(TensorView<const T> tensor, const std::string& where) {
+    const T* const end = tensor.data() + tensor.size();
+    const T* const bad = std::find_if(tensor.data(), end, [](T value) { return std::isinf(value); });
+    if (bad == end) return;
+    throw InputError({where, element_text(tensor, bad - tensor.data()), "finite numbers, or NaN for what is not known",
+                      "Only NaN stands for a missing entry."});
 }
 
 template class TensorView<float>;
@@ -104,5 +129,15 @@ template std::optional<Index> find_non_finite(std::span<const float>);
 template std::optional<Index> find_non_finite(std::span<const double>);
 template void require_finite(TensorView<const float>, const std::string&);
 template void require_finite(TensorView<const double>, const std::string&);
+template void require_no_infinity(TensorView<const float>, const std::string&);
+template void require_no_infinity(TensorView<const double>, const std::string&);
+#define COUPLET_INSTANTIATE(E)                            \
+    template Tensor<float> convert(const TensorView<E>&); \
+    template Tensor<double> convert(const TensorView<E>&);
+COUPLET_INSTANTIATE(float)
+COUPLET_INSTANTIATE(const float)
+COUPLET_INSTANTIATE(double)
+COUPLET_INSTANTIATE(const double)
+#undef COUPLET_INSTANTIATE
 
 }  // namespace couplet

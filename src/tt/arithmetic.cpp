@@ -50,7 +50,7 @@ void require_seen(const ScaledCores& a, const ScaledCores& b) {
 
 template <Real T>
 void require_in_range(const Tensor<T>& core, const char* what) {
-    if (std::isfinite(max_magnitude<T>(core.view().unfold(0)))) return;
+    if (!find_non_finite(core.elements())) return;
     std::ostringstream most;
     most << "entries up to " << std::numeric_limits<T>::max();
     throw InputError({what, "an entry beyond the largest number", most.str(), "Scale the models first."});

@@ -105,8 +105,7 @@ std::vector<Index> outside_in(std::vector<Index> modes, Side side) {
 
 PeeledEnd peel_gram(Matrix<double> g, Side side, const std::vector<Index>& modes, Index bond,
                     const std::vector<SvdOptions>& cuts, Index terms) {
-    double norm2 = 0;
-    for (Index i = 0; i < g.rows(); ++i) norm2 += g(i, i);
+    const double norm2 = trace(g.view());
     EndBuilder builder(side, g.rows());
     std::size_t cut = 0;
     for (const Index size : outside_in(modes, side)) {

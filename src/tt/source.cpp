@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "couplet/core/threads.hpp"
+#include "couplet/tensor/partition.hpp"
 
 namespace couplet {
 namespace {
@@ -22,7 +23,7 @@ void project_block(MatrixView<const T> source, Side side, const Matrix<double>& 
         const auto wide = convert<double>(source);
         const auto image =
             side == Side::left ? product<double>(v.view(), wide.view(), Op::transpose) : product(wide.view(), v.view());
-        for (Index i = 0; i < out.rows; ++i) scale_by_power(image.view().row(i), out.cols, 0, out.row(i));
+        convert_into(image.view(), out);
     }
 }
 
@@ -102,8 +103,8 @@ Buffer<T> DenseSource<T>::project_copy(Side side, const Matrix<double>& map, con
         if constexpr (std::same_as<T, double>) {
             project_range(first, count);
         } else {
-            parallel_for((count + block - 1) / block,
-                         [&](Index b) { project_range(first + b * block, std::min(block, count - b * block)); });
+            const auto blocks = Partition::blocks(count, block);
+            parallel_for(blocks.count(), [&](Index b) { project_range(first + blocks.begin(b), blocks.length(b)); });
         }
         for (Index i = 0; large && left && i < own; ++i) consumed(i * other + first, count);
         if (large && !left) consumed(first * own, count * own);
@@ -119,11 +120,11 @@ Buffer<T> DenseSource<T>::project_in_place(Side side, const Matrix<double>& map)
     const Index other = size_ / own;
     // Enough for any number of cores, and long enough to be worth one of them.
     constexpr Index parts_most = 128;
-    const Index parts = std::clamp<Index>(other / block, 1, parts_most);
+    const auto parts = Partition::even(other, std::min(other / block, parts_most));
     T* data = owned_.data();
-    parallel_for(parts, [&](Index p) {
-        const Index start = other * p / parts;
-        const Index end_of_part = other * (p + 1) / parts;
+    parallel_for(parts.count(), [&](Index p) {
+        const Index start = parts.begin(p);
+        const Index end_of_part = parts.end(p);
         Matrix<T> image(side == Side::left ? rank : block, side == Side::left ? block : rank);
         for (Index i0 = start; i0 < end_of_part; i0 += block) {
             const Index count = std::min(block, end_of_part - i0);
@@ -140,10 +141,9 @@ Buffer<T> DenseSource<T>::project_in_place(Side side, const Matrix<double>& map)
         }
     });
     if (side == Side::right) {
-        for (Index p = 1; p < parts; ++p) {
-            const Index start = other * p / parts;
-            const Index rows = other * (p + 1) / parts - start;
-            std::copy_n(data + start * own, rows * rank, data + start * rank);
+        for (Index p = 1; p < parts.count(); ++p) {
+            const Index start = parts.begin(p);
+            std::copy_n(data + start * own, parts.length(p) * rank, data + start * rank);
         }
     }
     return std::move(owned_);

@@ -61,8 +61,7 @@ Tensor<T> CoreStore<T>::orthonormal(Tensor<double> core, Orthogonality kind) {
         return core;
     } else {
         constexpr int power = 24;
-        Tensor<T> stored(core.shape());
-        scale_by_power(core.data(), core.size(), 0, stored.data());
+        auto stored = convert<T>(core.view());
         const auto lost = difference(stored, core, 0, power);
         const bool right = kind == Orthogonality::right;
         const double bound = spectral_bound(lost.view().unfold(right ? 1 : 2), right ? Side::left : Side::right);

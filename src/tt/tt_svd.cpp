@@ -315,15 +315,13 @@ class Decomposition {
 };
 
 TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& options) {
-    Tensor<double> wide(x.shape());
-    std::copy_n(x.data(), x.size(), wide.data());
     // Rounding the cores to float takes its share of eps; below that share no train of floats can meet it.
     constexpr double rounding = 4e-7;
     TtSvdOptions tightened = options;
     const auto tighten = [](double& eps) { eps = std::max(eps - rounding, 1e-3 * eps); };
     tighten(tightened.eps);
     for (auto& bond : tightened.bonds) tighten(bond.eps);
-    auto result = tt_svd(std::move(wide), tightened);
+    auto result = tt_svd(convert<double>(x), tightened);
     CoreStore<float> store;
     std::vector<Tensor<float>> cores;
     std::vector<Orthogonality> kinds;
@@ -334,14 +332,14 @@ TtSvdResult<float> in_double(TensorView<const float> x, const TtSvdOptions& opti
         cores.push_back(kind == Orthogonality::none ? store.carrier(std::move(core), 0, result.norm)
                                                     : store.orthonormal(std::move(core), kind));
     }
-    TtSvdResult<float> narrow{TensorTrain<float>(std::move(cores), std::move(kinds)),
+    TtSvdResult<float> single{TensorTrain<float>(std::move(cores), std::move(kinds)),
                               result.rel_error,
                               std::move(result.bond_errors2),
                               result.norm,
                               result.rank_limited,
                               result.method};
-    add_rounding(narrow, store.rounding());
-    return narrow;
+    add_rounding(single, store.rounding());
+    return single;
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
-#include "couplet/wire/stopwatch.hpp"
 
 namespace couplet::wire {
 namespace {

@@ -1,17 +1,16 @@
 #include "couplet/wire/star_job.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <span>
 #include <sstream>
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
-#include "couplet/linalg/products.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
 #include "couplet/wire/site.hpp"
-#include "couplet/wire/stopwatch.hpp"
 
 namespace couplet::wire {
 namespace {
@@ -57,7 +56,8 @@ void require_sound(const Hello& hello, const Job& job, const std::string& who) {
 
 void require_finite(const Features& features) {
     for (Index n = 0; n < features.train.order(); ++n) {
-        if (std::isfinite(max_magnitude<double>(features.train.core(n).unfold(0)))) continue;
+        const auto core = features.train.core(n);
+        if (!find_non_finite(std::span(core.data(), static_cast<std::size_t>(core.size())))) continue;
         throw RunError({"job", "NaN or infinity in the features", "finite numbers",
                         "The data of a client may be too large; use --scale-clients norm."});
     }

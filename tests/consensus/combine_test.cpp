@@ -45,26 +45,6 @@ TEST(CombineTest, NoMomentumDoesNotReadThePreviousState) {
     EXPECT_EQ(previous, 4);
 }
 
-TEST(CombineTest, FindsTheFirstNumberThatIsNotFinite) {
-    std::vector<double> values(3000, 1e308);
-    EXPECT_EQ(first_not_finite(values.data(), 3000), -1);
-    values[2999] = std::numeric_limits<double>::infinity();
-    EXPECT_EQ(first_not_finite(values.data(), 3000), 2999);
-    EXPECT_EQ(first_not_finite(values.data(), 2999), -1);
-    values[1025] = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_EQ(first_not_finite(values.data(), 3000), 1025);
-    EXPECT_EQ(first_not_finite(nullptr, 0), -1);
-}
-
-TEST(CombineTest, FindsItWhereverItIs) {
-    for (const Index at : {0, 1, 1023, 1024, 1025, 2047, 2048}) {
-        std::vector<double> values(2049, 2);
-        values[static_cast<std::size_t>(at)] = -std::numeric_limits<double>::infinity();
-        EXPECT_EQ(first_not_finite(values.data(), 2049), at);
-        EXPECT_EQ(first_not_finite(values.data(), at), -1);
-    }
-}
-
 TEST(CombineTest, SumsAndMeans) {
     std::vector<double> sum{1, 2, 3};
     const std::vector<double> other{10, 20, 30};

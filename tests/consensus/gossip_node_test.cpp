@@ -102,12 +102,12 @@ TEST(GossipNodeTest, CountsItsOperations) {
         make_consensus_plan(path_graph(3), {.engine = ConsensusEngine::chebyshev, .iterations = 2});
     const auto node = make_consensus_node(plan, 1, {1, 2});
     for (const double expected : {2.0 * (2 * 3 + 2), 2.0 * (2 * 3 + 5)}) {
-        const double before = operations_counted();
+        const OperationCount count;
         const Index iteration = node->outgoing().front().iteration;
         deliver(*node, 2, iteration, {4, 5});
         deliver(*node, 0, iteration, {6, 7});
         node->advance();
-        EXPECT_EQ(operations_counted() - before, expected);
+        EXPECT_EQ(count.total(), expected);
     }
 }
 

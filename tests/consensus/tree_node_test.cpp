@@ -65,7 +65,7 @@ TEST(TreeNodeTest, RefusesWrongMessages) {
 TEST(TreeNodeTest, ChildrenAreAddedInOrderWheneverTheyCome) {
     const ConsensusPlan plan = make_consensus_plan(star_graph(4), {.engine = ConsensusEngine::tree});
     const auto root = make_consensus_node(plan, 0, {1});
-    const double before = operations_counted();
+    const OperationCount count;
     EXPECT_EQ(deliver(*root, 3, 0, {1e-17}), Receipt::accepted);
     EXPECT_EQ(deliver(*root, 3, 0, {5}), Receipt::duplicate);
     EXPECT_EQ(deliver(*root, 2, 0, {-1}), Receipt::accepted);
@@ -76,7 +76,7 @@ TEST(TreeNodeTest, ChildrenAreAddedInOrderWheneverTheyCome) {
     root->advance();
     // (1 + 0 - 1) + 1e-17: in another order the last would be lost.
     EXPECT_EQ(root->result()[0], 1e-17 / 4);
-    EXPECT_EQ(operations_counted() - before, 3);
+    EXPECT_EQ(count.total(), 3);
     EXPECT_EQ(root->outgoing().size(), 3U);
     EXPECT_EQ(message_of<RunError>([&] { root->advance(); }),
               "consensus node 1: asked to advance after the last iteration; expected a message from every neighbour "

@@ -119,12 +119,12 @@ TEST(PeerTest, PrintedNodesComputeNothingThatDoesNotTravel) {
     const auto data = population(3, {10, 6, 7}, 6, 0.8, 0.1, 3);
     const Job job = printed(3, "complete", "paper", 1);
     Peer peer(job, plan_for(job, 3), 0, data[0].view());
-    double before = operations_counted();
+    const OperationCount count;
     peer.start();
-    const double started = operations_counted() - before;
-    before = operations_counted();
+    const double started = count.total();
+    const OperationCount again;
     split_personal(data[0].view(), 3);
-    EXPECT_EQ(started, operations_counted() - before);
+    EXPECT_EQ(started, again.total());
 }
 
 TEST(PeerTest, PaperWeightsOnACompleteGraphAreTheStarAfterOneIteration) {

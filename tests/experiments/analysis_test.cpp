@@ -72,9 +72,9 @@ TEST_F(AnalysisTest, PredictionsAreTheFormulasOfTheSweptCase) {
     for (Index k = 0; k < 2; ++k) tensors.push_back(made.client(k));
     const MemorySource source(std::move(tensors));
     const auto expect = [&](const char* method, const JobOptions& job) {
-        const double before = operations_counted();
+        const OperationCount count;
         const auto one = simulate(source, {.job = job});
-        EXPECT_EQ(at(result, "operations_K", method, "", 2), (operations_counted() - before) / 2) << method;
+        EXPECT_EQ(at(result, "operations_K", method, "", 2), count.total() / 2) << method;
         EXPECT_EQ(at(result, "numbers_R", method, "", 3), one.numbers_up_per_client) << method;
         EXPECT_GT(at(result, "seconds_I", method, "", 16), 0) << method;
     };

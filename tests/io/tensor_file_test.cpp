@@ -91,11 +91,11 @@ TEST_F(TensorFileTest, ReleasedElementsAreReadAgain) {
 TEST_F(TensorFileTest, TakeConvertsAndKeepsLabels) {
     put("x.csv", "a,b\n1,2\n");
     const Tensor<double> wide = open_tensor(path("x.csv")).take<double>();
-    const Tensor<float> narrow = open_tensor(path("x.csv")).take<float>();
+    const Tensor<float> single = open_tensor(path("x.csv")).take<float>();
     EXPECT_EQ(wide.labels()[1].entries, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(wide.labels(), narrow.labels());
+    EXPECT_EQ(wide.labels(), single.labels());
     EXPECT_EQ(wide.data()[1], 2);
-    EXPECT_EQ(narrow.data()[1], 2);
+    EXPECT_EQ(single.data()[1], 2);
 }
 
 TEST_F(TensorFileTest, OpensEveryKindOfFile) {

@@ -118,9 +118,9 @@ TEST(Blas, GeqrfLeavesATriangleWithTheSameGram) {
               1e-13);
 }
 
-TEST(Blas, NarrowRefusesSizesBeyondBlas) {
-    EXPECT_EQ(blas::narrow(2147483647), 2147483647);
-    EXPECT_EQ(message_of([] { blas::narrow(2147483648); }),
+TEST(Blas, RefusesSizesBeyondItsIntegers) {
+    EXPECT_EQ(blas::blas_size(2147483647), 2147483647);
+    EXPECT_EQ(message_of([] { blas::blas_size(2147483648); }),
               "matrix: a side of 2147483648; expected at most 2^31 - 1, the limit of BLAS. "
               "Split the tensor along its first mode.");
 }

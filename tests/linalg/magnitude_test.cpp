@@ -72,11 +72,11 @@ TEST(Magnitude, PowersOfTwoRoundNothing) {
     scale_by_power(&x, 1, -1074, &x);
     EXPECT_EQ(x, tiniest);
     const double wide = 1e200;
-    float narrow = 0;
-    scale_by_power(&wide, 1, -600, &narrow);
-    EXPECT_EQ(narrow, static_cast<float>(std::ldexp(wide, -600)));
+    float single = 0;
+    scale_by_power(&wide, 1, -600, &single);
+    EXPECT_EQ(single, static_cast<float>(std::ldexp(wide, -600)));
     double again = 0;
-    scale_by_power(&narrow, 1, 600, &again);
+    scale_by_power(&single, 1, 600, &again);
     EXPECT_NEAR(again, wide, 1e-7 * wide);
 }
 

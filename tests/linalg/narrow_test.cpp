@@ -7,6 +7,7 @@
 #include "couplet/core/random.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/reference.hpp"
+#include "simd.hpp"
 
 namespace couplet {
 namespace {

@@ -63,9 +63,9 @@ TEST(Multiply, CountsItsOperationsWhateverTheThreads) {
     const ThreadCountGuard guard;
     for (const int threads : {1, 2}) {
         set_thread_count(threads);
-        const double before = operations_counted();
+        const OperationCount count;
         product<double>(a.view(), b.view());
-        EXPECT_EQ(operations_counted() - before, 2.0 * 2001 * 37 * 53);
+        EXPECT_EQ(count.total(), 2.0 * 2001 * 37 * 53);
     }
 }
 
@@ -176,7 +176,7 @@ TEST(Products, BitsDoNotDependOnTheThreadCount) {
     const ThreadCountGuard guard;
     const auto tall = random_matrix<double>(6007, 67);
     const auto square = random_matrix<double>(401, 397);
-    const auto narrow = random_matrix<float>(6007, 67);
+    const auto single = random_matrix<float>(6007, 67);
     std::vector<Matrix<double>> first;
     double norm = 0;
     Matrix<float> first_float;
@@ -185,11 +185,11 @@ TEST(Products, BitsDoNotDependOnTheThreadCount) {
         std::vector<Matrix<double>> now;
         now.push_back(gram<double>(tall.view(), Side::right));
         now.push_back(gram<double>(square.view(), Side::left));
-        now.push_back(gram<float>(narrow.view(), Side::right));
+        now.push_back(gram<float>(single.view(), Side::right));
         now.push_back(product<double>(tall.view(), tall.view(), Op::transpose));
         now.push_back(product<double>(tall.view(), square.view().rows_from(0, 67)));
         now.push_back(product<double>(square.view().cols_from(0, 67), tall.view(), Op::none, Op::transpose));
-        auto in_float = product<float>(narrow.view(), narrow.view(), Op::transpose);
+        auto in_float = product<float>(single.view(), single.view(), Op::transpose);
         const double now_norm = squared_norm<double>(tall.view());
         if (threads == 1) {
             first = std::move(now);

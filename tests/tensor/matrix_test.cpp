@@ -150,13 +150,43 @@ TEST(Matrix, ConvertRoundsToTheOtherType) {
     a(0, 1) = -2;
     a(1, 0) = 1e300;
     a(1, 1) = 1 + 0x1.0p-40;
-    const auto narrow = convert<float>(a.view());
-    EXPECT_EQ(narrow(0, 0), 0.1F);
-    EXPECT_EQ(narrow(0, 1), -2.0F);
-    EXPECT_EQ(narrow(1, 0), std::numeric_limits<float>::infinity());
-    EXPECT_EQ(narrow(1, 1), 1.0F);
-    const auto wide = convert<double>(narrow.view());
+    const auto single = convert<float>(a.view());
+    EXPECT_EQ(single(0, 0), 0.1F);
+    EXPECT_EQ(single(0, 1), -2.0F);
+    EXPECT_EQ(single(1, 0), std::numeric_limits<float>::infinity());
+    EXPECT_EQ(single(1, 1), 1.0F);
+    const auto wide = convert<double>(single.view());
     EXPECT_EQ(wide(0, 0), static_cast<double>(0.1F));
+}
+
+TEST(Matrix, ConvertIntoWritesAPartOfAnotherMatrix) {
+    const auto a = counting<float>(2, 2);
+    auto b = Matrix<double>::zeros(4, 3);
+    convert_into(a.view(), b.view().rows_from(1, 2).cols_from(1, 2));
+    for (Index i = 0; i < 4; ++i) {
+        for (Index j = 0; j < 3; ++j) {
+            const bool inside = i >= 1 && i < 3 && j >= 1;
+            EXPECT_EQ(b(i, j), inside ? static_cast<double>(a(i - 1, j - 1)) : 0) << i << ", " << j;
+        }
+    }
+    const auto same = counting<double>(2, 3);
+    convert_into(same.view(), b.view().rows_from(0, 2));
+    EXPECT_EQ(b(1, 2), same(1, 2));
+    EXPECT_THROW(convert_into(same.view(), b.view()), InputError);
+    EXPECT_THROW(convert_into(same.view(), b.view().rows_from(0, 2).cols_from(0, 2)), InputError);
+}
+
+TEST(Matrix, TraceSumsTheDiagonalFromItsFirstElementOn) {
+    const auto a = counting<double>(3, 4);
+    EXPECT_EQ(trace(a.view().cols_from(0, 3)), a(0, 0) + a(1, 1) + a(2, 2));
+    auto b = Matrix<double>::zeros(3, 3);
+    b(0, 0) = 1;
+    b(1, 1) = -1;
+    b(2, 2) = 1e-17;
+    EXPECT_EQ(trace(b.view()), 1e-17);
+    EXPECT_EQ(trace(Matrix<float>::identity(5).view()), 5.0F);
+    EXPECT_EQ(trace(Matrix<double>(0, 0).view()), 0);
+    EXPECT_THROW(trace(a.view()), InputError);
 }
 
 TEST(Matrix, ConvertReadsAStridedView) {

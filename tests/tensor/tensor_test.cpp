@@ -142,6 +142,32 @@ TYPED_TEST(TensorOf, ExtremeFiniteValuesAreFinite) {
     EXPECT_EQ(find_non_finite<TypeParam>({}), std::nullopt);
 }
 
+TYPED_TEST(TensorOf, ConvertKeepsTheShapeAndRoundsTheElements) {
+    auto x = counting<TypeParam>({2, 3, 4});
+    x.data()[5] = TypeParam(0.1);
+    const auto single = convert<float>(x.view());
+    const auto wide = convert<double>(single.view());
+    EXPECT_EQ(single.shape(), x.shape());
+    EXPECT_EQ(wide.shape(), x.shape());
+    for (Index i = 0; i < x.size(); ++i) {
+        EXPECT_EQ(single.data()[i], static_cast<float>(x.data()[i]));
+        EXPECT_EQ(wide.data()[i], static_cast<double>(single.data()[i]));
+    }
+}
+
+TYPED_TEST(TensorOf, RequireNoInfinityLetsNaNPass) {
+    using Limits = std::numeric_limits<TypeParam>;
+    auto x = counting<TypeParam>({2, 3, 4});
+    const auto check = [&] { require_no_infinity<TypeParam>(x.view(), "x.npy"); };
+    x.view().at(std::vector<Index>{0, 0, 1}) = Limits::quiet_NaN();
+    EXPECT_NO_THROW(check());
+    x.view().at(std::vector<Index>{1, 2, 3}) = Limits::infinity();
+    x.view().at(std::vector<Index>{1, 0, 2}) = -Limits::infinity();
+    EXPECT_EQ(message(check),
+              "x.npy: -Inf at index (1, 0, 2), counted from 0; expected finite numbers, or NaN for what is not known. "
+              "Only NaN stands for a missing entry.");
+}
+
 TYPED_TEST(TensorOf, RequireFiniteNamesWhereAndTheIndex) {
     auto x = counting<TypeParam>({2, 3, 4});
     const auto check = [&] { require_finite<TypeParam>(x.view(), "x.npy"); };

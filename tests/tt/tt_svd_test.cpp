@@ -763,18 +763,13 @@ TEST(TtSvd, EveryEngineKeepsABoundThatTheTailFills) {
 
 TEST(TtSvd, FloatErrorsAreUpperEstimates) {
     // Constant data rounds in one direction, random data in all, graded data at its smallest; long sums and short ones.
-    const auto narrow = [](const Tensor<double>& x) {
-        Tensor<float> result(x.shape());
-        std::copy_n(x.data(), x.size(), result.data());
-        return result;
-    };
     Tensor<double> constant({40, 30, 50});
     for (double& e : constant.elements()) e = 0.1;
     const Tensor<double> tensors[] = {Tensor<double>::copy(constant.view()), low_rank({40, 30, 50}, 4, 1e-3),
                                       low_rank({3, 900, 5}, 3, 0), hilbert<double>({30, 31, 32}),
                                       low_rank({2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 3, 1e-5)};
     for (const auto& wide : tensors) {
-        const auto x = narrow(wide);
+        const auto x = convert<float>(wide.view());
         for (const double eps : {1e-7, 3e-6, 2e-5, 1e-4, 1e-2}) {
             const auto result = tt_svd<float>(x.view(), {.eps = eps});
             const double error = true_error(x, result.train);
@@ -793,7 +788,7 @@ TEST(TtSvd, FloatErrorsAreUpperEstimates) {
         EXPECT_EQ(tt_svd<float>(x.view(), {}).rel_error, 0);
     }
     // Denormal floats: ten bits are left of each number.
-    auto tiny = narrow(low_rank({8, 9, 7}, 2, 1e-3));
+    auto tiny = convert<float>(low_rank({8, 9, 7}, 2, 1e-3).view());
     for (float& e : tiny.elements()) e *= 1e-42F;
     const auto result = tt_svd<float>(tiny.view(), {.eps = 0.05});
     EXPECT_LE(true_error(tiny, result.train), result.rel_error);

@@ -27,7 +27,4 @@ void add_state(double* sum, const double* other, Index count);
 /// sum <- sum / parts.
 void divide_state(double* sum, double parts, Index count);
 
-/// Position of the first number that is not finite, or -1.
-Index first_not_finite(const double* values, Index count);
-
 }  // namespace couplet

@@ -75,9 +75,18 @@ using Element = std::remove_const_t<E>;
 template <class E>
 Matrix<Element<E>> transpose(MatrixView<E> a);
 
-/// Element-wise conversion, for example of a float matrix to double.
+/// to = from, each element rounded to the type of `to`: the one conversion between float and double. Throws InputError
+/// when the sizes differ.
+template <class E, Real To>
+void convert_into(MatrixView<E> from, MatrixView<To> to);
+
+/// convert_into() a matrix of its own.
 template <Real To, class E>
 Matrix<To> convert(MatrixView<E> a);
+
+/// Sum of the diagonal, from its first element on. Throws InputError unless the matrix is square.
+template <class E>
+Element<E> trace(MatrixView<E> a);
 
 /// The leading `count` columns as a matrix of their own; throws InputError when there are fewer.
 template <class E>

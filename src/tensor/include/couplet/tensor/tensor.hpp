@@ -87,12 +87,20 @@ class Tensor {
     Labels labels_;
 };
 
-/// Position of the first NaN or infinity, if any. Reads the data once.
+/// The elements rounded to the other type; see convert_into().
+template <Real To, class E>
+Tensor<To> convert(const TensorView<E>& tensor);
+
+/// Position of the first NaN or infinity, if any: the one scan for them. Reads the data once.
 template <Real T>
 std::optional<Index> find_non_finite(std::span<const T> values);
 
 /// Throws InputError that names `where` and the index of the first NaN or infinity.
 template <Real T>
 void require_finite(TensorView<const T> tensor, const std::string& where);
+
+/// Throws InputError that names `where` and the index of the first infinity; NaN stands for an entry that is not known.
+template <Real T>
+void require_no_infinity(TensorView<const T> tensor, const std::string& where);
 
 }  // namespace couplet

@@ -1,4 +1,4 @@
-#include "couplet/core/markup.hpp"
+#include "couplet/io/markup.hpp"
 
 namespace couplet {
 

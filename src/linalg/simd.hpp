@@ -1,0 +1,31 @@
+#pragma once
+
+/// Kernels that are compiled once for each kind of vector instructions and picked at run time. A file writes its
+/// kernels as COUPLET_INLINE bodies, names them in a `struct Kernels` of function pointers, and makes a constant
+/// kernels_NAME of it for every level with COUPLET_FOR_EACH_SIMD_LEVEL(COUPLET_KERNELS), where COUPLET_KERNELS(name,
+/// attribute) is a macro of its own that puts the attribute before each function; COUPLET_BEST_OF(kernels) is the one
+/// for this machine.
+namespace couplet {
+
+enum class SimdLevel { baseline, avx2, avx512 };
+
+/// The best that this machine has.
+SimdLevel simd_level() noexcept;
+
+}  // namespace couplet
+
+/// A body must be compiled with the instructions of whoever calls it.
+#define COUPLET_INLINE inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define COUPLET_FOR_EACH_SIMD_LEVEL(make)                            \
+    make(baseline, ) make(avx2, __attribute__((target("avx2,fma")))) \
+        make(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,fma"))))
+#define COUPLET_BEST_OF(name)                                     \
+    (simd_level() == ::couplet::SimdLevel::avx512 ? name##_avx512 \
+     : simd_level() == ::couplet::SimdLevel::avx2 ? name##_avx2   \
+                                                  : name##_baseline)
+#else
+#define COUPLET_FOR_EACH_SIMD_LEVEL(make) make(baseline, )
+#define COUPLET_BEST_OF(name) (name##_baseline)
+#endif
