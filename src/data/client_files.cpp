@@ -72,7 +72,7 @@ void prepare(const fs::path& folder, bool overwrite) {
     const std::vector<fs::path> old = files_of_ours(folder);
     if (!old.empty() && !overwrite) {
         throw InputError({old.front().string(), "the file exists", "a folder without clients",
-                          "Choose another output folder, or use --force to replace them."});
+                          "Choose another output folder, or use `force` to replace them."});
     }
     // From here on a folder without its manifest is known to be incomplete.
     remove_file(folder / manifest_name);

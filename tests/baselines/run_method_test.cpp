@@ -64,12 +64,12 @@ TEST(RunMethod, TheSameSeedGivesTheSameResult) {
 TEST(RunMethod, RefusesWhatItCannotDo) {
     const auto cubes = [] { return cp_clients(2, {4, 3, 2}, 1); };
     const auto fourth = [] { return cp_clients(2, {4, 3, 2, 2}, 1); };
-    EXPECT_EQ(blamed(fourth(), "dpfact", with_rank(2)), "--method dpfact");
-    EXPECT_EQ(blamed(cp_clients(2, {4, 3}, 1), "dpfact", with_rank(2)), "--method dpfact");
+    EXPECT_EQ(blamed(fourth(), "dpfact", with_rank(2)), "`method` dpfact");
+    EXPECT_EQ(blamed(cp_clients(2, {4, 3}, 1), "dpfact", with_rank(2)), "`method` dpfact");
     EXPECT_EQ(blamed(cubes(), "dpsgd", {}), "--rank");
     EXPECT_EQ(blamed(cubes(), "dpsgd", with_rank(0)), "--rank");
-    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "dpsgd", with_rank(2)), "--method dpsgd");
-    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "cidertf", with_rank(2)), "--method cidertf");
+    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "dpsgd", with_rank(2)), "`method` dpsgd");
+    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "cidertf", with_rank(2)), "`method` cidertf");
     EXPECT_EQ(blamed({}, "trip", with_rank(2)), "clients");
     EXPECT_EQ(blamed(cubes(), "cidertf", with_rank(2), {.loss = Loss::logistic}), "client 1");
     for (const char* method : {"trip", "dpfact", "dpsgd"}) {
@@ -79,7 +79,7 @@ TEST(RunMethod, RefusesWhatItCannotDo) {
     EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.rounds = 0}), "--rounds");
     EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tolerance = -1}), "--tolerance");
     EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.evaluate_every = 0}), "stopping rule");
-    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tuning = {.step = 1}}), "--step");
+    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tuning = {.step = 1}}), "`step`");
     auto mixed = cubes();
     mixed.push_back(normal_tensor({4, 3, 3}, 1));
     EXPECT_NE(blamed(std::move(mixed), "trip", with_rank(2)), "");
@@ -167,10 +167,10 @@ TEST(RunMethod, SimulationsThatMeanNothingAreRefusedByName) {
     EXPECT_EQ(refusal({}, "trip", with_rank(1)),
               "clients: none; expected at least one client. Name at least one tensor file.");
     EXPECT_EQ(refusal(cp_clients(1, {4, 3, 2}, 1), "dpsgd", with_rank(1)),
-              "--method dpsgd: one client; expected at least two: peers need somebody to talk to. Name more files, or "
-              "use --split K.");
+              "`method` dpsgd: one client; expected at least two: peers need somebody to talk to. Name more files, or "
+              "use `split` K.");
     EXPECT_EQ(refusal(cp_clients(2, {4, 3}, 1), "dpfact", with_rank(1)),
-              "--method dpfact: tensors of order 2; expected third order. The other methods take any order.");
+              "`method` dpfact: tensors of order 2; expected third order. The other methods take any order.");
 }
 
 TEST(RunMethod, GraphAndWeightsReachThePeers) {
