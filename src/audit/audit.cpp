@@ -203,7 +203,7 @@ class Auditor {
     ShieldPlan plan_of(const ShieldTerms& terms) const {
         const auto clients = static_cast<Index>(clients_.size());
         if (!terms.guarantee && clients < SumDemands{}.min_cohort) {
-            throw InputError({"--secure", std::to_string(clients) + " clients",
+            throw InputError({"`secure`", std::to_string(clients) + " clients",
                               "at least " + std::to_string(SumDemands{}.min_cohort), ""});
         }
         std::optional<Census> census;
@@ -287,10 +287,10 @@ class Auditor {
 
 void require_fit(const Clients& clients, const TensorView<const double>& controls, const AuditOptions& options) {
     if (clients.empty()) throw InputError({"clients", "none", "at least one", ""});
-    if (!options.job.rank) throw InputError({"--rank", "missing", "a rank", "For example: --rank 20"});
+    if (!options.job.rank) throw InputError({"`rank`", "missing", "a rank", "For example: `rank` 20"});
     if (options.client < 0 || options.client >= static_cast<Index>(clients.size())) {
         throw InputError(
-            {"--client", std::to_string(options.client + 1), "1 to " + std::to_string(clients.size()), ""});
+            {"`client`", std::to_string(options.client + 1), "1 to " + std::to_string(clients.size()), ""});
     }
     const Shape features = feature_shape(clients.front());
     const auto fits = [&](const TensorView<const double>& x) {

@@ -30,7 +30,7 @@ void require_range(double norm2, const std::vector<CpClient>& clients) {
     const auto is_zero = [](const CpClient& client) { return client.objective->is_zero(); };
     if (norm2 == 0 && std::ranges::all_of(clients, is_zero)) return;
     throw InputError({"data", fmt::format("tensors with a norm of {:.3g} in all", std::sqrt(norm2)),
-                      "a norm between 1e-70 and 1e70, or all zero", "Scale the data, or use --scale-clients norm."});
+                      "a norm between 1e-70 and 1e70, or all zero", "Scale the data, or use `scale_clients` norm."});
 }
 
 /// ||M||^2 of the model, without forming it.
@@ -78,7 +78,7 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
     each([&](Index k) { client(k).objective.emplace(client(k).data.training, options.loss); });
     require_range(norm2_, clients_);
     if (method == Method::dpfact && order() != 3) {
-        throw InputError({"--method dpfact", "tensors of order " + std::to_string(order()), "third order",
+        throw InputError({"`method` dpfact", "tensors of order " + std::to_string(order()), "third order",
                           "The other methods take any order."});
     }
     if (network_of(method) == Network::decentralized) start_peers();
@@ -93,8 +93,8 @@ CpRun::CpRun(SimulationRun& run, Method method, const BaselineOptions& options, 
 
 void CpRun::start_peers() {
     if (clients() < 2) {
-        throw InputError({"--method " + std::string(to_string(method_)), "one client",
-                          "at least two: peers need somebody to talk to", "Name more files, or use --split K."});
+        throw InputError({"`method` " + std::string(to_string(method_)), "one client",
+                          "at least two: peers need somebody to talk to", "Name more files, or use `split` K."});
     }
     graph_ = make_graph(run_.job.graph, clients(), run_.job.seed);
     weights_ = make_weights(run_.job.consensus.weights, graph_);
@@ -186,8 +186,8 @@ void CpRun::count_evaluation() {
 }
 
 RunError CpRun::diverged(Index round, const std::string& how) const {
-    const char* remedy = method_ == Method::trip ? "Try another --rho; couplet tune finds one."
-                                                 : "Try a smaller --step; couplet tune finds one.";
+    const char* remedy = method_ == Method::trip ? "Try another `rho`; couplet tune finds one."
+                                                 : "Try a smaller `step`; couplet tune finds one.";
     return RunError({std::string(to_string(method_)), fmt::format("diverged at round {}: {}", round, how),
                      "steps that converge", remedy});
 }

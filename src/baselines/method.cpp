@@ -52,7 +52,7 @@ Method parse_method(std::string_view name) {
         if (to_string(method) == name) return method;
         names += (names.empty() ? "" : ", ") + std::string(to_string(method));
     }
-    throw InputError({"--method", std::string(name), "one of " + names, ""});
+    throw InputError({"`method`", std::string(name), "one of " + names, ""});
 }
 
 bool is_cp(Method method) noexcept { return method > Method::fedsvd; }

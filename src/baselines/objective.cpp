@@ -32,7 +32,7 @@ void require_zeros_and_ones(TensorView<const double> x, Index client) {
         std::string at;
         for (const Index index : x.shape().indices(i)) at += (at.empty() ? "" : ", ") + std::to_string(index + 1);
         throw InputError({"client " + std::to_string(client + 1), std::to_string(x.data()[i]) + " at (" + at + ")",
-                          "only 0 and 1 with --loss logistic", "Use --loss square."});
+                          "only 0 and 1 with `loss` logistic", "Use `loss` square."});
     }
 }
 

@@ -19,27 +19,27 @@ namespace {
 }
 
 void check_simulation(Method method, const ClientSource& source, const SimulationOptions& options) {
-    const std::string name = "--method " + std::string(to_string(method));
+    const std::string name = "`method` " + std::string(to_string(method));
     if (source.clients() < 1) refuse("clients", "none", "at least one client", "Name at least one tensor file.");
-    if (!options.job.rank) refuse("--rank", "none with " + name, "the rank of the CP model", "For example: --rank 10");
-    if (*options.job.rank < 1) refuse("--rank", std::to_string(*options.job.rank), "a whole number, at least 1");
+    if (!options.job.rank) refuse("`rank`", "none with " + name, "the rank of the CP model", "For example: `rank` 10");
+    if (*options.job.rank < 1) refuse("`rank`", std::to_string(*options.job.rank), "a whole number, at least 1");
     if (!(options.heldout >= 0 && options.heldout < 1)) {
-        refuse("--heldout", std::to_string(options.heldout), "a fraction with 0 <= heldout < 1");
+        refuse("`heldout`", std::to_string(options.heldout), "a fraction with 0 <= heldout < 1");
     }
     if (options.heldout > 0 && !options.job.refit.value_or(true)) {
-        refuse("--heldout", "held-out patients without a refit", "--refit",
+        refuse("`heldout`", "held-out patients without a refit", "`refit`",
                "Without it there is no personal factor for new patients.");
     }
     if (options.dry_run || options.save_state || options.resume) {
-        refuse(options.dry_run  ? "--dry-run"
-               : options.resume ? "--resume"
-                                : "--save-state",
+        refuse(options.dry_run  ? "`dry_run`"
+               : options.resume ? "`resume`"
+                                : "`save_state`",
                "given with " + name, "the method ctt");
     }
 }
 
 void check_baseline(Method method, const BaselineOptions& baseline) {
-    if (baseline.rounds < 1) refuse("--rounds", std::to_string(baseline.rounds), "at least 1");
+    if (baseline.rounds < 1) refuse("`rounds`", std::to_string(baseline.rounds), "at least 1");
     if (baseline.evaluate_every < 1 || baseline.patience < 1) {
         refuse("stopping rule",
                "evaluations every " + std::to_string(baseline.evaluate_every) + " rounds, patience " +
@@ -47,15 +47,15 @@ void check_baseline(Method method, const BaselineOptions& baseline) {
                "at least 1 of both");
     }
     if (!(baseline.tolerance >= 0 && baseline.tolerance < 1)) {
-        refuse("--tolerance", std::to_string(baseline.tolerance), "0 <= tolerance < 1");
+        refuse("`tolerance`", std::to_string(baseline.tolerance), "0 <= tolerance < 1");
     }
     const bool compresses = method == Method::fedgtf_ef || method == Method::fedgtf_ef_pc || method == Method::cidertf;
     if (baseline.loss == Loss::logistic && !compresses) {
-        refuse("--loss", "logistic with --method " + std::string(to_string(method)),
-               "fedgtf-ef, fedgtf-ef-pc or cidertf, whose papers have it", "Use --loss square.");
+        refuse("`loss`", "logistic with `method` " + std::string(to_string(method)),
+               "fedgtf-ef, fedgtf-ef-pc or cidertf, whose papers have it", "Use `loss` square.");
     }
     if (!baseline.compress && !compresses) {
-        refuse("--no-compression", "given with --method " + std::string(to_string(method)),
+        refuse("`no_compression`", "given with `method` " + std::string(to_string(method)),
                "a method that compresses: fedgtf-ef, fedgtf-ef-pc or cidertf", "Leave it out.");
     }
 }

@@ -42,7 +42,7 @@ TuningOutcome tune_method(Method method, const ClientSource& source, const Simul
                           const std::function<void(std::size_t, const TuningTrial&)>& each) {
     if (!is_cp(method)) {
         throw InputError(
-            {"--method", std::string(to_string(method)), "a method with parameters to tune", "The others have none."});
+            {"`method`", std::string(to_string(method)), "a method with parameters to tune", "The others have none."});
     }
     TuningOutcome outcome;
     for (const Tuning& tuning : tuning_grid(method)) {

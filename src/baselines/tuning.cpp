@@ -92,7 +92,7 @@ std::string number_text(double value) {
 }
 
 struct Range {
-    const char* flag;
+    const char* name;
     double least;
     bool least_included;
     double most;
@@ -115,11 +115,11 @@ template <class T>
 void take(Method method, const Range& range, const std::optional<T>& asked, std::optional<T>& value) {
     if (!asked) return;
     if (!value) {
-        throw InputError({range.flag, "given with --method " + std::string(to_string(method)),
+        throw InputError({range.name, "given with `method` " + std::string(to_string(method)),
                           "a parameter that this method has", "Leave it out."});
     }
     if (!inside(static_cast<double>(*asked), range)) {
-        throw InputError({range.flag, number_text(static_cast<double>(*asked)), range_text(range), ""});
+        throw InputError({range.name, number_text(static_cast<double>(*asked)), range_text(range), ""});
     }
     value = asked;
 }
@@ -128,19 +128,19 @@ void check_privacy(const Tuning& asked, Tuning& tuning) {
     if (tuning.clip.value_or(0) > 0) {
         if (asked.fibers.value_or(0) > 0) {
             throw InputError(
-                {"--fibers", "given with --gradient-clip", "all fibers: whole patients are clipped", "Leave it out."});
+                {"`fibers`", "given with `gradient_clip`", "all fibers: whole patients are clipped", "Leave it out."});
         }
         tuning.fibers = 0;
     }
     if (tuning.noise.value_or(0) == 0) return;
     if (*tuning.clip == 0) {
-        throw InputError({"--gradient-noise", "given without --gradient-clip",
-                          "--gradient-clip C, which bounds what one patient adds",
-                          "For example: --gradient-clip 1 --gradient-noise 1"});
+        throw InputError({"`gradient_noise`", "given without `gradient_clip`",
+                          "`gradient_clip` C, which bounds what one patient adds",
+                          "For example: `gradient_clip` 1 `gradient_noise` 1"});
     }
     // The shrinkage looks at norms of columns, over all patients, which would be one more release.
     if (asked.prox.value_or(0) > 0) {
-        throw InputError({"--prox", "given with --gradient-noise", "no shrinkage of the private factor under noise",
+        throw InputError({"`prox`", "given with `gradient_noise`", "no shrinkage of the private factor under noise",
                           "Leave it out."});
     }
     tuning.prox = 0;
@@ -151,7 +151,7 @@ void check_privacy(const Tuning& asked, Tuning& tuning) {
 Loss parse_loss(std::string_view name) {
     if (name == "square") return Loss::square;
     if (name == "logistic") return Loss::logistic;
-    throw InputError({"--loss", std::string(name), "square or logistic", ""});
+    throw InputError({"`loss`", std::string(name), "square or logistic", ""});
 }
 
 std::string_view to_string(Loss loss) noexcept { return loss == Loss::square ? "square" : "logistic"; }
@@ -184,22 +184,22 @@ std::string describe(const Tuning& tuning) {
 
 Tuning resolve_tuning(Method method, const Tuning& asked, Index rank) {
     Tuning tuning = default_tuning(method, rank);
-    take(method, {"--step", 0, false, unbounded, false}, asked.step, tuning.step);
-    take(method, {"--decay", 0, true, unbounded, false}, asked.decay, tuning.decay);
-    take(method, {"--fibers", 0, true, unbounded, false}, asked.fibers, tuning.fibers);
-    take(method, {"--tau", 1, true, 1e6, true}, asked.tau, tuning.tau);
+    take(method, {"`step`", 0, false, unbounded, false}, asked.step, tuning.step);
+    take(method, {"`decay`", 0, true, unbounded, false}, asked.decay, tuning.decay);
+    take(method, {"`fibers`", 0, true, unbounded, false}, asked.fibers, tuning.fibers);
+    take(method, {"`tau`", 1, true, 1e6, true}, asked.tau, tuning.tau);
     const bool elastic = method == Method::dpfact;
-    take(method, {"--rho", 0, false, elastic ? 1 : unbounded, elastic}, asked.rho, tuning.rho);
-    take(method, {"--prox", 0, true, 1, false}, asked.prox, tuning.prox);
-    take(method, {"--gradient-clip", 0, true, unbounded, false}, asked.clip, tuning.clip);
-    take(method, {"--gradient-noise", 0, true, unbounded, false}, asked.noise, tuning.noise);
-    take(method, {"--threshold", 0, true, unbounded, false}, asked.threshold, tuning.threshold);
-    take(method, {"--gossip", 0, false, 1, true}, asked.gossip, tuning.gossip);
+    take(method, {"`rho`", 0, false, elastic ? 1 : unbounded, elastic}, asked.rho, tuning.rho);
+    take(method, {"`prox`", 0, true, 1, false}, asked.prox, tuning.prox);
+    take(method, {"`gradient_clip`", 0, true, unbounded, false}, asked.clip, tuning.clip);
+    take(method, {"`gradient_noise`", 0, true, unbounded, false}, asked.noise, tuning.noise);
+    take(method, {"`threshold`", 0, true, unbounded, false}, asked.threshold, tuning.threshold);
+    take(method, {"`gossip`", 0, false, 1, true}, asked.gossip, tuning.gossip);
     check_privacy(asked, tuning);
     if (elastic && *tuning.step * *tuning.prox >= 1) {
-        throw InputError({"--prox", number_text(*tuning.prox) + " with a step of " + number_text(*tuning.step),
+        throw InputError({"`prox`", number_text(*tuning.prox) + " with a step of " + number_text(*tuning.step),
                           "step x prox below 1, or a step takes all of the private factor",
-                          "Give a smaller --step or --prox."});
+                          "Give a smaller `step` or `prox`."});
     }
     return tuning;
 }

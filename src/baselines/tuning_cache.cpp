@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr const char* kind = "couplet tuning cache";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& found) {
-    throw InputError({path.string(), found, "a file written by couplet tune", "Name another file with --cache."});
+    throw InputError({path.string(), found, "a file written by couplet tune", "Name another file with `cache`."});
 }
 
 /// An empty cache where there is no file.
@@ -64,8 +64,8 @@ fs::path default_tuning_cache() {
     if (!cache.empty() && fs::path(cache).is_absolute()) return fs::path(cache) / "couplet" / "tuning.json";
     const std::string home = variable("HOME");
     if (home.empty()) {
-        throw InputError({"--cache", "none, and neither XDG_CACHE_HOME nor HOME is set", "a file to keep tunings in",
-                          "For example: --cache tuning.json"});
+        throw InputError({"`cache`", "none, and neither XDG_CACHE_HOME nor HOME is set", "a file to keep tunings in",
+                          "For example: `cache` tuning.json"});
     }
     return fs::path(home) / ".cache" / "couplet" / "tuning.json";
 }

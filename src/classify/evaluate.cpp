@@ -187,7 +187,7 @@ void check(std::span<const LabelledSite> sites, Index classes, const EvaluationO
                                        [&](Label label) { return label >= 0 && label < classes; });
         if (!known) throw InputError({site.name, "a label that is no class", "0 to the number of classes", ""});
     }
-    if (!(options.ridge > 0)) throw InputError({"--ridge", fmt::format("{}", options.ridge), "more than 0", ""});
+    if (!(options.ridge > 0)) throw InputError({"`ridge`", fmt::format("{}", options.ridge), "more than 0", ""});
 }
 
 Index choose_rank(std::span<const LabelledSite> sites, const EvaluationOptions& options) {

@@ -38,7 +38,7 @@ std::vector<Index> assign_folds(std::span<const Label> labels, std::span<const I
         throw InputError({"sites", std::to_string(sites.size()), std::to_string(people) + ", one per person", ""});
     }
     if (folds < 2 || folds > people) {
-        throw InputError({"--folds", std::to_string(folds),
+        throw InputError({"`folds`", std::to_string(folds),
                           "from 2 to the " + std::to_string(people) + " people with a label",
                           "Use fewer folds, or more people."});
     }

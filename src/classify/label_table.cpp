@@ -30,7 +30,7 @@ constexpr std::array patient_names{"patient", "patient_id", "person_id", "subjec
 constexpr std::array label_names{"label", "class", "target", "outcome"};
 constexpr std::array missing_words{"", "na", "n/a", "nan", "null", ".", "?"};
 constexpr const char* own_columns_remedy =
-    "Name it with --label-column, and the one of the identifiers with --id-column.";
+    "Name it with `label_column`, and the one of the identifiers with `id_column`.";
 
 std::string lower(std::string_view text) {
     std::string result(text);
@@ -114,7 +114,7 @@ Index named_column(const RecordReader& reader, const char* option, const std::st
 }
 
 Index choose_patient(const RecordReader& reader, const LabelColumns& columns) {
-    if (!columns.patient.empty()) return named_column(reader, "--id-column", columns.patient);
+    if (!columns.patient.empty()) return named_column(reader, "`id_column`", columns.patient);
     std::vector<Index> found;
     for (std::size_t c = 0; c < reader.columns().size(); ++c) {
         const std::string& name = reader.columns()[c];
@@ -122,13 +122,13 @@ Index choose_patient(const RecordReader& reader, const LabelColumns& columns) {
     }
     if (found.size() > 1) {
         throw InputError({reader.name(), "several columns of identifiers in " + listed(reader.columns()),
-                          "one that is meant", "Name it with --id-column."});
+                          "one that is meant", "Name it with `id_column`."});
     }
     return found.empty() ? -1 : found.front();
 }
 
 Index choose_label(const RecordReader& reader, const LabelColumns& columns, Index patient) {
-    if (!columns.label.empty()) return named_column(reader, "--label-column", columns.label);
+    if (!columns.label.empty()) return named_column(reader, "`label_column`", columns.label);
     std::vector<Index> others;
     std::vector<Index> named;
     for (std::size_t c = 0; c < reader.columns().size(); ++c) {
@@ -323,7 +323,7 @@ SiteLabels match_labels(const LabelTable& table, const std::string& site, std::v
         if (!patients.empty() && !table.alone) {
             throw InputError({table.source, "no column of identifiers that is known by its name",
                               "the identifiers of patients.csv of " + site,
-                              "Name the column with --id-column, or give the labels alone, one for each row."});
+                              "Name the column with `id_column`, or give the labels alone, one for each row."});
         }
         if (static_cast<Index>(table.values.size()) != rows) {
             throw InputError({table.source, fmt::format("{} labels", table.values.size()),
@@ -344,7 +344,7 @@ SiteLabels match_labels(const LabelTable& table, const std::string& site, std::v
     if (found == 0) {
         throw InputError({table.source, fmt::format("none of the {} patients of {}", patients.size(), site),
                           "their identifiers, written as in patients.csv",
-                          "Perhaps another column holds them: see --id-column."});
+                          "Perhaps another column holds them: see `id_column`."});
     }
     labels.patients = std::move(patients);
     return labels;

@@ -13,6 +13,7 @@
 
 #include "audit_report.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/core/spelling.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/text.hpp"
@@ -122,6 +123,7 @@ Audited run(const Options& options, const Session& session) {
     } catch (const InputError& error) {
         throw federation.named(error);
     }
+    for (std::string& reason : audited.report.skipped) reason = spelled(reason, session.spelling());
     audited.subject = {federation.name(options.client - 1), federation.description, *options.job.rank, session.seed(),
                        options.output};
     if (!options.output.empty()) {

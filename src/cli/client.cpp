@@ -184,7 +184,8 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     const Federation federation = open_federation({.files = {options.data}, .missing = true}, session);
     const std::string folder = options.output.empty() ? options.kit : options.output;
     const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
-    net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    net::Log log(
+        kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); }, session.spelling());
     const auto x = federation.source->client(0);
     Site site(options, kit, *x, log, session);
     net::ClientOptions how{

@@ -89,7 +89,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     const std::string folder = options.output.empty() ? options.kit : options.output;
     const JobOutput output(folder, {"features.npz"}, session.force());
     clean_on_interrupt(kit.file("job"));
-    net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    net::Log log(
+        kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); }, session.spelling());
     net::CoordinatorOptions how{.spec = {job, options.flags.preparation()},
                                 .min_clients = options.min_clients,
                                 .deadline = options.deadline,

@@ -19,14 +19,16 @@ void run_embedded(const std::string& verb, EmbeddedCall& call, const std::functi
     app.allow_extras();
     std::vector<std::string> arguments(call.arguments.rbegin(), call.arguments.rend());
     arguments.push_back(verb);  // CLI11 takes them from the back
-    try {
-        root.parse(std::move(arguments));
-    } catch (const CLI::ParseError& error) {
+    naming_parameters(app, [&] {
+        try {
+            root.parse(std::move(arguments));
+        } catch (const CLI::ParseError& error) {
+            refuse_leftovers(root);
+            throw explained(error, root);
+        }
         refuse_leftovers(root);
-        throw explained(error, root);
-    }
-    refuse_leftovers(root);
-    act(app, Session(globals, "couplet " + verb, std::move(call.listener)));
+        act(app, Session(globals, "couplet " + verb, std::move(call.listener)));
+    });
 }
 
 }  // namespace couplet::cli

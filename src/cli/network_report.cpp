@@ -17,6 +17,7 @@
 #include "missing_report.hpp"
 #include "signals.hpp"
 #include "simulate_report.hpp"
+#include "usage.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -55,7 +56,7 @@ std::string who_text(const std::vector<std::string>& members, const std::vector<
 
 void add_doubts(Json& json, const std::vector<net::Doubt>& doubts) {
     for (const net::Doubt& doubt : doubts)
-        json["doubts"].push_back({{"client", doubt.client}, {"reason", doubt.reason}});
+        json["doubts"].push_back({{"client", doubt.client}, {"reason", with_option_names(doubt.reason)}});
 }
 
 Json coordinator_json(const net::CoordinatorResult& r, const std::string& output) {
@@ -95,7 +96,7 @@ Json client_json(const net::ClientResult& r, const std::string& output) {
     Json json{{"rse", r.rse}};
     if (r.rse_heldout) json["rse_heldout"] = *r.rse_heldout;
     if (r.rel_error_bound) json["rel_error_bound"] = *r.rel_error_bound;
-    if (!r.doubt.empty()) json["doubts"] = {{{"reason", r.doubt}}};
+    if (!r.doubt.empty()) json["doubts"] = {{{"reason", with_option_names(r.doubt)}}};
     json["ranks"] = r.features.train.ranks();
     json["personal_ranks"] = {r.personal_rank};
     json["numbers_up_per_client"] = number(r.numbers_up);
@@ -139,7 +140,7 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
     }
     for (const net::Doubt& doubt : r.doubts) {
-        rows.emplace_back("NOT certified", fmt::format("client {}: {}", doubt.client, doubt.reason));
+        rows.emplace_back("NOT certified", fmt::format("client {}: {}", doubt.client, with_option_names(doubt.reason)));
     }
     if (r.imputed) {
         for (auto& row : missing_rows(*r.imputed)) rows.push_back(std::move(row));
@@ -170,7 +171,7 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
         rows.emplace_back("certified",
                           fmt::format("relative error at most {}, of all together", number_text(*r.rel_error_bound)));
     }
-    if (!r.doubt.empty()) rows.emplace_back("NOT certified", r.doubt);
+    if (!r.doubt.empty()) rows.emplace_back("NOT certified", with_option_names(r.doubt));
     if (r.shield) add_shield_rows(*r.shield, rows);
     rows.emplace_back(
         "sent", fmt::format("{} numbers ({}), received {} ({})", numbers_text(r.numbers_up), size_text(r.bytes_up),

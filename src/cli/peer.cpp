@@ -114,7 +114,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     const JobOutput output(folder, {"features.npz", "personal.npz"}, session.force());
     output.require_free("");
     blas_core_name();  // loads the library before the clock of the job runs
-    net::Log log(kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); });
+    net::Log log(
+        kit.file("log.jsonl"), [&session](std::string_view line) { session.note(line); }, session.spelling());
     const auto policy = site_policy(options.policy, kit);
     tell_policy(policy, log);
     const auto x = federation.source->client(0);

@@ -13,6 +13,7 @@
 #include "mean_counts.hpp"
 #include "network_report.hpp"
 #include "simulate_report.hpp"
+#include "usage.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -88,7 +89,7 @@ std::string peer_text(const net::PeerResult& r, const std::string& output) {
         rows.emplace_back("certified", fmt::format("relative error at most {}", number_text(*r.rel_error_bound)));
     }
     for (const net::Doubt& doubt : r.doubts) {
-        rows.emplace_back("NOT certified", fmt::format("peer {}: {}", doubt.client, doubt.reason));
+        rows.emplace_back("NOT certified", fmt::format("peer {}: {}", doubt.client, with_option_names(doubt.reason)));
     }
     rows.emplace_back("rounds", count_text(r.rounds));
     rows.emplace_back("sent", fmt::format("{} numbers per link and direction; {} in all; {} messages from here",

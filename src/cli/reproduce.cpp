@@ -120,7 +120,8 @@ void execute(const Options& options, const Session& session) {
                                       .data = options.data,
                                       .tuning_cache = options.cache.empty() ? default_tuning_cache()
                                                                             : std::filesystem::path(options.cache),
-                                      .progress = session.progress()},
+                                      .progress = session.progress(),
+                                      .spelling = session.spelling()},
                          .force = session.force()};
     std::size_t done = 0;
     how.on_result = [&](const ExperimentResult& result, bool reused) {

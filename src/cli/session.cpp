@@ -8,6 +8,7 @@
 #include "progress_bar.hpp"
 #include "signals.hpp"
 #include "terminal.hpp"
+#include "usage.hpp"
 
 namespace couplet::cli {
 
@@ -31,6 +32,11 @@ void Session::note(std::string_view text) const {
         return;
     }
     write_stderr(fmt::format("{}: {}\n", who_, text));
+}
+
+Spelling Session::spelling() const {
+    if (!listener_) return option_of;
+    return [](std::string_view name) { return std::string(name); };
 }
 
 void Session::print(const Json& json, std::string_view text) const {

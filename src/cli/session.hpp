@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "couplet/core/progress.hpp"
+#include "couplet/core/spelling.hpp"
 #include "options.hpp"
 
 namespace couplet::cli {
@@ -38,6 +39,8 @@ class Session {
     ProgressSink progress() const;
     /// A line for the listener, or on stderr, unless --quiet.
     void note(std::string_view text) const;
+    /// How whoever hears this session writes a parameter of the library: a listener by its name, others as an option.
+    Spelling spelling() const;
     /// The result: the object with --json, the text without.
     void print(const Json& json, std::string_view text) const;
 

@@ -92,17 +92,19 @@ CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
     app.allow_extras();
     std::vector<std::string> words(arguments.rbegin(), arguments.rend());
     words.emplace_back("coordinator");  // CLI11 takes them from the back
-    try {
-        root.parse(std::move(words));
-    } catch (const CLI::ParseError& error) {
+    return naming_parameters(app, [&]() -> CarriedJob {
+        try {
+            root.parse(std::move(words));
+        } catch (const CLI::ParseError& error) {
+            refuse_leftovers(root);
+            throw explained(error, root);
+        }
         refuse_leftovers(root);
-        throw explained(error, root);
-    }
-    refuse_leftovers(root);
-    const bool impute = missing == "impute";
-    const auto shield = star_shield(app, flags.job, privacy);
-    return {star_job(app, flags, {.late = false, .missing = impute}), flags.preparation(), impute, given_schema(flags),
-            shield};
+        const bool impute = missing == "impute";
+        const auto shield = star_shield(app, flags.job, privacy);
+        return {star_job(app, flags, {.late = false, .missing = impute}), flags.preparation(), impute,
+                given_schema(flags), shield};
+    });
 }
 
 }  // namespace couplet::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "couplet/core/spelling.hpp"
 #include "couplet/io/text.hpp"
 #include "suggest.hpp"
 
@@ -68,6 +69,26 @@ const CLI::Option* first_repeated(const CLI::App& app) {
 std::string underscored(std::string name) {
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
+}
+
+bool is_in_option(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
+
+/// Every --option of the text that `is_meant` as the library writes parameters.
+template <class Meant>
+std::string with_parameters(std::string_view text, const Meant& is_meant) {
+    std::string result;
+    for (std::size_t at = 0; at < text.size();) {
+        const bool begins = text.substr(at).starts_with("--") && (at == 0 || !is_in_option(text[at - 1]));
+        const auto end = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_in_option);
+        const std::string option(text.begin() + static_cast<std::ptrdiff_t>(at), end);
+        if (begins && option.size() > 2 && is_meant(option)) {
+            result += "`" + underscored(option.substr(2)) + "`";
+            at += option.size();
+        } else {
+            result += text[at++];
+        }
+    }
+    return result;
 }
 
 }  // namespace
@@ -144,14 +165,32 @@ InputError missing_verb(const CLI::App& root) {
         {"verb", "missing", fmt::format("one of {}", fmt::join(subcommand_names(root), ", ")), help_hint(root)});
 }
 
+std::string option_of(std::string_view parameter) {
+    std::string name = "--" + std::string(parameter);
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+std::string with_option_names(std::string_view text) { return spelled(text, option_of); }
+
 ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app) {
-    ErrorParts named = parts;
+    ErrorParts named = spelled(parts, option_of);
     for (const CLI::Option* option : app.get_options()) {
         for (const std::string& name : option->get_lnames()) {
             if (underscored(name) == parts.where) named.where = "--" + name;
         }
     }
     return named;
+}
+
+ErrorParts with_parameter_names(const ErrorParts& parts, const CLI::App& app) {
+    const std::vector<std::string> names = option_names(app);
+    const auto known = [&](const std::string& option) {
+        return std::find(names.begin(), names.end(), option) != names.end();
+    };
+    const auto any = [](const std::string&) { return true; };  // also one that there is not
+    return {with_parameters(parts.where, any), with_parameters(parts.found, known),
+            with_parameters(parts.expected, known), with_parameters(parts.remedy, known)};
 }
 
 }  // namespace couplet::cli

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/interrupt.hpp"
 
 namespace CLI {
 class App;
@@ -32,7 +34,28 @@ InputError explained(const CLI::ParseError& error, const CLI::App& root);
 
 InputError missing_verb(const CLI::App& root);
 
-/// Where the library names an argument (max_rank) the parts name the option (--max-rank).
+/// The option of a parameter that the library calls `max_rank`: --max-rank.
+std::string option_of(std::string_view parameter);
+/// A text of the library with options for its parameters.
+std::string with_option_names(std::string_view text);
+/// The same for an error; one whose `where` is an argument of a function (max_rank) names the option, too.
 ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app);
+
+/// The other way, for a program that embeds a verb and has options of its own, or none: what the command line says of
+/// the verb's options in the words of the library, `max_rank` for --max-rank.
+ErrorParts with_parameter_names(const ErrorParts& parts, const CLI::App& app);
+/// Does `action`, and throws its errors in those words.
+template <class Action>
+auto naming_parameters(const CLI::App& app, const Action& action) {
+    try {
+        return action();
+    } catch (const Stopped&) {
+        throw;
+    } catch (const InputError& error) {
+        throw InputError(with_parameter_names(error.parts(), app));
+    } catch (const RunError& error) {
+        throw RunError(with_parameter_names(error.parts(), app));
+    }
+}
 
 }  // namespace couplet::cli

@@ -550,8 +550,8 @@ void require_floats(double largest) {
     if (largest == 0 || (largest >= least_largest && largest <= most_largest)) return;
     std::ostringstream found;
     found << "f32 for numbers of up to " << largest;
-    throw InputError({"--precision", found.str(), "a largest number between 1e-30 and 3e38",
-                      "Use --precision auto or f64, or --scale-clients norm."});
+    throw InputError({"`precision`", found.str(), "a largest number between 1e-30 and 3e38",
+                      "Use `precision` auto or f64, or `scale_clients` norm."});
 }
 
 }  // namespace

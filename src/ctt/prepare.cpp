@@ -75,7 +75,7 @@ double job_norm2(const TensorView<const double>& x, const std::string& who) {
     std::ostringstream found;
     found << "a norm of about 1e" << std::lround(std::log10(size.squares) / 2 + size.exponent * std::log10(2.0));
     throw InputError(
-        {who, found.str(), "0, or a norm between 1e-75 and 1e75", "Scale the data, or use --scale-clients norm."});
+        {who, found.str(), "0, or a norm between 1e-75 and 1e75", "Scale the data, or use `scale_clients` norm."});
 }
 
 PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,

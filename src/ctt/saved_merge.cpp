@@ -43,8 +43,8 @@ void require_resumable(const SavedMerge& merge, bool scale_clients, const std::s
         return std::string("a merge of clients ") + (scaled ? "of norm 1" : "as they are");
     };
     throw InputError({where, say(merge.scale_clients), say(scale_clients),
-                      merge.scale_clients ? "Use --scale-clients norm, as it was begun."
-                                          : "Leave --scale-clients out, as it was begun."});
+                      merge.scale_clients ? "Use `scale_clients` norm, as it was begun."
+                                          : "Leave `scale_clients` out, as it was begun."});
 }
 
 }  // namespace couplet

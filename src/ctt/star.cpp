@@ -114,7 +114,7 @@ void StarCoordinator::require_schema(Schema schema) { given_ = std::move(schema)
 
 void StarCoordinator::resume(std::vector<MergeState> earlier) {
     if (job_.aggregate != Aggregate::stack || start_) {
-        throw InputError({"--resume", "a job that cannot take up a saved merge", "--aggregate stack", ""});
+        throw InputError({"`resume`", "a job that cannot take up a saved merge", "`aggregate` stack", ""});
     }
     earlier_ = std::move(earlier);
 }

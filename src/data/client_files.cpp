@@ -90,7 +90,7 @@ void prepare(const fs::path& folder, bool overwrite) {
     const std::vector<fs::path> old = files_of_ours(folder);
     if (!old.empty() && !overwrite) {
         throw InputError({old.front().string(), "the file exists", "a folder without clients",
-                          "Choose another output folder, or use --force to replace them."});
+                          "Choose another output folder, or use `force` to replace them."});
     }
     // A file that only looks like one of ours is somebody's.
     if (const auto listed = listed_in(folder / manifest_name)) {

@@ -61,7 +61,7 @@ fs::path find_data_file(DataFile file, const std::optional<fs::path>& place) {
     const bool from_variable = !place.has_value();
     if (from_variable && (variable == nullptr || *variable == '\0')) {
         throw InputError({name, "no folder to look in: COUPLET_DATA is not set", "the file or its folder",
-                          "Name it with --data, or set COUPLET_DATA; " + std::string(what.origin) + "."});
+                          "Name it with `data`, or set COUPLET_DATA; " + std::string(what.origin) + "."});
     }
     fs::path root = from_variable ? fs::path(variable) : *place;
     if (is_file(root)) return root;

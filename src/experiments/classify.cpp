@@ -152,7 +152,7 @@ void check(const Dataset& people, const ClassificationOptions& options, std::siz
                           std::to_string(rows) + ", one per index of the first mode", ""});
     }
     if (classes < 2) throw InputError({"labels", "one class", "at least two", ""});
-    if (options.splits < 1) throw InputError({"--splits", std::to_string(options.splits), "at least 1", ""});
+    if (options.splits < 1) throw InputError({"`splits`", std::to_string(options.splits), "at least 1", ""});
     const Index count = training_count(rows, options.training);
     if (!(options.training > 0 && options.training < 1) || count < 2 || rows - count < 1) {
         throw InputError({"people", std::to_string(rows), "enough for a training and a test part",

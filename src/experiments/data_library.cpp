@@ -143,7 +143,8 @@ MemorySource ExperimentData::split(Index clients) const {
     return MemorySource(split_rows(dataset.tensor.view(), clients));
 }
 
-DataLibrary::DataLibrary(std::optional<fs::path> place, Effort effort) : place_(std::move(place)), effort_(effort) {
+DataLibrary::DataLibrary(std::optional<fs::path> place, Effort effort, Spelling spelling)
+    : place_(std::move(place)), effort_(effort), spelling_(std::move(spelling)) {
     const char* variable = std::getenv("COUPLET_DATA");
     if (place_) {
         require_folder(*place_, place_->string());
@@ -159,7 +160,7 @@ std::string DataLibrary::absent(DataId id) const {
         find_data_file(*file, place_);
         return "";
     } catch (const InputError& error) {
-        const ErrorParts& parts = error.parts();
+        const ErrorParts parts = spelled(error.parts(), spelling_);
         return std::string(data_title(id)) + ": " + parts.where + ": " + parts.found + ". " + parts.remedy;
     }
 }

@@ -82,7 +82,7 @@ double table_rse(const ClientSource& source, const JobOptions& options) {
     const Index rank = *job.rank;
     for (Index k = 0; k < clients; ++k) {
         if (rows_of_client(source, k) >= rank) continue;
-        throw InputError({"--rank", std::to_string(rank),
+        throw InputError({"`rank`", std::to_string(rank),
                           "at most the " + std::to_string(rows_of_client(source, k)) + " patients of client " +
                               std::to_string(k + 1),
                           ""});

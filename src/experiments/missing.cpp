@@ -175,10 +175,9 @@ extern const Experiment missing_experiment{
     .title = "Missing entries",
     .about =
         "The paper sets entries to zero and measures the error against the tensor with the zeros, which counts "
-        "forgetting "
-        "what was there as success. Beside it: the error against the truth, and true missing entries that every client "
-        "fills with its own model while the federation is repeated (simulate --missing impute), until they move by at "
-        "most 1e-5 of the norm, or 200 times (40 in a quick run).",
+        "forgetting what was there as success. Beside it: the error against the truth, and true missing entries that "
+        "every client fills with its own model while the federation is repeated (couplet simulate --missing impute), "
+        "until they move by at most 1e-5 of the norm, or 200 times (40 in a quick run).",
     .paper = "Figure: effect of the percentage of non-zero entries",
     .data = {DataId::synthetic3, DataId::synthetic4},
     .run = run};

@@ -108,7 +108,7 @@ std::optional<Finished> read_finished(const fs::path& path) {
     if (!json.is_object() || json.value("format", Json()) != format_name || !json.contains("parameters") ||
         !json.contains("result")) {
         throw InputError({path.string(), "a file of another making", "the result of an experiment, or no file",
-                          "Choose another folder, or use --force to replace it."});
+                          "Choose another folder, or use `force` to replace it."});
     }
     const Json data = json.value("data", Json::object());
     return Finished{json["parameters"], data.is_object() ? data : Json::object(),
@@ -118,12 +118,12 @@ std::optional<Finished> read_finished(const fs::path& path) {
 void refuse_other_parameters(const fs::path& path, const Json& found, const Json& wanted) {
     if (found == wanted) return;
     throw InputError({path.string(), "a result with " + found.dump(), wanted.dump(),
-                      "Choose another folder, or use --force to compute it again."});
+                      "Choose another folder, or use `force` to compute it again."});
 }
 
 /// Data that arrived is no reason to refuse, unless data that is gone would be lost by computing again.
 void refuse_other_data(const fs::path& path, const DataChange& change, const Json& then, DataLibrary& library) {
-    constexpr const char* remedy = "Choose another folder, or use --force to compute it again.";
+    constexpr const char* remedy = "Choose another folder, or use `force` to compute it again.";
     if (change.other) {
         const std::string name = title(*change.other);
         const Json before = then.value(name, Json());
@@ -146,7 +146,7 @@ void require_ours(const fs::path& path, const std::string& start, bool force) {
     std::error_code ignored;
     if (force || !fs::exists(path, ignored) || slurp(path).find(start) != std::string::npos) return;
     throw InputError({path.string(), "a file of another making", "one that couplet reproduce wrote, or none",
-                      "Choose another folder, or use --force to replace it."});
+                      "Choose another folder, or use `force` to replace it."});
 }
 
 void make_folder(const fs::path& folder) {
@@ -310,7 +310,7 @@ class Reproduction {
 
 ReproduceOutcome reproduce(const ReproduceOptions& options) {
     if (options.settings.repeats < 1) {
-        throw InputError({"--repeats", std::to_string(options.settings.repeats), "at least 1", ""});
+        throw InputError({"`repeats`", std::to_string(options.settings.repeats), "at least 1", ""});
     }
     return Reproduction(options).execute();
 }

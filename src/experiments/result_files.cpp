@@ -94,7 +94,7 @@ ExperimentResult result_from_json(const Json& json, const std::string& where) {
         for (const Json& row : json.at("rows")) result.rows.push_back(row_from(row));
         return result;
     } catch (const nlohmann::json::exception& error) {
-        throw InputError({where, error.what(), "the result of an experiment", "Use --force to compute it again."});
+        throw InputError({where, error.what(), "the result of an experiment", "Use `force` to compute it again."});
     }
 }
 

@@ -152,7 +152,7 @@ OrthonormalRows orthonormal_rows(const TensorTrain<double>& features, const std:
     Matrix<double> columns = transpose(written_out(features, where).view());
     if (columns.rows() < columns.cols()) {
         throw InputError({where, fmt::format("{} components of {} features", columns.cols(), columns.rows()),
-                          "no more components than features", "Run the federation with a smaller --rank."});
+                          "no more components than features", "Run the federation with a smaller `rank`."});
     }
     Matrix<double> triangle = orthonormalise_columns<double>(columns.view());
     // W = R^T Q^T: coordinates in W times R^T are coordinates in Q^T.

@@ -149,13 +149,13 @@ JobOptions job_of(const Findings& findings) {
 
 void require_drawable(const Findings& findings, const ClientSource& source) {
     if (findings.fit.method != "ctt") {
-        throw InputError({findings.source, "a result of --method " + findings.fit.method, "one of --method ctt",
-                          "Its stability is that of another computation: leave --data out."});
+        throw InputError({findings.source, "a result of `method` " + findings.fit.method, "one of `method` ctt",
+                          "Its stability is that of another computation: leave `data` out."});
     }
     Index most = 0;
     for (Index k = 0; k < source.clients(); ++k) most = std::max(most, source.client(k)->shape()[0]);
     if (most >= 2) return;
-    throw InputError({"--data", "no site with two patients", "patients to draw from", "Leave --data out."});
+    throw InputError({"`data`", "no site with two patients", "patients to draw from", "Leave `data` out."});
 }
 
 void name_features(std::vector<Tensor<double>>& clients, const Schema& schema) {
@@ -206,7 +206,7 @@ Drift compare_results(const Explanation& before, const Explanation& after) {
     if (before.findings.centred != after.findings.centred || before.findings.scaled != after.findings.scaled) {
         throw InputError({before.findings.source, "features that were centred or scaled in another way",
                           "the way of " + after.findings.source,
-                          "Run both federations with the same --centre and --scale."});
+                          "Run both federations with the same `centre` and `scale`."});
     }
     const Alignment alignment =
         align(schema, after.findings.schema, Unnamed::allow, after.findings.source, before.findings.source);

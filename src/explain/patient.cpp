@@ -107,18 +107,18 @@ PatientStory tell_patient(const Explanation& explanation, std::size_t site, cons
                           "Give the folder of the result, at the site."});
     }
     if (site >= findings.sites.size()) {
-        throw InputError({"--site", std::to_string(site + 1), fmt::format("1 to {}", findings.sites.size()), ""});
+        throw InputError({"`site`", std::to_string(site + 1), fmt::format("1 to {}", findings.sites.size()), ""});
     }
     const Matrix<double>& scores = findings.sites[site].scores;
     if (static_cast<Index>(patients.size()) != scores.rows()) {
-        throw InputError({"--patients", fmt::format("{} patients", patients.size()),
+        throw InputError({"`patients`", fmt::format("{} patients", patients.size()),
                           fmt::format("{}, as {} has", scores.rows(), findings.sites[site].name),
                           "Use the patients.csv beside the tensor of that site; held-out patients have no row."});
     }
     const auto found = std::find(patients.begin(), patients.end(), id);
     if (found == patients.end()) {
         throw InputError(
-            {"--patient", shown(id), "an identifier of patients.csv", "The first is " + shown(patients.front()) + "."});
+            {"`patient`", shown(id), "an identifier of patients.csv", "The first is " + shown(patients.front()) + "."});
     }
     const Index patient = found - patients.begin();
     PatientStory story{.id = id, .site = findings.sites[site].name};

@@ -23,7 +23,7 @@ fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.
 std::string reason(int code) { return std::generic_category().message(code); }
 
 [[noreturn]] void refuse_existing(const fs::path& path) {
-    throw InputError({path.string(), "a file that exists already", "a new name", "Use --force to replace it."});
+    throw InputError({path.string(), "a file that exists already", "a new name", "Use `force` to replace it."});
 }
 
 [[noreturn]] void fail_writing(const fs::path& path, int code) {

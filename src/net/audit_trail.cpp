@@ -17,6 +17,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/wire/hex.hpp"
+#include "spelled_fields.hpp"
 
 namespace couplet::net {
 namespace {
@@ -130,7 +131,8 @@ std::string result_hash(const Matrix<double>& personal) {
     return hash.finish();
 }
 
-AuditTrail::AuditTrail(std::filesystem::path file) : file_(std::move(file)) {
+AuditTrail::AuditTrail(std::filesystem::path file, Spelling spelling)
+    : file_(std::move(file)), spelling_(std::move(spelling)) {
     Locked opened(file_);
     ::chmod(file_.c_str(), 0600);
 }
@@ -144,7 +146,7 @@ void AuditTrail::append(std::string_view event, const Fields& fields) {
     Locked opened(file_);
     const std::string previous = opened.previous();
     Fields line{{"time", utc_now()}, {"event", event}};
-    if (fields.is_object()) line.update(fields);
+    if (fields.is_object()) line.update(spelled_fields(fields, spelling_));
     line["previous"] = previous;
     opened.append(line.dump(-1, ' ', false, Fields::error_handler_t::replace) + "\n");
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "couplet/core/spelling.hpp"
 #include "couplet/ctt/blocks.hpp"
 
 namespace couplet::net {
@@ -44,7 +45,8 @@ class AuditTrail {
   public:
     using Fields = nlohmann::ordered_json;
 
-    explicit AuditTrail(std::filesystem::path file);
+    /// `spelling`: how those who read it write parameters.
+    explicit AuditTrail(std::filesystem::path file, Spelling spelling = {});
 
     /// Throws RunError when the line cannot be kept: what is not recorded must not go on as if it were.
     void write(std::string_view event, const Fields& fields);
@@ -61,6 +63,7 @@ class AuditTrail {
     void append(std::string_view event, const Fields& fields);
 
     std::filesystem::path file_;
+    Spelling spelling_;
     mutable std::mutex mutex_;
     std::map<std::string, std::set<std::string>> known_;  ///< hashes of the lines of each party
     std::map<std::string, std::size_t> unwritten_;

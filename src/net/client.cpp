@@ -200,7 +200,7 @@ class Work {
             ErrorParts parts = error.parts();
             if (parts.found.starts_with("NaN")) {
                 parts.remedy =
-                    "Ask for a coordinator with --missing impute, or replace or remove missing values first.";
+                    "Ask for a coordinator with `missing` impute, or replace or remove missing values first.";
             }
             throw InputError(std::move(parts));
         }
@@ -216,7 +216,7 @@ class Work {
         }
         if (!tools_.notary) {
             throw InputError(
-                {coordinator, "secure sums without TLS", "certificates, whose keys sign", "Leave --insecure out."});
+                {coordinator, "secure sums without TLS", "certificates, whose keys sign", "Leave `insecure` out."});
         }
         secure_clients_ = clients;
         SecureClient::Options how{.job = job_,
@@ -275,7 +275,7 @@ class Work {
     /// Fits what is known to the features and fills the rest.
     const wire::Message* fill(const wire::Route& route, const FeaturesMessage& message) {
         if (!filled_) {
-            throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
+            throw InputError({coordinator, "features to fill entries from", "a job with `missing` impute", ""});
         }
         const Stopwatch watch(seconds_);
         if (!message.filling->answered) {
@@ -646,7 +646,7 @@ struct Client::Parts {
         const double seconds = std::chrono::duration<double>(*options.deadline).count();
         throw RunError({fmt::format("{} at {}", coordinator, target.address), reason,
                         fmt::format("a job that goes on within {} s", seconds),
-                        "Is it running, is its port open, does its log say why? --deadline none waits for ever."});
+                        "Is it running, is its port open, does its log say why? `deadline` none waits for ever."});
     }
 
     /// What was valid at the start may not be any more: nobody lets it in again.
@@ -729,7 +729,7 @@ Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOp
                        .options = std::move(options),
                        .log = log,
                        .kit_lock = KitLock(kit),
-                       .audit = AuditTrail(kit.file("audit.jsonl")),
+                       .audit = AuditTrail(kit.file("audit.jsonl"), log.spelling()),
                        .tools = {{}, SumMemory(kit.file("sums.json")), {}, {}, {}}}) {
     if (parts_->target.credentials) parts_->tools.notary = make_notary(kit, *parts_->target.credentials);
     parts_->tools.demands = parts_->options.demands;

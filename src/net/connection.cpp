@@ -55,7 +55,7 @@ Target make_target(const Kit& kit, Role role, bool insecure) {
     if (!insecure) {
         target.credentials = load_credentials(kit, role);
     } else if (!is_loopback(parse_address(kit.coordinator, "coordinator").host)) {
-        throw InputError({"--insecure", "a coordinator at " + kit.coordinator, "one on this machine",
+        throw InputError({"`insecure`", "a coordinator at " + kit.coordinator, "one on this machine",
                           "Without TLS anybody could read and change everything; leave it out."});
     }
     return target;

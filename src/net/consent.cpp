@@ -25,7 +25,7 @@ namespace {
 
 InputError against(const std::string& key, const std::string& found, const std::string& expected) {
     return InputError({"this site's policy", found, fmt::format("{} ({})", expected, key),
-                       "The site decides: policy.toml in its kit, or --policy."});
+                       "The site decides: policy.toml in its kit, or `policy`."});
 }
 
 InputError broken(const std::string& found, const std::string& expected) {
@@ -215,7 +215,7 @@ std::string policy_text(const SitePolicy& policy) {
         "dp_epsilon = {}  # that all jobs on one data set may spend together; 0: no budget\n"
         "dp_delta = {}\n"
         "worst_verdict = \"{}\"  # of an audit of what this client sends; a worse one is warned of\n"
-        "patience = {}  # seconds to wait for what brings a job forward; 0: as --deadline says\n",
+        "patience = {}  # seconds to wait for what brings a job forward; 0: as the deadline says\n",
         policy.min_patients, policy.max_rank_share, policy.max_directions_share, policy.any_cohort,
         fmt::join(quoted, ", "), policy.max_heldout, policy.max_sums, policy.max_sum_width, policy.min_others,
         policy.missing, policy.secure_only, policy.min_cohort, policy.colluders, policy.patients_per_direction,
@@ -346,7 +346,7 @@ void Consent::vet_job(const wire::Message& message, const wire::Welcome& welcome
                       fmt::format("at least {}", policy_.min_patients));
     }
     if (std::find(policy_.aggregates.begin(), policy_.aggregates.end(), job.aggregate) == policy_.aggregates.end()) {
-        throw against("aggregates", fmt::format("a job with --aggregate {}", to_string(job.aggregate)),
+        throw against("aggregates", fmt::format("a job with `aggregate` {}", to_string(job.aggregate)),
                       names(policy_.aggregates));
     }
     if (spec_.missing && !policy_.missing)
@@ -476,7 +476,7 @@ void Consent::book_sum(const wire::Message& message, const SumRequest& request) 
 
 void Consent::vet_shield() const {
     if (!spec_.shield && policy_.secure_only) {
-        throw against("secure_only", "a job whose sums are not masked", "a coordinator with --secure");
+        throw against("secure_only", "a job whose sums are not masked", "a coordinator with `secure`");
     }
     const bool noised = spec_.shield && spec_.shield->guarantee;
     if (policy_.dp_epsilon > 0 && !noised) {

@@ -46,7 +46,7 @@ struct Lost {
 
 void require_loopback(const Kit& kit) {
     if (is_loopback(parse_address(kit.listen, "listen").host)) return;
-    throw InputError({"--insecure", "listening on " + kit.listen, "a loopback address",
+    throw InputError({"`insecure`", "listening on " + kit.listen, "a loopback address",
                       "Without TLS anybody could read and change everything; leave it out."});
 }
 
@@ -112,7 +112,7 @@ std::optional<JobFile> unfinished_job(const Kit& kit, const CoordinatorOptions& 
     }
     extend_roster(job, kit);
     std::string other = difference(job.spec, options.spec);
-    if (options.schema && job.schema != options.schema) other += (other.empty() ? "" : ", ") + std::string("--schema");
+    if (options.schema && job.schema != options.schema) other += (other.empty() ? "" : ", ") + std::string("`schema`");
     const bool lacking = !job.unreported().empty();
     const bool meant = job.phase != Phase::closed || (options.late_merge && (lacking || !job.absent().empty()));
     if (meant && !other.empty()) {
@@ -162,7 +162,7 @@ struct Coordinator::Parts {
           options(std::move(o)),
           log(l),
           lock(kit),
-          audit(kit.file("audit.jsonl")),
+          audit(kit.file("audit.jsonl"), log.spelling()),
           room(open_job(kit, options), {kit.file("job"), options.late_merge}, log) {}
 
     // What the job computes at its end, kept for the result.
@@ -577,7 +577,7 @@ struct Coordinator::Parts {
         const bool scaled = room.spec().preparation.scale_clients && norm2 != 0;
         if (!(norm2 >= 0 && norm2 <= largest_norm2) || (scaled && std::abs(norm2 - 1) > unit_tolerance)) {
             throw InputError({room.who(place), fmt::format("a squared norm of {} after centring", norm2),
-                              scaled ? "1, as --scale-clients norm makes it" : "one from 0 to 1e150", ""});
+                              scaled ? "1, as `scale_clients` norm makes it" : "one from 0 to 1e150", ""});
         }
         return norm2;
     }
@@ -989,21 +989,21 @@ struct Coordinator::Parts {
 Coordinator::Coordinator(const Kit& kit, CoordinatorOptions options, Log& log) {
     const auto roster = static_cast<Index>(kit.roster.size());
     if (options.min_clients && (*options.min_clients < 1 || *options.min_clients > roster)) {
-        throw InputError({"--min-clients", std::to_string(*options.min_clients),
+        throw InputError({"`min_clients`", std::to_string(*options.min_clients),
                           fmt::format("a number from 1 to {}, the clients on the roster", roster), ""});
     }
     if (options.spec.shield && options.insecure) {
-        throw InputError({"--insecure", "given with --secure", "one or the other",
+        throw InputError({"`insecure`", "given with `secure`", "one or the other",
                           "Keys of secure sums are signed with the certificates of the kits."});
     }
     if (options.spec.shield && (roster < 3 || roster > most_shares)) {
-        throw InputError({"--secure", fmt::format("{} clients on the roster", roster),
+        throw InputError({"`secure`", fmt::format("{} clients on the roster", roster),
                           fmt::format("3 to {}", most_shares), "A sum over fewer would show what each has."});
     }
     if (options.spec.shield) require_private_preparation(options.spec.shield->guarantee, options.spec.preparation);
     if (options.spec.centring.any() &&
         (options.resume || options.late_merge || options.spec.missing || options.spec.shield)) {
-        throw InputError({options.spec.centring.centre ? "--centre" : "--scale",
+        throw InputError({options.spec.centring.centre ? "`centre`" : "`scale`",
                           "given with clients that are merged at another time, with missing entries or secure sums",
                           "members who are all there, with complete data", "Leave one or the other out."});
     }

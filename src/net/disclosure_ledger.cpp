@@ -39,7 +39,7 @@ constexpr std::array<std::pair<Exposure, const char*>, 3> exposures{
 constexpr const char* masked_remedy =
     "The same job again, with its seed, clients and patients, shows nothing new and is allowed. For another one the "
     "site "
-    "decides: patients_per_direction in policy.toml in its kit, or --policy. Jobs with --dp-epsilon have an account of "
+    "decides: patients_per_direction in policy.toml in its kit, or `policy`. Jobs with `dp_epsilon` have an account of "
     "their own.";
 
 const char* name_of(Exposure exposure) {
@@ -285,12 +285,12 @@ void DisclosureLedger::check(const Pages& pages, const Cohort& cohort, Index fea
             {"this site's policy",
              fmt::format("a job on the patients of job {} but for {}, who are what both differ by",
                          page.entries.back().job, *apart),
-             fmt::format("the same patients (--heldout and --seed as there), or others by more (any_cohort): {} "
+             fmt::format("the same patients (`heldout` and `seed` as there), or others by more (any_cohort): {} "
                          "directions take {:.0f}",
                          mine,
                          std::max(static_cast<double>(limits.least_difference),
                                   std::ceil(static_cast<double>(mine) / std::max(limits.per_patient, 1e-9)))),
-             "The site decides: policy.toml in its kit, or --policy."});
+             "The site decides: policy.toml in its kit, or `policy`."});
     }
     if (static_cast<double>(all) <= limits.most) return;
     const std::string before = jobs.size() == 1 ? "job " + *jobs.begin() : fmt::format("{} jobs before", jobs.size());
@@ -300,7 +300,7 @@ void DisclosureLedger::check(const Pages& pages, const Cohort& cohort, Index fea
                       jobs.empty() ? fmt::format("{} directions {}", all, of)
                                    : fmt::format("{} directions {}, with those that {} showed", all, of, before),
                       fmt::format("at most {:.0f} by all jobs together ({})", std::floor(limits.most), limits.most_key),
-                      is_masked(what) ? masked_remedy : "The site decides: policy.toml in its kit, or --policy."});
+                      is_masked(what) ? masked_remedy : "The site decides: policy.toml in its kit, or `policy`."});
 }
 
 void DisclosureLedger::enter(const Cohort& cohort) {

@@ -54,7 +54,7 @@ Caller Entrance::identify(const grpc::ServerContextBase& context) {
     } else {
         const auto& said = context.client_metadata();
         const auto at = said.find(insecure_name_key);
-        if (at == said.end()) throw InputError({"caller", "no name", "a client with --insecure", ""});
+        if (at == said.end()) throw InputError({"caller", "no name", "a client with `insecure`", ""});
         caller.name = std::string(at->second.data(), at->second.size());
         require_party_name(caller.name, "caller");
         limit_rate(caller.name, "", context.peer());

@@ -13,6 +13,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/utf8.hpp"
+#include "spelled_fields.hpp"
 
 namespace couplet::net {
 namespace {
@@ -45,6 +46,7 @@ struct Log::Sinks {
     std::mutex mutex;
     std::map<std::string, Pace> paces;
     std::function<void(std::string_view)> lines;
+    Spelling spelling;
     bool failed = false;  ///< to write a line, once
     std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> tail =
         std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(tail_lines);
@@ -52,9 +54,10 @@ struct Log::Sinks {
     std::unique_ptr<spdlog::logger> programs;
 };
 
-Log::Log(const std::filesystem::path& file, std::function<void(std::string_view)> lines)
+Log::Log(const std::filesystem::path& file, std::function<void(std::string_view)> lines, Spelling spelling)
     : sinks_(std::make_unique<Sinks>()) {
     sinks_->lines = std::move(lines);
+    sinks_->spelling = std::move(spelling);
     sinks_->people.set_pattern("%H:%M:%S %v");
     if (file.empty()) return;
     try {
@@ -75,15 +78,16 @@ Log::Log(const std::filesystem::path& file, std::function<void(std::string_view)
 
 Log::~Log() = default;
 
-void Log::write(bool warning, std::string_view event, std::string_view text, const Fields& fields) {
+void Log::write(bool warning, std::string_view event, std::string_view said, const Fields& fields) {
     const std::lock_guard lock(sinks_->mutex);
+    const std::string text = spelled(said, sinks_->spelling);
     // Others have a part in what it says: one line, and nothing that a terminal obeys.
     const std::string line = (warning ? "warning: " : "") + plain_text(text);
     sinks_->people.info(line);
     if (sinks_->lines) sinks_->lines(line);
     if (!sinks_->programs) return;
     Fields object{{"time", utc_now()}, {"level", warning ? "warning" : "info"}, {"event", event}, {"text", text}};
-    if (fields.is_object()) object.update(fields);
+    if (fields.is_object()) object.update(spelled_fields(fields, sinks_->spelling));
     sinks_->programs->info(object.dump(-1, ' ', false, Fields::error_handler_t::replace));
 }
 
@@ -118,6 +122,8 @@ void Log::paced(const std::string& kind, std::string_view event, std::string_vie
     counted["unwritten"] = unwritten;
     write(warning, event, fmt::format("{} (and {} like it before)", text, unwritten), counted);
 }
+
+const Spelling& Log::spelling() const noexcept { return sinks_->spelling; }
 
 std::vector<std::string> Log::tail() const {
     std::vector<std::string> lines = sinks_->tail->last_formatted();

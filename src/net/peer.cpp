@@ -192,7 +192,7 @@ struct PeerNode::Parts {
         const Shape shape = x->shape();
         own_schema = feature_schema(*x, "data");
         const Unnamed unnamed = options.spec.job.unnamed;
-        if (options.schema) align(*options.schema, own_schema, unnamed, "data", "--schema");
+        if (options.schema) align(*options.schema, own_schema, unnamed, "data", "`schema`");
         const Shape& features = own_schema.features;
         settings = {.job = job,
                     .version = version(),
@@ -662,7 +662,7 @@ struct PeerNode::Parts {
             const bool scaled = options.spec.preparation.scale_clients && report.norm2 != 0;
             if (scaled && std::abs(report.norm2 - 1) > 1e-6) {
                 r.doubts.push_back(
-                    {name(k), fmt::format("a squared norm of {:.6g}; --scale-clients norm makes it 1", report.norm2)});
+                    {name(k), fmt::format("a squared norm of {:.6g}; `scale_clients` norm makes it 1", report.norm2)});
             }
         }
         for (Doubt& doubt : norm_doubts(claims)) r.doubts.push_back(std::move(doubt));
@@ -761,7 +761,7 @@ struct PeerNode::Parts {
                                  static_cast<double>(options.deadline.count()) / 1000);
         throw RunError(
             {fmt::format("peer {}", name(self)), seen, expected,
-             enough ? "Allow more time with --deadline." : "Start the others and see that they can be reached."});
+             enough ? "Allow more time with `deadline`." : "Start the others and see that they can be reached."});
     }
 
     /// Passes on what is known, so that others do not wait for somebody who is gone.
@@ -825,7 +825,7 @@ PeerNode::PeerNode(const Kit& kit, std::shared_ptr<const Tensor<double>> x, Peer
                            .credentials = std::move(credentials),
                            .graph = std::move(graph),
                            .self = self,
-                           .audit = AuditTrail(kit.file("audit.jsonl"))});
+                           .audit = AuditTrail(kit.file("audit.jsonl"), log.spelling())});
 }
 
 PeerNode::~PeerNode() = default;

@@ -29,9 +29,9 @@ void make_folder(const fs::path& folder) {
 }
 
 void require_client_name(const std::string& name) {
-    require_party_name(name, "--clients");
+    require_party_name(name, "`clients`");
     if (name == coordinator_name || name == authority_name) {
-        throw InputError({"--clients", shown(name), "a name that is not used for another folder", ""});
+        throw InputError({"`clients`", shown(name), "a name that is not used for another folder", ""});
     }
 }
 
@@ -105,7 +105,7 @@ void put_on_lists(const fs::path& kits, const Kit& kit) {
 KeyPair begin_federation(const fs::path& kits, const std::string& federation, bool overwrite) {
     if (fs::exists(kits / authority_name) && !overwrite) {
         throw InputError({kits.string(), "a federation that exists already", "a new folder",
-                          "Use --force to replace it: no kit made before will be let in any more."});
+                          "Use `force` to replace it: no kit made before will be let in any more."});
     }
     const KeyPair authority = make_authority(federation);
     make_folder(kits);
@@ -118,12 +118,12 @@ KeyPair begin_federation(const fs::path& kits, const std::string& federation, bo
 }  // namespace
 
 void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) {
-    const Address address = parse_address(plan.coordinator, "--coordinator");
-    if (plan.clients.empty()) throw InputError({"--clients", "nobody", "at least one name", ""});
+    const Address address = parse_address(plan.coordinator, "`coordinator`");
+    if (plan.clients.empty()) throw InputError({"`clients`", "nobody", "at least one name", ""});
     std::set<std::string> seen;
     for (const std::string& name : plan.clients) {
         require_client_name(name);
-        if (!seen.insert(name).second) throw InputError({"--clients", shown(name) + " twice", "every name once", ""});
+        if (!seen.insert(name).second) throw InputError({"`clients`", shown(name) + " twice", "every name once", ""});
     }
     const std::string federation = random_hex();
     const KeyPair authority = begin_federation(kits, federation, overwrite);
@@ -144,13 +144,13 @@ void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) 
 }
 
 void provision_peers(const fs::path& kits, const PeersPlan& plan, bool overwrite) {
-    if (plan.peers.size() < 2) throw InputError({"--peers", std::to_string(plan.peers.size()), "at least two", ""});
+    if (plan.peers.size() < 2) throw InputError({"`peers`", std::to_string(plan.peers.size()), "at least two", ""});
     std::set<std::string> seen;
     for (const PeerAddress& peer : plan.peers) {
-        require_party_name(peer.name, "--peers");
-        parse_address(peer.address, "--peers " + peer.name);
+        require_party_name(peer.name, "`peers`");
+        parse_address(peer.address, "`peers` " + peer.name);
         if (peer.name == authority_name || !seen.insert(peer.name).second) {
-            throw InputError({"--peers", shown(peer.name), "a name that is not used for another folder", ""});
+            throw InputError({"`peers`", shown(peer.name), "a name that is not used for another folder", ""});
         }
     }
     const Graph graph = make_graph(plan.graph, static_cast<Index>(plan.peers.size()), plan.seed);
@@ -174,12 +174,12 @@ void provision_client(const fs::path& kits, const std::string& name, int days, K
     require_client_name(name);
     const KeyPair authority = load_authority(kits);
     if (!fs::exists(kits / coordinator_name)) {
-        throw InputError({"--add", "a decentralized network", "a federation in a star",
-                          "Every peer knows all the others: make the network anew with --network decentralized."});
+        throw InputError({"`add`", "a decentralized network", "a federation in a star",
+                          "Every peer knows all the others: make the network anew with `network` decentralized."});
     }
     Kit lead = load_party(kits, coordinator_name);
     if (std::find(lead.roster.begin(), lead.roster.end(), name) != lead.roster.end()) {
-        throw InputError({"--add", shown(name), "a name that is not on the roster yet",
+        throw InputError({"`add`", shown(name), "a name that is not on the roster yet",
                           fmt::format("To renew its certificate: couplet provision --rotate {}", name)});
     }
     Kit kit = lead;
@@ -194,18 +194,18 @@ void rotate(const fs::path& kits, const std::string& name, int days) {
     const Kit kit = load_party(kits, name);
     if (!fs::exists(kits / name / "key.pem")) {
         throw InputError(
-            {"--rotate", shown(name) + ", whose key was made at its site", "a party whose key is here",
-             fmt::format("There: couplet provision --request {} -o FOLDER --force; then --sign here.", name)});
+            {"`rotate`", shown(name) + ", whose key was made at its site", "a party whose key is here",
+             fmt::format("There: couplet provision --request {} -o FOLDER --force; then `sign` here.", name)});
     }
     put_on_lists(kits, kit);
     write_identity(kits / name, authority, kit.identity, days);
 }
 
 Requested request_certificate(const fs::path& folder, const std::string& name, bool overwrite) {
-    require_party_name(name, "--request");
+    require_party_name(name, "`request`");
     if (fs::exists(folder / "key.pem") && !overwrite) {
         throw InputError({(folder / "key.pem").string(), "a key that exists already", "a folder without one",
-                          "Use --force to make another: the certificate of the one before is then of no use."});
+                          "Use `force` to make another: the certificate of the one before is then of no use."});
     }
     const KeyRequest made = make_request(name);
     make_folder(folder);
@@ -237,8 +237,8 @@ Requested sign_certificate(const fs::path& kits, const fs::path& request, int da
 
 void revoke(const fs::path& kits, const std::string& name) {
     if (name == coordinator_name) {
-        throw InputError({"--revoke", shown(name), "a client",
-                          "Replace the coordinator's certificate with --rotate, or make a new federation."});
+        throw InputError({"`revoke`", shown(name), "a client",
+                          "Replace the coordinator's certificate with `rotate`, or make a new federation."});
     }
     put_on_lists(kits, load_party(kits, name));
 }

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/spelling.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/net/kit.hpp"
 #include "crash_point.hpp"
@@ -129,7 +130,7 @@ Room::Ticket Room::enter(const std::string& name, const wire::Join& join) {
     if (!failure_.empty()) throw InputError({"job", failure_, "a job that can go on", ""});
     if (!takes_part(place) && !may_come_late()) {
         throw InputError({"client " + name, "the job goes on without it", "a client that came before the deadline",
-                          "Ask for a coordinator with --late merge, or for the next job."});
+                          "Ask for a coordinator with `late` merge, or for the next job."});
     }
     Seat& seat = seats_[static_cast<std::size_t>(place)];
     seat.connected = true;
@@ -238,13 +239,13 @@ void Room::require_fitting_hello(Index place, const Hello& hello) const {
     if (hello.rows > most_patients || hello.norm2 > largest_norm2) {
         throw InputError({who(place), fmt::format("{} patients with norm {}", hello.rows, hello.norm2),
                           fmt::format("at most {} with norm {}", most_patients, largest_norm2),
-                          "Scale the data, or use --scale-clients norm."});
+                          "Scale the data, or use `scale_clients` norm."});
     }
     // Filled entries are not scaled, and nothing at all has no norm to scale by.
     const bool scaled = job_.spec.preparation.scale_clients && !job_.spec.missing && hello.norm2 != 0;
     if (scaled && std::abs(hello.norm2 - 1) > unit_tolerance) {
         throw InputError({who(place), fmt::format("a squared norm of {}", hello.norm2),
-                          "1, as --scale-clients norm makes it", "Use the couplet client as it is."});
+                          "1, as `scale_clients` norm makes it", "Use the couplet client as it is."});
     }
     require_fitting_schema(place, hello);
     const Job& job = job_.spec.job;
@@ -295,7 +296,7 @@ Room::Next Room::next_now(Ticket ticket, const wire::Route& cursor) {
     if (stopping_) return {What::over, nullptr, false, "the coordinator is stopping"};
     if (!takes_part(ticket.place) && !may_come_late()) {
         throw InputError({who(ticket.place), "the job went on without it", "an answer before the deadline",
-                          "Ask for a coordinator with --late merge, or for the next job."});
+                          "Ask for a coordinator with `late` merge, or for the next job."});
     }
     const Round* round = round_of(ticket.place);
     if (round == nullptr || !round->start) return {};
@@ -828,8 +829,13 @@ StatusReport Room::status() const {
     }
     for (std::size_t k = 0; k < job_.roster.size(); ++k) {
         const auto place = static_cast<Index>(k);
-        ClientStatus client{job_.roster[k],        state_text(place), {}, seats_[k].bytes_up, seats_[k].bytes_down, {},
-                            seats_[k].last_refusal};
+        ClientStatus client{job_.roster[k],
+                            state_text(place),
+                            {},
+                            seats_[k].bytes_up,
+                            seats_[k].bytes_down,
+                            {},
+                            spelled(seats_[k].last_refusal, log_.spelling())};
         if (job_.spec.shield) {
             status.clients.push_back(std::move(client));
             continue;

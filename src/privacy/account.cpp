@@ -86,7 +86,7 @@ void PrivacyAccount::spend(const Entry& entry, PrivacyGuarantee budget) {
     if (!can_be_kept(entry)) {
         throw InputError({"privacy budget", "a job that spends a rho of " + exact_number(entry.rho),
                           "a positive number",
-                          "The job's --dp-epsilon and --clip must be of a size that can be counted."});
+                          "The job's `dp_epsilon` and `clip` must be of a size that can be counted."});
     }
     if (std::find(entries_.begin(), entries_.end(), entry) != entries_.end()) return;
     const double after = epsilon_of_gaussian_rho(spent_rho(entry.data) + entry.rho, budget.delta);

@@ -29,7 +29,7 @@ double quantile(std::vector<double> values, double q) {
 
 Clipped clip_rows(const TensorView<const double>& x, double norm) {
     if (!(norm > 0) || !std::isfinite(norm)) {
-        throw InputError({"--clip", std::to_string(norm), "a positive norm", ""});
+        throw InputError({"`clip`", std::to_string(norm), "a positive norm", ""});
     }
     Clipped clipped{Tensor<double>::copy(x)};
     const auto rows = clipped.tensor.view().unfold(1);

@@ -47,8 +47,8 @@ double gaussian_delta(double epsilon, double sigma, double sensitivity) {
 }
 
 double gaussian_sigma(PrivacyGuarantee wanted, double sensitivity, int releases) {
-    require(wanted.epsilon > 0 && std::isfinite(wanted.epsilon), "--dp-epsilon", wanted.epsilon, "a positive number");
-    require(wanted.delta > 0 && wanted.delta < 1, "--dp-delta", wanted.delta, "a probability with 0 < delta < 1");
+    require(wanted.epsilon > 0 && std::isfinite(wanted.epsilon), "`dp_epsilon`", wanted.epsilon, "a positive number");
+    require(wanted.delta > 0 && wanted.delta < 1, "`dp_delta`", wanted.delta, "a probability with 0 < delta < 1");
     require(sensitivity > 0 && std::isfinite(sensitivity), "sensitivity", sensitivity, "a positive number");
     require(releases >= 1, "releases", releases, "at least one");
     const double c = sensitivity * std::sqrt(static_cast<double>(releases));

@@ -18,7 +18,7 @@ std::string change(const std::string& what, Index from, Index to) {
 
 InputError too_few(Index honest, const std::string& expected) {
     return InputError({"leakage policy", std::to_string(honest) + " honest patients", expected,
-                       "More clients or patients, or --policy off after couplet audit has shown what then leaks."});
+                       "More clients or patients, or `policy` off after couplet audit has shown what then leaks."});
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ FittedPlan fit_plan(const SketchPlan& wanted, Index honest_patients, Index featu
             return fitted;
         }
         const auto least = static_cast<Index>(std::ceil(limits.patients_per_feature * static_cast<double>(features)));
-        if (!may_leave_gram) throw too_few(honest_patients, "at least " + std::to_string(least) + " for --sketch gram");
+        if (!may_leave_gram) throw too_few(honest_patients, "at least " + std::to_string(least) + " for `sketch` gram");
         plan.gram = false;
         fitted.changes.push_back("sketch gram -> random");
     }

@@ -31,7 +31,7 @@ std::string_view protects_against(NoisePlace place) noexcept {
 
 NoisePlan plan_noise(PrivacyGuarantee guarantee, double clip, int releases, NoisePlace place, std::int64_t clients,
                      std::int64_t survivors, std::int64_t colluders) {
-    if (!(clip > 0) || !std::isfinite(clip)) throw InputError({"--clip", std::to_string(clip), "a positive norm", ""});
+    if (!(clip > 0) || !std::isfinite(clip)) throw InputError({"`clip`", std::to_string(clip), "a positive norm", ""});
     if (survivors <= colluders || survivors > clients) {
         throw InputError(
             {"noise of the clients",

@@ -25,7 +25,7 @@ SecureCoordinator::SecureCoordinator(const Job& job, Shape features, Options opt
     require_possible(options_.terms);
     const Index least = std::max<Index>(SumDemands{}.min_cohort, options_.terms.colluders + 2);
     if (clients() < least || clients() > most_shares) {
-        throw InputError({"--secure", std::to_string(clients()) + " clients",
+        throw InputError({"`secure`", std::to_string(clients()) + " clients",
                           std::to_string(least) + " to " + std::to_string(most_shares),
                           "A sum over fewer would show what each has."});
     }

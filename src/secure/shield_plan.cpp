@@ -63,23 +63,23 @@ void fit_ring(ShieldPlan& plan, const std::optional<Census>& census, Index clien
 
 void require_possible(const ShieldTerms& terms) {
     if (terms.clip && !(*terms.clip >= least_clip && *terms.clip <= largest_clip)) {
-        throw InputError({"--clip", short_number(*terms.clip),
+        throw InputError({"`clip`", short_number(*terms.clip),
                           short_number(least_clip) + " to " + short_number(largest_clip),
                           "Give the data in units in which its records have usual norms."});
     }
     if (!terms.guarantee || terms.clip) return;
-    throw InputError({"--clip", "missing with --dp-epsilon", "the norm that no record shall exceed",
+    throw InputError({"`clip`", "missing with `dp_epsilon`", "the norm that no record shall exceed",
                       "Choose it from public knowledge: a norm looked up in the data would not be private itself."});
 }
 
 void require_private_preparation(const std::optional<PrivacyGuarantee>& guarantee, const Preparation& preparation) {
     if (!guarantee) return;
     if (preparation.scale_clients) {
-        throw InputError({"--scale-clients", "norm with --dp-epsilon", "none",
+        throw InputError({"`scale_clients`", "norm with `dp_epsilon`", "none",
                           "One patient changes the norm, and so every record of the client: no noise covers that."});
     }
     if (preparation.heldout > 0) {
-        throw InputError({"--heldout", "given with --dp-epsilon", "everybody takes part",
+        throw InputError({"`heldout`", "given with `dp_epsilon`", "everybody takes part",
                           "One patient more changes who is held out. Keep new patients in a file of their own for "
                           "couplet project."});
     }

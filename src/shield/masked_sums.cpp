@@ -16,7 +16,7 @@ constexpr double sealed_bytes = 2 * key_bytes + 16;
 
 void require_cohort(Index clients, const SumDemands& demands) {
     if (clients >= demands.min_cohort && clients <= most_shares) return;
-    throw InputError({"--secure", std::to_string(clients) + " clients",
+    throw InputError({"`secure`", std::to_string(clients) + " clients",
                       std::to_string(demands.min_cohort) + " to " + std::to_string(most_shares),
                       clients > most_shares ? "A secret has no more shares; join clients, or run several federations."
                                             : "A sum over fewer would show what each has."});

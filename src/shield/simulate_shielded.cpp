@@ -26,29 +26,29 @@ using Parts = std::vector<std::vector<double>>;
 Job require_job(const ClientSource& source, const SimulationOptions& options, const ShieldOptions& shield) {
     JobOptions wanted = options.job;
     if (wanted.aggregate && *wanted.aggregate != Aggregate::subspace) {
-        throw InputError({"--aggregate", std::string(to_string(*wanted.aggregate)), "subspace",
-                          "Only sums can be masked, clipped and noised; leave --aggregate out."});
+        throw InputError({"`aggregate`", std::string(to_string(*wanted.aggregate)), "subspace",
+                          "Only sums can be masked, clipped and noised; leave `aggregate` out."});
     }
     wanted.aggregate = Aggregate::subspace;
     const Job job = resolve_job(wanted);
-    if (!job.rank) throw InputError({"--rank", "missing", "a rank: sums have no certified error", ""});
+    if (!job.rank) throw InputError({"`rank`", "missing", "a rank: sums have no certified error", ""});
     if (options.save_state || options.resume || options.dry_run) {
-        throw InputError({"--secure", "given with a saved merge or a dry run", "one or the other", ""});
+        throw InputError({"`secure`", "given with a saved merge or a dry run", "one or the other", ""});
     }
     if (source.clients() < 1) throw InputError({"clients", "none", "at least one client", ""});
     require_possible({.guarantee = shield.guarantee, .clip = shield.clip});
     require_private_preparation(shield.guarantee, {options.scale_clients, options.heldout});
     if (shield.policy && !shield.secure) {
         throw InputError(
-            {"--policy", "on without --secure", "--secure as well",
+            {"`policy`", "on without `secure`", "`secure` as well",
              "The policy limits what sums over all clients show; without masks each client's own are seen."});
     }
     const bool distributed = shield.noise == NoisePlace::distributed;
     if (shield.guarantee && distributed && !shield.secure) {
-        throw InputError({"--dp-noise", "distributed without --secure", "--secure, or local or central noise", ""});
+        throw InputError({"`dp_noise`", "distributed without `secure`", "`secure`, or local or central noise", ""});
     }
     if (shield.guarantee && shield.secure && shield.noise == NoisePlace::central) {
-        throw InputError({"--dp-noise", "central with --secure", "distributed or local", ""});
+        throw InputError({"`dp_noise`", "central with `secure`", "distributed or local", ""});
     }
     return job;
 }

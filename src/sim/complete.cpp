@@ -48,19 +48,19 @@ void check(const SimulationOptions& how, const Job& job) {
         throw InputError({what, found, expected, remedy});
     };
     if (!job.rank || job.eps) {
-        refuse("--missing", "filled in without a rank alone", "--rank R, and no --eps",
+        refuse("`missing`", "filled in without a rank alone", "`rank` R, and no `eps`",
                "A certified error would be that of invented values.");
     }
-    if (how.heldout > 0) refuse("--heldout", "given with missing entries", "one or the other", "");
-    if (how.dry_run) refuse("--dry-run", "given with missing entries", "one or the other", "");
-    if (how.resume) refuse("--resume", "given with missing entries", "one or the other", "");
-    if (how.save_state) refuse("--save-state", "given with missing entries", "one or the other", "");
+    if (how.heldout > 0) refuse("`heldout`", "given with missing entries", "one or the other", "");
+    if (how.dry_run) refuse("`dry_run`", "given with missing entries", "one or the other", "");
+    if (how.resume) refuse("`resume`", "given with missing entries", "one or the other", "");
+    if (how.save_state) refuse("`save_state`", "given with missing entries", "one or the other", "");
     if (how.job.refit && !*how.job.refit) {
-        refuse("--no-refit", "given with missing entries", "a refit",
+        refuse("`no_refit`", "given with missing entries", "a refit",
                "A personal core from before the exchange knows the entries that were invented.");
     }
     if (job.network == Network::decentralized && job.aggregate == Aggregate::average) {
-        refuse("--aggregate", "average among peers, whose features differ from node to node",
+        refuse("`aggregate`", "average among peers, whose features differ from node to node",
                "stack or subspace with missing entries", "");
     }
 }

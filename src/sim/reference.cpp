@@ -17,9 +17,9 @@ Job reference_job(const ClientSource& source, const SimulationOptions& options) 
         throw InputError({"clients", "none", "at least one client", "Name at least one tensor file."});
     }
     if (options.dry_run || options.save_state || options.resume) {
-        throw InputError({options.dry_run  ? "--dry-run"
-                          : options.resume ? "--resume"
-                                           : "--save-state",
+        throw InputError({options.dry_run  ? "`dry_run`"
+                          : options.resume ? "`resume`"
+                                           : "`save_state`",
                           "a method without a federation", "the method ctt", ""});
     }
     JobOptions asked;

@@ -116,15 +116,15 @@ SimulationResult simulate(const ClientSource& source, SimulationOptions options)
         throw InputError({"clients", "none", "at least one client", "Name at least one tensor file."});
     }
     if (!(options.heldout >= 0 && options.heldout < 1)) {
-        throw InputError({"--heldout", std::to_string(options.heldout), "a fraction with 0 <= heldout < 1", ""});
+        throw InputError({"`heldout`", std::to_string(options.heldout), "a fraction with 0 <= heldout < 1", ""});
     }
     const bool merges = job.network == Network::star && job.aggregate == Aggregate::stack;
     if ((options.save_state || options.resume) && !merges) {
-        throw InputError({options.resume ? "--resume" : "--save-state", "a job that does not merge",
-                          "--network star with --aggregate stack", ""});
+        throw InputError({options.resume ? "`resume`" : "`save_state`", "a job that does not merge",
+                          "`network` star with `aggregate` stack", ""});
     }
     if (options.heldout > 0 && !job.refit) {
-        throw InputError({"--heldout", "held-out patients without a refit", "--refit",
+        throw InputError({"`heldout`", "held-out patients without a refit", "`refit`",
                           "Without it there is no personal core for new patients."});
     }
     SimulationRun run(source, options, job);

@@ -45,7 +45,7 @@ AlignedSource align_source(const ClientSource& source, Unnamed unnamed, const st
 std::vector<Tensor<double>> split_rows(TensorView<const double> x, Index clients) {
     const Index rows = x.shape().order() > 0 ? x.shape()[0] : 0;
     if (clients < 1 || clients > rows) {
-        throw InputError({"--split", std::to_string(clients) + " clients",
+        throw InputError({"`split`", std::to_string(clients) + " clients",
                           "1 to " + std::to_string(rows) + ", the size of the first mode", ""});
     }
     std::vector<Tensor<double>> parts;

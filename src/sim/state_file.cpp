@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kind = "couplet merge 2";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& found) {
-    throw InputError({path.string(), found, "a file written by --save-state", ""});
+    throw InputError({path.string(), found, "a file written by `save_state`", ""});
 }
 
 std::string array_name(std::size_t k, const std::string& part) {

@@ -17,7 +17,7 @@ CellRule parse_cell_rule(std::string_view name) {
     for (const CellRule rule : {CellRule::presence, CellRule::count, CellRule::sum, CellRule::mean, CellRule::last}) {
         if (to_string(rule) == name) return rule;
     }
-    throw InputError({"--aggregate", shown(name), "presence, count, sum, mean or last", ""});
+    throw InputError({"`aggregate`", shown(name), "presence, count, sum, mean or last", ""});
 }
 
 std::string_view to_string(CellRule rule) noexcept {

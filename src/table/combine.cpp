@@ -84,7 +84,7 @@ void require_shared(const Gathered& gathered, const FoundMode& mode) {
     if (mode.kind != TermKind::codes || codes < enough || codes < gathered.patients.size()) return;
     const auto shared = [](const CodeFacts& facts) { return facts.patients > 1; };
     if (std::any_of(mode.book.facts.begin(), mode.book.facts.end(), shared)) return;
-    throw InputError({"--modes", fmt::format("{} of {}, each of one patient alone", codes, mode.name),
+    throw InputError({"`modes`", fmt::format("{} of {}, each of one patient alone", codes, mode.name),
                       "codes that patients share", "Name another column: this one identifies the patients."});
 }
 
@@ -98,8 +98,8 @@ void place_time(const Gathered& gathered, const FoundMode& mode, const TableOpti
     }
     const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end());
     if (*last - *first >= options.most_codes) {
-        throw InputError({"--modes", fmt::format("{} bins of a {}", *last - *first + 1, to_string(*mode.bin)),
-                          fmt::format("at most {}", options.most_codes), "Use a coarser bin, or raise --max-codes."});
+        throw InputError({"`modes`", fmt::format("{} bins of a {}", *last - *first + 1, to_string(*mode.bin)),
+                          fmt::format("at most {}", options.most_codes), "Use a coarser bin, or raise `max_codes`."});
     }
     for (std::int64_t number = *first; number <= *last; ++number) {
         const std::string label = bin_label(number, *mode.bin);
@@ -140,7 +140,7 @@ void place_found(const Gathered& gathered, const FoundMode& mode, const TableOpt
     throw InputError({mode.name, fmt::format("{} in {}", shown(term.label), said(unit)),
                       said(term.unit) + ", as in the schema",
                       "Convert the values to the unit of the schema, name the column of the units, or use the "
-                      "--aggregate of the other sites."});
+                      "`aggregate` of the other sites."});
 }
 
 /// The schema's terms with this site's counts.
@@ -170,7 +170,7 @@ void place_given(const Gathered& gathered, const FoundMode& mode, const ModeTerm
         met = met || facts.events > 0;
     }
     if (met) return;
-    throw InputError({"--schema", fmt::format("no {} that this site has", mode.name), "at least one",
+    throw InputError({"`schema`", fmt::format("no {} that this site has", mode.name), "at least one",
                       "The codes of the schema are others: see couplet schema --propose."});
 }
 
@@ -201,14 +201,14 @@ void note_unknown(const FoundMode& mode, const std::vector<std::int64_t>& positi
 
 const ModeTerms& given_mode(const Vocabulary& schema, const Gathered& gathered, std::size_t n) {
     if (schema.modes.size() != gathered.modes.size()) {
-        throw InputError({"--schema", fmt::format("{} modes", schema.modes.size()),
-                          fmt::format("{}, as the tables give", gathered.modes.size()), "Build with other --modes."});
+        throw InputError({"`schema`", fmt::format("{} modes", schema.modes.size()),
+                          fmt::format("{}, as the tables give", gathered.modes.size()), "Build with other `modes`."});
     }
     const ModeTerms& mode = schema.modes[n];
     if (!mode.name.empty() && mode.name != gathered.modes[n].name) {
-        throw InputError({"--schema", fmt::format("mode {} called {}", n + 2, shown(mode.name)),
+        throw InputError({"`schema`", fmt::format("mode {} called {}", n + 2, shown(mode.name)),
                           fmt::format("{}, as the tables give", shown(gathered.modes[n].name)),
-                          "Name and order the modes with --modes NAME=COLUMN."});
+                          "Name and order the modes with `modes` NAME=COLUMN."});
     }
     return mode;
 }
@@ -266,7 +266,7 @@ Placement place_terms(Gathered& gathered, const TableOptions& options) {
     Placement placement;
     const std::size_t modes = gathered.modes.size();
     if (options.top.size() > 1 && options.top.size() != modes) {
-        throw InputError({"--top", fmt::format("{} numbers", options.top.size()),
+        throw InputError({"`top`", fmt::format("{} numbers", options.top.size()),
                           fmt::format("one, or one for each of the {} modes", modes), "For example 40x40."});
     }
     for (std::size_t n = 0; n < modes; ++n) {
@@ -284,7 +284,7 @@ Placement place_terms(Gathered& gathered, const TableOptions& options) {
         }
         note_unknown(mode, position, options.schema.has_value(), placement);
         if (terms.terms.empty()) {
-            throw InputError({mode.name, "no codes", "at least one", "Check the columns in --modes."});
+            throw InputError({mode.name, "no codes", "at least one", "Check the columns in `modes`."});
         }
         placement.absent.push_back(options.schema ? absent_terms(mode, terms) : std::vector<std::int64_t>{});
         placement.vocabulary.modes.push_back(std::move(terms));

@@ -75,7 +75,7 @@ void DelimitedReader::check_text(std::vector<std::string_view>& row) {
             row[c] = converted_.emplace_back(latin1_to_utf8(row[c]));
         } else if (!is_utf8(row[c])) {
             refuse(static_cast<Index>(c), "text that is not UTF-8: " + shown(row[c]), "UTF-8",
-                   "Use --encoding latin-1 where the table is of an older system.");
+                   "Use `encoding` latin-1 where the table is of an older system.");
         }
     }
 }

@@ -90,7 +90,7 @@ class NpyRows {
     }
     [[noreturn]] void fail() const {
         throw RunError({name_, std::generic_category().message(errno), "room for the tensor",
-                        "Free some disk space, or use --layout sparse."});
+                        "Free some disk space, or use `layout` sparse."});
     }
     std::string name_;
     std::string header_;
@@ -178,8 +178,8 @@ class Writer {
         const bool unknown = options_.absent_nan || report_.missing > 0;
         if (options_.layout == TableLayout::sparse) {
             if (!unknown) return true;
-            throw InputError({"--layout", "sparse where entries are not known", "dense: a sparse file has no NaN",
-                              "Leave --layout out."});
+            throw InputError({"`layout`", "sparse where entries are not known", "dense: a sparse file has no NaN",
+                              "Leave `layout` out."});
         }
         // A line of text takes about three numbers.
         return options_.layout == TableLayout::automatic && !unknown && 3 * report_.entries < shape().size();
@@ -300,7 +300,7 @@ TableFolder::TableFolder(fs::path folder, bool overwrite) : folder_(std::move(fo
                               "Choose another output folder."});
         }
         throw InputError({file, "the file exists", "a folder without a table",
-                          "Choose another output folder, or use --force to replace it."});
+                          "Choose another output folder, or use `force` to replace it."});
     }
 }
 

@@ -69,7 +69,7 @@ std::map<std::string, std::vector<EventMode>> asked_modes(std::span<const TableI
         EventMode mode = parse_event_mode(text);
         if (mode.table.empty() && names.size() == 1) mode.table = *names.begin();
         if (!names.contains(mode.table)) {
-            throw InputError({"--modes", mode.table.empty() ? shown(text) : "a table " + shown(mode.table),
+            throw InputError({"`modes`", mode.table.empty() ? shown(text) : "a table " + shown(mode.table),
                               fmt::format("one of the tables {}", fmt::join(names, ", ")),
                               "Write TABLE:COLUMN; a table has the name of its file without endings."});
         }
@@ -78,17 +78,17 @@ std::map<std::string, std::vector<EventMode>> asked_modes(std::span<const TableI
     }
     for (const std::string& name : names) {
         if (options.modes.empty() || modes.contains(name)) continue;
-        throw InputError({"--modes", "no mode from the table " + shown(name), "at least one from every table",
+        throw InputError({"`modes`", "no mode from the table " + shown(name), "at least one from every table",
                           "Name a column of it, or leave the table out."});
     }
     for (const auto& [table, list] : modes) {
         if (list.size() > most_event_modes) {
-            throw InputError({"--modes", fmt::format("{} modes from the table {}", list.size(), table),
+            throw InputError({"`modes`", fmt::format("{} modes from the table {}", list.size(), table),
                               fmt::format("at most {} from one table", most_event_modes), ""});
         }
     }
     if (std::set<std::string>(order.begin(), order.end()).size() != order.size()) {
-        throw InputError({"--modes", "two modes of one name", "names that differ", "Write NAME=COLUMN."});
+        throw InputError({"`modes`", "two modes of one name", "names that differ", "Write NAME=COLUMN."});
     }
     return modes;
 }
@@ -112,7 +112,7 @@ std::vector<std::string> wanted_columns(const std::vector<EventMode>& modes, con
 }
 
 [[noreturn]] void refuse_identifiers(const std::string& column) {
-    throw InputError({"--modes", "the column " + shown(column) + ", which identifies the patients",
+    throw InputError({"`modes`", "the column " + shown(column) + ", which identifies the patients",
                       "columns that say something about them", "Identifiers stay in patients.csv: leave it out."});
 }
 
@@ -141,11 +141,11 @@ EventPlan make_plan(const RecordReader& reader, const std::vector<EventMode>& as
     }
     if (plan.unit_asked && plan.value.empty()) {
         throw InputError(
-            {"--unit", "a unit of no value", "--value COLUMN beside it", "Name the column of the values."});
+            {"`unit`", "a unit of no value", "`value` COLUMN beside it", "Name the column of the values."});
     }
     if (plan.modes.empty() || plan.patient.empty()) {
         throw InputError({reader.name(), plan.modes.empty() ? "a table of no known form" : "no column of the patients",
-                          "--patient COLUMN and --modes COLUMN ...",
+                          "`patient` COLUMN and `modes` COLUMN ...",
                           "FHIR, OMOP and Synthea tables are known; of others say which columns count."});
     }
     // Codes and labels travel with the schema.
@@ -180,7 +180,7 @@ std::string_view cell(const std::vector<std::string_view>& row, Index column) {
 
 [[noreturn]] void refuse_date(const RecordReader& reader, Index column, std::string_view text, DateOrder order) {
     reader.refuse(column, shown(text), "a date that exists, like 2024-03-31",
-                  order == DateOrder::iso ? "For 31.3.2024 or 3/31/2024 use --dates day-first or month-first."
+                  order == DateOrder::iso ? "For 31.3.2024 or 3/31/2024 use `dates` day-first or month-first."
                                           : "Years have four digits.");
 }
 
@@ -224,8 +224,8 @@ class EventReader {
 
     Index read(const ProgressSink& progress) {
         if (takes_value(all_.rule) && columns_.value < 0) {
-            throw InputError({"--aggregate", fmt::format("{} of {}", to_string(all_.rule), reader_.name()),
-                              "a column with values", "Name it with --value, or use presence or count."});
+            throw InputError({"`aggregate`", fmt::format("{} of {}", to_string(all_.rule), reader_.name()),
+                              "a column with values", "Name it with `value`, or use presence or count."});
         }
         Index records = 0;
         // Files of one table follow each other: without dates what was read later is later.
@@ -239,7 +239,7 @@ class EventReader {
         }
         if (plan_.unit_asked && columns_.unit >= 0 && records > 0 && !units_met_) {
             throw InputError({reader_.name(), "no unit in the column " + shown(plan_.unit), "the unit of every value",
-                              "Check the name of the column, or leave --unit out."});
+                              "Check the name of the column, or leave `unit` out."});
         }
         return records;
     }
@@ -284,7 +284,7 @@ class EventReader {
             if (static_cast<Index>(mode.book.codes.size()) > options_.most_codes) {
                 reader_.refuse(column, fmt::format("more than {} different codes", options_.most_codes),
                                "a column that holds codes of a list",
-                               "Name another column in --modes, or raise --max-codes.");
+                               "Name another column in `modes`, or raise `max_codes`.");
             }
         }
         if (n == 0 && columns_.system >= 0) check_system(row, *facts, text);
@@ -385,8 +385,8 @@ CellRule usual_rule(const std::vector<OpenTable>& tables) {
     const auto without = std::find_if_not(tables.begin(), tables.end(), valued);
     if (without == tables.end()) return CellRule::mean;
     const auto with = std::find_if(tables.begin(), tables.end(), valued);
-    throw InputError({"--aggregate", fmt::format("values in {} and none in {}", with->name, without->name),
-                      "what their cells shall become", "Say --aggregate presence or count."});
+    throw InputError({"`aggregate`", fmt::format("values in {} and none in {}", with->name, without->name),
+                      "what their cells shall become", "Say `aggregate` presence or count."});
 }
 
 /// Numbers of patients are those of one server.
@@ -407,10 +407,10 @@ Gathered gather_events(std::span<const TableInput> tables, const TableOptions& o
     Gathered all;
     std::vector<std::string> order;
     const auto asked = asked_modes(tables, options, order);
-    if (!options.patient.empty()) require_tables("--patient", {options.patient}, tables);
-    require_tables("--value", options.values, tables);
-    require_tables("--unit", options.units, tables);
-    require_tables("--time", options.times, tables);
+    if (!options.patient.empty()) require_tables("`patient`", {options.patient}, tables);
+    require_tables("`value`", options.values, tables);
+    require_tables("`unit`", options.units, tables);
+    require_tables("`time`", options.times, tables);
     for (const std::string& name : order) all.modes.push_back({.name = name});
     std::vector<OpenTable> open = open_tables(tables, options, asked);
     all.rule = options.rule ? *options.rule : usual_rule(open);
@@ -485,7 +485,7 @@ class WideReader {
         : all_(all), reader_(reader), options_(options), lines_(first_lines) {
         const std::string patient = column_for({options.patient}, table);
         if (patient.empty()) {
-            throw InputError({"--patient", "none", "the column with the patients' identifiers", ""});
+            throw InputError({"`patient`", "none", "the column with the patients' identifiers", ""});
         }
         patient_ = wide_column(reader, patient);
         for (const WideMode& mode : modes) columns_.push_back(open_mode(mode));
@@ -529,7 +529,7 @@ class WideReader {
             });
             if (at == open.end()) {
                 throw InputError({reader_.name(), "no column " + shown(before.label), "the columns of the first file",
-                                  "Name the columns that all files have in --modes."});
+                                  "Name the columns that all files have in `modes`."});
             }
             if (at->unit != before.unit) {
                 const auto said = [](const std::string& unit) { return unit.empty() ? "no unit" : shown(unit); };
@@ -543,7 +543,7 @@ class WideReader {
         }
         if (!open.empty()) {
             throw InputError({reader_.name(), "a column " + shown(open.front().label), "the columns of the first file",
-                              "Name the columns that all files have in --modes."});
+                              "Name the columns that all files have in `modes`."});
         }
         open = std::move(ordered);
     }
@@ -565,7 +565,7 @@ class WideReader {
         throw InputError(
             {fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
              fmt::format("{} among {} numbers", shown(column.first_text), column.numbers), "numbers, or categories",
-             fmt::format("Leave missing values empty, or name the column in --modes as {0}:category.", column.label)});
+             fmt::format("Leave missing values empty, or name the column in `modes` as {0}:category.", column.label)});
     }
 
     std::vector<OpenColumn> open_mode(const WideMode& mode) {
@@ -601,7 +601,7 @@ class WideReader {
             throw InputError(
                 {reader_.name(),
                  fmt::format("{} columns called {}", other.at == column.at ? "twice the" : "two", shown(column.label)),
-                 "one column of that name, in one unit", "Rename one of them, or leave it out of --modes."});
+                 "one column of that name, in one unit", "Rename one of them, or leave it out of `modes`."});
         }
     }
 
@@ -622,7 +622,7 @@ class WideReader {
                 throw InputError({fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
                                   fmt::format("{} different values of {} patients", different[c], filled[c]),
                                   "numbers, or categories that patients share",
-                                  fmt::format("Name the columns that count in --modes. {0}:category keeps it, and "
+                                  fmt::format("Name the columns that count in `modes`. {0}:category keeps it, and "
                                               "{0}:year or {0}:since=DATE make numbers of dates.",
                                               column.label)});
             }
@@ -636,7 +636,7 @@ class WideReader {
         if (!found.fresh) {
             reader_.refuse(patient_, "the patient " + shown(id) + " again",
                            fmt::format("every patient once; the first time was on line {}", lines_[found.number]),
-                           "Tables with several rows per patient are read as events, without --wide.");
+                           "Tables with several rows per patient are read as events, without `wide`.");
         }
         lines_.push_back(reader_.line());
         for (std::size_t n = 0; n < columns_.size(); ++n) {
@@ -709,7 +709,7 @@ class WideReader {
         if (value == value) ++facts->events;
         if (static_cast<Index>(mode.book.codes.size()) > options_.most_codes) {
             reader_.refuse(columns_[n][c].at, fmt::format("more than {} different values", options_.most_codes),
-                           "a column of numbers or of few categories", "Name the columns that count in --modes.");
+                           "a column of numbers or of few categories", "Name the columns that count in `modes`.");
         }
         if (value != 0) all_.blocks[n].cells.add({.patient = patient, .codes = {number}}, value, 0);
     }
@@ -730,11 +730,11 @@ Gathered gather_wide(std::span<const TableInput> tables, const TableOptions& opt
     std::vector<WideMode> modes;
     for (const std::string& text : options.modes) modes.push_back(parse_wide_mode(text));
     if (modes.empty()) modes.push_back({.name = "feature"});
-    if (!options.patient.empty()) require_tables("--patient", {options.patient}, tables);
+    if (!options.patient.empty()) require_tables("`patient`", {options.patient}, tables);
     for (const WideMode& mode : modes) {
         const auto same = [&](const FoundMode& other) { return other.name == mode.name; };
         if (std::any_of(all.modes.begin(), all.modes.end(), same)) {
-            throw InputError({"--modes", "two modes called " + shown(mode.name), "names that differ",
+            throw InputError({"`modes`", "two modes called " + shown(mode.name), "names that differ",
                               "Write NAME=COLUMN,... for each of them."});
         }
         all.modes.push_back({.name = mode.name, .kind = TermKind::columns});

@@ -86,10 +86,10 @@ std::string number_remedy(std::string_view cell, char decimal) {
     const std::size_t comma = cell.rfind(',');
     const std::size_t point = cell.rfind('.');
     if (decimal != '.') {
-        if (point != std::string_view::npos) return "With --decimal comma a point only groups digits: 1.234,5.";
+        if (point != std::string_view::npos) return "With `decimal` comma a point only groups digits: 1.234,5.";
     } else if (comma != std::string_view::npos) {
         const bool groups = point != std::string_view::npos && point > comma;
-        return groups ? "Write it without commas between the thousands." : "Use --decimal comma for numbers like 1,5.";
+        return groups ? "Write it without commas between the thousands." : "Use `decimal` comma for numbers like 1,5.";
     }
     return "Leave missing values empty; COLUMN:category takes text in a wide table.";
 }
@@ -111,7 +111,7 @@ Index RecordReader::column(std::string_view name) const {
                       fmt::format("{} column {} among {}", count == 0 ? "no" : "more than one", shown(name), all),
                       "one column of that name",
                       count > 1              ? "Rename one of them in the first line."
-                      : columns_.size() == 1 ? "Perhaps the separator is another one: see --separator."
+                      : columns_.size() == 1 ? "Perhaps the separator is another one: see `separator`."
                                              : "Spell it as in the first line."});
 }
 

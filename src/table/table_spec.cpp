@@ -32,7 +32,7 @@ std::string take_name(std::string_view& text) {
 }
 
 [[noreturn]] void refuse_mode(std::string_view text, const std::string& expected, const char* remedy) {
-    throw InputError({"--modes", shown(text), expected, remedy});
+    throw InputError({"`modes`", shown(text), expected, remedy});
 }
 
 WideColumn parse_wide_column(std::string_view text, std::string_view whole) {

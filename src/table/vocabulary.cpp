@@ -121,7 +121,7 @@ void require_same_modes(std::span<const Vocabulary> sites, std::span<const std::
         });
         if (same) continue;
         throw InputError({names[k], "modes " + said(sites[k]), said(sites[0]) + " as in " + names[0],
-                          "Build the tables of all sites with the same --modes."});
+                          "Build the tables of all sites with the same `modes`."});
     }
 }
 
@@ -138,7 +138,7 @@ std::map<std::string, Told> gather(std::span<const Vocabulary> sites, std::span<
                 const auto said = [](const std::string& unit) { return unit.empty() ? "no unit" : shown(unit); };
                 throw InputError({names[k], fmt::format("{} in {}", shown(term.label), said(term.unit)),
                                   fmt::format("{} as in {}", said(*told.unit), told.unit_site),
-                                  "Build the tables with the units, in one unit, and with the same --aggregate."});
+                                  "Build the tables with the units, in one unit, and with the same `aggregate`."});
             }
             told.unit = term.unit;
             told.unit_site = names[k];
@@ -157,7 +157,7 @@ void fill_bins(std::vector<Term>& terms, Index most) {
         if (numbers.size() != terms.size() || numbers.empty()) continue;
         const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end());
         if (*last - *first >= most) {
-            throw InputError({"--merge", fmt::format("{} bins of a {}", *last - *first + 1, to_string(bin)),
+            throw InputError({"`merge`", fmt::format("{} bins of a {}", *last - *first + 1, to_string(bin)),
                               fmt::format("at most {}", most), "Use a coarser bin at the sites."});
         }
         std::set<std::string> known;
@@ -171,7 +171,7 @@ void fill_bins(std::vector<Term>& terms, Index most) {
     }
     if (terms.empty()) return;
     throw InputError(
-        {"--merge", fmt::format("bins as different as {} and {}", shown(terms.front().code), shown(terms.back().code)),
+        {"`merge`", fmt::format("bins as different as {} and {}", shown(terms.front().code), shown(terms.back().code)),
          "days, weeks, months, quarters or years at all sites", "Build the tables with the same @BIN."});
 }
 
@@ -308,7 +308,7 @@ Proposal propose(const Vocabulary& mine, Index threshold) {
             told.terms.push_back(std::move(term));
         }
         if (told.terms.empty()) {
-            throw InputError({"--threshold", fmt::format("{}: no {} is left", threshold, mode.name),
+            throw InputError({"`threshold`", fmt::format("{}: no {} is left", threshold, mode.name),
                               "at least one that so many patients have", "Use a smaller threshold."});
         }
         proposal.withheld.push_back(static_cast<Index>(mode.terms.size() - told.terms.size()));
@@ -319,11 +319,11 @@ Proposal propose(const Vocabulary& mine, Index threshold) {
 
 Vocabulary merge_vocabularies(std::span<const Vocabulary> sites, std::span<const std::string> names,
                               const MergeOptions& options) {
-    if (sites.empty()) throw InputError({"--merge", "no proposals", "at least one", ""});
+    if (sites.empty()) throw InputError({"`merge`", "no proposals", "at least one", ""});
     require_same_modes(sites, names);
     const std::size_t modes = sites[0].modes.size();
     if (options.top.size() > 1 && options.top.size() != modes) {
-        throw InputError({"--top", fmt::format("{} numbers", options.top.size()),
+        throw InputError({"`top`", fmt::format("{} numbers", options.top.size()),
                           fmt::format("one, or one for each of the {} modes", modes), "For example 40x40."});
     }
     Vocabulary merged;
@@ -334,8 +334,8 @@ Vocabulary merge_vocabularies(std::span<const Vocabulary> sites, std::span<const
         const ModeTerms& mode = sites[0].modes[n];
         merged.modes.push_back({mode.name, mode.kind, choose(all, mode.kind, sites.size(), options, top)});
         if (merged.modes.back().terms.empty()) {
-            throw InputError({"--merge", fmt::format("no {} that all sites have", mode.name), "at least one",
-                              "Use --rule union, or a smaller --threshold at the sites."});
+            throw InputError({"`merge`", fmt::format("no {} that all sites have", mode.name), "at least one",
+                              "Use `rule` union, or a smaller `threshold` at the sites."});
         }
     }
     return merged;

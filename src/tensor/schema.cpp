@@ -14,7 +14,7 @@ namespace {
 constexpr const char* remedy_labels =
     "Give every client the same columns under the same names; couplet schema --compare shows what differs.";
 constexpr const char* remedy_unnamed =
-    "Name them everywhere (csv header, manifest.json), or use --unnamed allow if all are in the same order.";
+    "Name them everywhere (csv header, manifest.json), or use `unnamed` allow if all are in the same order.";
 
 std::string trimmed(const std::string& text) {
     constexpr const char* blanks = " \t\r\n";
@@ -230,7 +230,7 @@ std::vector<Candidate> candidates_of(std::span<const SchemaParty> parties, Unnam
     const std::string& first = parties[a.parties.front()].name;
     ErrorParts parts = *misfit(*a.schema, *b.schema, unnamed, parties[b.parties.front()].name, first);
     parts.expected += "; as many clients have the one as the other (" + std::to_string(a.votes) + ")";
-    parts.remedy += " Or say which it is with --schema.";
+    parts.remedy += " Or say which it is with `schema`.";
     throw InputError(std::move(parts));
 }
 
@@ -343,7 +343,7 @@ Schema feature_schema(const Tensor<double>& x, const std::string& where) {
 Unnamed parse_unnamed(std::string_view name) {
     if (name == "refuse") return Unnamed::refuse;
     if (name == "allow") return Unnamed::allow;
-    throw InputError({"--unnamed", "'" + std::string(name) + "'", "allow or refuse", ""});
+    throw InputError({"`unnamed`", "'" + std::string(name) + "'", "allow or refuse", ""});
 }
 
 std::string_view to_string(Unnamed unnamed) noexcept { return unnamed == Unnamed::allow ? "allow" : "refuse"; }

@@ -169,7 +169,7 @@ PreparedClient Site::prepare_complete(std::shared_ptr<const Tensor<double>> x) c
     } catch (const InputError& error) {
         ErrorParts parts = error.parts();
         if (parts.found.starts_with("NaN")) {
-            parts.remedy = "Ask for a coordinator with --missing impute, or replace or remove missing values first.";
+            parts.remedy = "Ask for a coordinator with `missing` impute, or replace or remove missing values first.";
         }
         throw InputError(std::move(parts));
     }
@@ -179,7 +179,7 @@ void Site::show() { star_.emplace(spec_.job, filled_->prepared()); }
 
 const Message* Site::fill(const Route& route, const FeaturesMessage& message) {
     if (!filled_) {
-        throw InputError({coordinator, "features to fill entries from", "a job with --missing impute", ""});
+        throw InputError({coordinator, "features to fill entries from", "a job with `missing` impute", ""});
     }
     const Stopwatch watch(seconds_);
     if (!message.filling->answered) {

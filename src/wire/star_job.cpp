@@ -46,7 +46,7 @@ void require_sound(const Hello& hello, const Job& job, const std::string& who) {
     if (hello.rows > most_patients || hello.norm2 > largest_norm2) {
         throw InputError({who, text(hello.rows, " patients with norm ", hello.norm2),
                           text("at most ", most_patients, " with norm ", largest_norm2),
-                          "Scale the data, or use --scale-clients norm."});
+                          "Scale the data, or use `scale_clients` norm."});
     }
     if (job.aggregate == Aggregate::average && job.rank && *job.rank > rank_cap(hello)) {
         throw InputError({who, text("data of rank at most ", rank_cap(hello)),
@@ -59,7 +59,7 @@ void require_finite(const Features& features) {
         const auto core = features.train.core(n);
         if (!find_non_finite(std::span(core.data(), static_cast<std::size_t>(core.size())))) continue;
         throw RunError({"job", "NaN or infinity in the features", "finite numbers",
-                        "The data of a client may be too large; use --scale-clients norm."});
+                        "The data of a client may be too large; use `scale_clients` norm."});
     }
 }
 

@@ -81,7 +81,7 @@ TEST(Audit, SaysThatThePolicyRefuses) {
     const auto two = choose(sparse_patients(40, 5, 6, 2), 2, 15, 1);
     const auto refused = audit(two.views(), two.controls.view(), {.job = ranked_job(4)}).skipped;
     ASSERT_EQ(refused.size(), 2U);
-    EXPECT_EQ(refused[0].rfind("secure, policy off: refused, --secure: 2 clients", 0), 0U) << refused[0];
+    EXPECT_EQ(refused[0].rfind("secure, policy off: refused, `secure`: 2 clients", 0), 0U) << refused[0];
 }
 
 /// What simulate --secure would run: with few features and many patients that is the Gram matrix.

@@ -204,7 +204,7 @@ TEST(CpRun, DivergenceNamesTheMethodAndWhatHelps) {
     } catch (const RunError& error) {
         EXPECT_EQ(error.parts().where, "dpsgd");
         EXPECT_EQ(error.parts().expected, "steps that converge");
-        EXPECT_NE(error.parts().remedy.find("--step"), std::string::npos) << error.parts().remedy;
+        EXPECT_NE(error.parts().remedy.find("`step`"), std::string::npos) << error.parts().remedy;
     }
 }
 

@@ -25,7 +25,7 @@ TEST(Method, AnUnknownNameIsToldTheOthers) {
         parse_method("sgd");
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_EQ(error.parts().where, "--method");
+        EXPECT_EQ(error.parts().where, "`method`");
         EXPECT_NE(error.parts().expected.find("fedgtf-ef-pc"), std::string::npos);
     }
 }

@@ -227,7 +227,7 @@ TEST(Objective, ZerosAndOnesAreAsked) {
         } catch (const InputError& error) {
             EXPECT_EQ(error.parts().where, "client 1");
             EXPECT_EQ(error.parts().found, std::to_string(value) + " at (1, 1)");
-            EXPECT_EQ(error.parts().expected, "only 0 and 1 with --loss logistic");
+            EXPECT_EQ(error.parts().expected, "only 0 and 1 with `loss` logistic");
         }
     }
     EXPECT_FALSE(objective_of(zeros_and_ones({2, 3}, 1), Loss::square).is_zero());

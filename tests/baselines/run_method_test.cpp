@@ -64,22 +64,22 @@ TEST(RunMethod, TheSameSeedGivesTheSameResult) {
 TEST(RunMethod, RefusesWhatItCannotDo) {
     const auto cubes = [] { return cp_clients(2, {4, 3, 2}, 1); };
     const auto fourth = [] { return cp_clients(2, {4, 3, 2, 2}, 1); };
-    EXPECT_EQ(blamed(fourth(), "dpfact", with_rank(2)), "--method dpfact");
-    EXPECT_EQ(blamed(cp_clients(2, {4, 3}, 1), "dpfact", with_rank(2)), "--method dpfact");
-    EXPECT_EQ(blamed(cubes(), "dpsgd", {}), "--rank");
-    EXPECT_EQ(blamed(cubes(), "dpsgd", with_rank(0)), "--rank");
-    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "dpsgd", with_rank(2)), "--method dpsgd");
-    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "cidertf", with_rank(2)), "--method cidertf");
+    EXPECT_EQ(blamed(fourth(), "dpfact", with_rank(2)), "`method` dpfact");
+    EXPECT_EQ(blamed(cp_clients(2, {4, 3}, 1), "dpfact", with_rank(2)), "`method` dpfact");
+    EXPECT_EQ(blamed(cubes(), "dpsgd", {}), "`rank`");
+    EXPECT_EQ(blamed(cubes(), "dpsgd", with_rank(0)), "`rank`");
+    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "dpsgd", with_rank(2)), "`method` dpsgd");
+    EXPECT_EQ(blamed(cp_clients(1, {4, 3, 2}, 1), "cidertf", with_rank(2)), "`method` cidertf");
     EXPECT_EQ(blamed({}, "trip", with_rank(2)), "clients");
     EXPECT_EQ(blamed(cubes(), "cidertf", with_rank(2), {.loss = Loss::logistic}), "client 1");
     for (const char* method : {"trip", "dpfact", "dpsgd"}) {
-        EXPECT_EQ(blamed(cubes(), method, with_rank(2), {.loss = Loss::logistic}), "--loss") << method;
-        EXPECT_EQ(blamed(cubes(), method, with_rank(2), {.compress = false}), "--no-compression") << method;
+        EXPECT_EQ(blamed(cubes(), method, with_rank(2), {.loss = Loss::logistic}), "`loss`") << method;
+        EXPECT_EQ(blamed(cubes(), method, with_rank(2), {.compress = false}), "`no_compression`") << method;
     }
-    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.rounds = 0}), "--rounds");
-    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tolerance = -1}), "--tolerance");
+    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.rounds = 0}), "`rounds`");
+    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tolerance = -1}), "`tolerance`");
     EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.evaluate_every = 0}), "stopping rule");
-    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tuning = {.step = 1}}), "--step");
+    EXPECT_EQ(blamed(cubes(), "trip", with_rank(2), {.tuning = {.step = 1}}), "`step`");
     auto mixed = cubes();
     mixed.push_back(normal_tensor({4, 3, 3}, 1));
     EXPECT_NE(blamed(std::move(mixed), "trip", with_rank(2)), "");
@@ -91,16 +91,16 @@ TEST(RunMethod, RefusesWhatItCannotDo) {
 TEST(RunMethod, RefusesWhatOnlyTheFederationHas) {
     auto options = with_rank(2);
     options.dry_run = true;
-    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "--dry-run");
+    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "`dry_run`");
     options.dry_run = false;
     options.save_state = true;
-    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "--save-state");
+    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "`save_state`");
     options.save_state = false;
     options.heldout = 0.5;
     options.job.refit = false;
-    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "--heldout");
+    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "`heldout`");
     options.heldout = 1.5;
-    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "--heldout");
+    EXPECT_EQ(blamed(cp_clients(2, {4, 3, 2}, 1), "trip", options), "`heldout`");
 }
 
 std::string refusal(Clients clients, const std::string& method, SimulationOptions options,
@@ -118,11 +118,11 @@ TEST(RunMethod, BoundsAreTakenAndOneBeyondIsRefused) {
         return refusal(cp_clients(2, {4, 3, 2}, 1), method, with_rank(1), baseline);
     };
     EXPECT_EQ(with({.rounds = 1}), "");
-    EXPECT_EQ(with({.rounds = 0}), "--rounds: 0; expected at least 1");
+    EXPECT_EQ(with({.rounds = 0}), "`rounds`: 0; expected at least 1");
     EXPECT_EQ(with({.rounds = 1, .tolerance = 0}), "");
     EXPECT_EQ(with({.rounds = 1, .tolerance = 0.999}), "");
-    EXPECT_EQ(with({.tolerance = 1}), "--tolerance: 1.000000; expected 0 <= tolerance < 1");
-    EXPECT_EQ(with({.tolerance = -0.5}), "--tolerance: -0.500000; expected 0 <= tolerance < 1");
+    EXPECT_EQ(with({.tolerance = 1}), "`tolerance`: 1.000000; expected 0 <= tolerance < 1");
+    EXPECT_EQ(with({.tolerance = -0.5}), "`tolerance`: -0.500000; expected 0 <= tolerance < 1");
     EXPECT_NE(with({.tolerance = NAN}), "");
     EXPECT_EQ(with({.rounds = 1, .patience = 1, .evaluate_every = 1}), "");
     EXPECT_EQ(with({.patience = 0, .evaluate_every = 2}),
@@ -131,10 +131,10 @@ TEST(RunMethod, BoundsAreTakenAndOneBeyondIsRefused) {
               "stopping rule: evaluations every 0 rounds, patience 2; expected at least 1 of both");
     EXPECT_EQ(
         with({.loss = Loss::logistic}, "dpsgd"),
-        "--loss: logistic with --method dpsgd; expected fedgtf-ef, fedgtf-ef-pc or cidertf, whose papers have it. "
-        "Use --loss square.");
+        "`loss`: logistic with `method` dpsgd; expected fedgtf-ef, fedgtf-ef-pc or cidertf, whose papers have it. "
+        "Use `loss` square.");
     EXPECT_EQ(with({.compress = false}, "dpfact"),
-              "--no-compression: given with --method dpfact; expected a method that compresses: fedgtf-ef, "
+              "`no_compression`: given with `method` dpfact; expected a method that compresses: fedgtf-ef, "
               "fedgtf-ef-pc or cidertf. Leave it out.");
     for (const char* method : {"fedgtf-ef", "fedgtf-ef-pc", "cidertf"}) {
         EXPECT_EQ(with({.rounds = 1, .compress = false}, method), "") << method;
@@ -148,29 +148,29 @@ TEST(RunMethod, SimulationsThatMeanNothingAreRefusedByName) {
         return refusal(cp_clients(2, {4, 3, 2}, 1), method, std::move(options), {.rounds = 1});
     };
     EXPECT_EQ(with([](auto& o) { o.job.rank.reset(); }),
-              "--rank: none with --method trip; expected the rank of the CP model. For example: --rank 10");
-    EXPECT_EQ(with([](auto& o) { o.job.rank = 0; }), "--rank: 0; expected a whole number, at least 1");
-    EXPECT_EQ(with([](auto& o) { o.heldout = 1; }), "--heldout: 1.000000; expected a fraction with 0 <= heldout < 1");
+              "`rank`: none with `method` trip; expected the rank of the CP model. For example: `rank` 10");
+    EXPECT_EQ(with([](auto& o) { o.job.rank = 0; }), "`rank`: 0; expected a whole number, at least 1");
+    EXPECT_EQ(with([](auto& o) { o.heldout = 1; }), "`heldout`: 1.000000; expected a fraction with 0 <= heldout < 1");
     EXPECT_EQ(with([](auto& o) { o.heldout = -0.1; }),
-              "--heldout: -0.100000; expected a fraction with 0 <= heldout < 1");
+              "`heldout`: -0.100000; expected a fraction with 0 <= heldout < 1");
     EXPECT_EQ(with([](auto& o) { o.heldout = 0.99; }), "");
     EXPECT_EQ(with([](auto& o) {
                   o.heldout = 0.5;
                   o.job.refit = false;
               }),
-              "--heldout: held-out patients without a refit; expected --refit. Without it there is no personal factor "
+              "`heldout`: held-out patients without a refit; expected `refit`. Without it there is no personal factor "
               "for new patients.");
     EXPECT_EQ(with([](auto& o) { o.job.refit = false; }), "");
-    EXPECT_EQ(with([](auto& o) { o.dry_run = true; }), "--dry-run: given with --method trip; expected the method ctt");
+    EXPECT_EQ(with([](auto& o) { o.dry_run = true; }), "`dry_run`: given with `method` trip; expected the method ctt");
     EXPECT_EQ(with([](auto& o) { o.save_state = true; }),
-              "--save-state: given with --method trip; expected the method ctt");
+              "`save_state`: given with `method` trip; expected the method ctt");
     EXPECT_EQ(refusal({}, "trip", with_rank(1)),
               "clients: none; expected at least one client. Name at least one tensor file.");
     EXPECT_EQ(refusal(cp_clients(1, {4, 3, 2}, 1), "dpsgd", with_rank(1)),
-              "--method dpsgd: one client; expected at least two: peers need somebody to talk to. Name more files, or "
-              "use --split K.");
+              "`method` dpsgd: one client; expected at least two: peers need somebody to talk to. Name more files, or "
+              "use `split` K.");
     EXPECT_EQ(refusal(cp_clients(2, {4, 3}, 1), "dpfact", with_rank(1)),
-              "--method dpfact: tensors of order 2; expected third order. The other methods take any order.");
+              "`method` dpfact: tensors of order 2; expected third order. The other methods take any order.");
 }
 
 TEST(RunMethod, GraphAndWeightsReachThePeers) {

@@ -103,7 +103,7 @@ TEST(Tune, AMethodWithoutAGridIsToldSo) {
         FAIL();
     } catch (const InputError& error) {
         EXPECT_EQ(std::string(error.what()),
-                  "--method: fedsvd; expected a method with parameters to tune. The others have none.");
+                  "`method`: fedsvd; expected a method with parameters to tune. The others have none.");
     }
 }
 

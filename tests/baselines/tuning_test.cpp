@@ -45,37 +45,37 @@ TEST(Tuning, IsDescribedByWhatIsSet) {
 }
 
 TEST(Tuning, ParametersOfOtherMethodsAreRefused) {
-    EXPECT_EQ(blamed(Method::trip, {.step = 1}), "--step");
-    EXPECT_EQ(blamed(Method::trip, {.fibers = 5}), "--fibers");
-    EXPECT_EQ(blamed(Method::fedgtf_ef, {.tau = 2}), "--tau");
-    EXPECT_EQ(blamed(Method::dpsgd, {.rho = 1}), "--rho");
-    EXPECT_EQ(blamed(Method::dpsgd, {.prox = 0.1}), "--prox");
-    EXPECT_EQ(blamed(Method::cidertf, {.clip = 1}), "--gradient-clip");
-    EXPECT_EQ(blamed(Method::cidertf, {.noise = 1}), "--gradient-noise");
-    EXPECT_EQ(blamed(Method::dpfact, {.threshold = 1}), "--threshold");
-    EXPECT_EQ(blamed(Method::dpfact, {.gossip = 1}), "--gossip");
-    EXPECT_EQ(blamed(Method::ctt, {.decay = 1}), "--decay");
+    EXPECT_EQ(blamed(Method::trip, {.step = 1}), "`step`");
+    EXPECT_EQ(blamed(Method::trip, {.fibers = 5}), "`fibers`");
+    EXPECT_EQ(blamed(Method::fedgtf_ef, {.tau = 2}), "`tau`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.rho = 1}), "`rho`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.prox = 0.1}), "`prox`");
+    EXPECT_EQ(blamed(Method::cidertf, {.clip = 1}), "`gradient_clip`");
+    EXPECT_EQ(blamed(Method::cidertf, {.noise = 1}), "`gradient_noise`");
+    EXPECT_EQ(blamed(Method::dpfact, {.threshold = 1}), "`threshold`");
+    EXPECT_EQ(blamed(Method::dpfact, {.gossip = 1}), "`gossip`");
+    EXPECT_EQ(blamed(Method::ctt, {.decay = 1}), "`decay`");
 }
 
 TEST(Tuning, OutOfRangeIsRefused) {
-    EXPECT_EQ(blamed(Method::dpsgd, {.step = 0}), "--step");
-    EXPECT_EQ(blamed(Method::dpsgd, {.step = NAN}), "--step");
-    EXPECT_EQ(blamed(Method::dpsgd, {.step = INFINITY}), "--step");
-    EXPECT_EQ(blamed(Method::dpsgd, {.decay = -1}), "--decay");
-    EXPECT_EQ(blamed(Method::dpsgd, {.fibers = -1}), "--fibers");
-    EXPECT_EQ(blamed(Method::dpsgd, {.tau = 0}), "--tau");
-    EXPECT_EQ(blamed(Method::dpfact, {.rho = 1.5}), "--rho");
+    EXPECT_EQ(blamed(Method::dpsgd, {.step = 0}), "`step`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.step = NAN}), "`step`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.step = INFINITY}), "`step`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.decay = -1}), "`decay`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.fibers = -1}), "`fibers`");
+    EXPECT_EQ(blamed(Method::dpsgd, {.tau = 0}), "`tau`");
+    EXPECT_EQ(blamed(Method::dpfact, {.rho = 1.5}), "`rho`");
     EXPECT_EQ(blamed(Method::trip, {.rho = 1.5}), "");
-    EXPECT_EQ(blamed(Method::trip, {.rho = 0}), "--rho");
-    EXPECT_EQ(blamed(Method::fedgtf_ef, {.prox = 1}), "--prox");
-    EXPECT_EQ(blamed(Method::cidertf, {.gossip = 2}), "--gossip");
-    EXPECT_EQ(blamed(Method::cidertf, {.threshold = -1}), "--threshold");
+    EXPECT_EQ(blamed(Method::trip, {.rho = 0}), "`rho`");
+    EXPECT_EQ(blamed(Method::fedgtf_ef, {.prox = 1}), "`prox`");
+    EXPECT_EQ(blamed(Method::cidertf, {.gossip = 2}), "`gossip`");
+    EXPECT_EQ(blamed(Method::cidertf, {.threshold = -1}), "`threshold`");
 }
 
 TEST(Tuning, NoiseNeedsAClipAndNothingThatLooksAtAllPatients) {
-    EXPECT_EQ(blamed(Method::dpfact, {.noise = 1}), "--gradient-noise");
-    EXPECT_EQ(blamed(Method::dpfact, {.prox = 0.1, .clip = 1, .noise = 1}), "--prox");
-    EXPECT_EQ(blamed(Method::dpfact, {.fibers = 10, .clip = 1}), "--fibers");
+    EXPECT_EQ(blamed(Method::dpfact, {.noise = 1}), "`gradient_noise`");
+    EXPECT_EQ(blamed(Method::dpfact, {.prox = 0.1, .clip = 1, .noise = 1}), "`prox`");
+    EXPECT_EQ(blamed(Method::dpfact, {.fibers = 10, .clip = 1}), "`fibers`");
     const Tuning tuning = resolve_tuning(Method::dpfact, {.clip = 1, .noise = 1}, 3);
     EXPECT_EQ(tuning.prox, 0);
     EXPECT_EQ(tuning.fibers, 0);
@@ -134,50 +134,50 @@ TEST(Tuning, DefaultsAreThoseOfTheDocumentation) {
 TEST(Tuning, BoundsAreTakenAndOneBeyondIsRefused) {
     const auto accepted = [](Method method, const Tuning& tuning) { EXPECT_EQ(refusal(method, tuning), ""); };
     accepted(Method::dpsgd, {.step = 1e-300});
-    EXPECT_EQ(refusal(Method::dpsgd, {.step = 0}), "--step: 0; expected a number, more than 0");
+    EXPECT_EQ(refusal(Method::dpsgd, {.step = 0}), "`step`: 0; expected a number, more than 0");
     accepted(Method::dpsgd, {.decay = 0});
-    EXPECT_EQ(refusal(Method::dpsgd, {.decay = -0.5}), "--decay: -0.5; expected a number, at least 0");
+    EXPECT_EQ(refusal(Method::dpsgd, {.decay = -0.5}), "`decay`: -0.5; expected a number, at least 0");
     accepted(Method::dpsgd, {.fibers = 0});
-    EXPECT_EQ(refusal(Method::dpsgd, {.fibers = -1}), "--fibers: -1; expected a number, at least 0");
+    EXPECT_EQ(refusal(Method::dpsgd, {.fibers = -1}), "`fibers`: -1; expected a number, at least 0");
     accepted(Method::dpsgd, {.tau = 1});
     accepted(Method::dpsgd, {.tau = 1'000'000});
-    EXPECT_EQ(refusal(Method::dpsgd, {.tau = 0}), "--tau: 0; expected a number, at least 1 and at most 1000000");
+    EXPECT_EQ(refusal(Method::dpsgd, {.tau = 0}), "`tau`: 0; expected a number, at least 1 and at most 1000000");
     EXPECT_EQ(refusal(Method::dpsgd, {.tau = 1'000'001}),
-              "--tau: 1000001; expected a number, at least 1 and at most 1000000");
+              "`tau`: 1000001; expected a number, at least 1 and at most 1000000");
     accepted(Method::dpfact, {.rho = 1});
-    EXPECT_EQ(refusal(Method::dpfact, {.rho = 1.5}), "--rho: 1.5; expected a number, more than 0 and at most 1");
-    EXPECT_EQ(refusal(Method::dpfact, {.rho = 0}), "--rho: 0; expected a number, more than 0 and at most 1");
+    EXPECT_EQ(refusal(Method::dpfact, {.rho = 1.5}), "`rho`: 1.5; expected a number, more than 0 and at most 1");
+    EXPECT_EQ(refusal(Method::dpfact, {.rho = 0}), "`rho`: 0; expected a number, more than 0 and at most 1");
     accepted(Method::trip, {.rho = 1e6});
-    EXPECT_EQ(refusal(Method::trip, {.rho = -1}), "--rho: -1; expected a number, more than 0");
+    EXPECT_EQ(refusal(Method::trip, {.rho = -1}), "`rho`: -1; expected a number, more than 0");
     accepted(Method::fedgtf_ef, {.prox = 0});
     accepted(Method::fedgtf_ef_pc, {.prox = 0.999});
-    EXPECT_EQ(refusal(Method::fedgtf_ef, {.prox = 1}), "--prox: 1; expected a number, at least 0 and below 1");
-    EXPECT_EQ(refusal(Method::fedgtf_ef, {.prox = -0.25}), "--prox: -0.25; expected a number, at least 0 and below 1");
+    EXPECT_EQ(refusal(Method::fedgtf_ef, {.prox = 1}), "`prox`: 1; expected a number, at least 0 and below 1");
+    EXPECT_EQ(refusal(Method::fedgtf_ef, {.prox = -0.25}), "`prox`: -0.25; expected a number, at least 0 and below 1");
     accepted(Method::dpfact, {.clip = 0});
-    EXPECT_EQ(refusal(Method::dpfact, {.clip = -1}), "--gradient-clip: -1; expected a number, at least 0");
-    EXPECT_EQ(refusal(Method::dpfact, {.clip = 1, .noise = -1}), "--gradient-noise: -1; expected a number, at least 0");
+    EXPECT_EQ(refusal(Method::dpfact, {.clip = -1}), "`gradient_clip`: -1; expected a number, at least 0");
+    EXPECT_EQ(refusal(Method::dpfact, {.clip = 1, .noise = -1}), "`gradient_noise`: -1; expected a number, at least 0");
     accepted(Method::cidertf, {.threshold = 0});
-    EXPECT_EQ(refusal(Method::cidertf, {.threshold = -1}), "--threshold: -1; expected a number, at least 0");
+    EXPECT_EQ(refusal(Method::cidertf, {.threshold = -1}), "`threshold`: -1; expected a number, at least 0");
     accepted(Method::cidertf, {.gossip = 1});
-    EXPECT_EQ(refusal(Method::cidertf, {.gossip = 0}), "--gossip: 0; expected a number, more than 0 and at most 1");
+    EXPECT_EQ(refusal(Method::cidertf, {.gossip = 0}), "`gossip`: 0; expected a number, more than 0 and at most 1");
     EXPECT_EQ(refusal(Method::cidertf, {.gossip = 1.25}),
-              "--gossip: 1.25; expected a number, more than 0 and at most 1");
+              "`gossip`: 1.25; expected a number, more than 0 and at most 1");
     EXPECT_EQ(refusal(Method::trip, {.step = 1}),
-              "--step: given with --method trip; expected a parameter that this method has. Leave it out.");
+              "`step`: given with `method` trip; expected a parameter that this method has. Leave it out.");
 }
 
 /// Every parameter that is not in a method's defaults is refused there, by its flag.
 TEST(Tuning, EveryParameterIsRefusedWhereItIsNotKnown) {
-    const std::vector<std::pair<std::string, Tuning>> one{{"--step", {.step = 0.5}},
-                                                          {"--decay", {.decay = 0.5}},
-                                                          {"--fibers", {.fibers = 5}},
-                                                          {"--tau", {.tau = 5}},
-                                                          {"--rho", {.rho = 0.5}},
-                                                          {"--prox", {.prox = 0.5}},
-                                                          {"--gradient-clip", {.clip = 0.5}},
-                                                          {"--gradient-noise", {.noise = 0.5}},
-                                                          {"--threshold", {.threshold = 0.5}},
-                                                          {"--gossip", {.gossip = 0.5}}};
+    const std::vector<std::pair<std::string, Tuning>> one{{"`step`", {.step = 0.5}},
+                                                          {"`decay`", {.decay = 0.5}},
+                                                          {"`fibers`", {.fibers = 5}},
+                                                          {"`tau`", {.tau = 5}},
+                                                          {"`rho`", {.rho = 0.5}},
+                                                          {"`prox`", {.prox = 0.5}},
+                                                          {"`gradient_clip`", {.clip = 0.5}},
+                                                          {"`gradient_noise`", {.noise = 0.5}},
+                                                          {"`threshold`", {.threshold = 0.5}},
+                                                          {"`gossip`", {.gossip = 0.5}}};
     for (const Method method : all_methods()) {
         std::vector<bool> known;
         const Tuning defaults = resolve_tuning(method, {}, 3);
@@ -192,21 +192,21 @@ TEST(Tuning, EveryParameterIsRefusedWhereItIsNotKnown) {
 TEST(Tuning, AStepOfDpfactLeavesSomeOfThePrivateFactor) {
     EXPECT_EQ(refusal(Method::dpfact, {.step = 1.5, .prox = 0.5}), "");
     EXPECT_EQ(refusal(Method::dpfact, {.step = 2, .prox = 0.5}),
-              "--prox: 0.5 with a step of 2; expected step x prox below 1, or a step takes all of the private factor. "
-              "Give a smaller --step or --prox.");
+              "`prox`: 0.5 with a step of 2; expected step x prox below 1, or a step takes all of the private factor. "
+              "Give a smaller `step` or `prox`.");
     EXPECT_EQ(refusal(Method::dpfact, {.step = 2, .prox = 0}), "");
     EXPECT_EQ(refusal(Method::fedgtf_ef, {.step = 2, .prox = 0.5}), "");
 }
 
 TEST(Tuning, PrivacyRulesSayWhatTheyWant) {
     EXPECT_EQ(refusal(Method::dpfact, {.noise = 1}),
-              "--gradient-noise: given without --gradient-clip; expected --gradient-clip C, which bounds what one "
-              "patient adds. For example: --gradient-clip 1 --gradient-noise 1");
+              "`gradient_noise`: given without `gradient_clip`; expected `gradient_clip` C, which bounds what one "
+              "patient adds. For example: `gradient_clip` 1 `gradient_noise` 1");
     EXPECT_EQ(refusal(Method::dpfact, {.fibers = 10, .clip = 1}),
-              "--fibers: given with --gradient-clip; expected all fibers: whole patients are clipped. Leave it out.");
+              "`fibers`: given with `gradient_clip`; expected all fibers: whole patients are clipped. Leave it out.");
     EXPECT_EQ(refusal(Method::dpfact, {.fibers = 0, .clip = 1}), "");
     EXPECT_EQ(refusal(Method::dpfact, {.prox = 0.1, .clip = 1, .noise = 1}),
-              "--prox: given with --gradient-noise; expected no shrinkage of the private factor under noise. Leave it "
+              "`prox`: given with `gradient_noise`; expected no shrinkage of the private factor under noise. Leave it "
               "out.");
     EXPECT_EQ(refusal(Method::dpfact, {.prox = 0, .clip = 1, .noise = 1}), "");
     EXPECT_EQ(resolve_tuning(Method::dpfact, {.clip = 1}, 3).prox, 1e-4);  // without noise it stays
@@ -275,7 +275,7 @@ TEST(Tuning, OverlayKnowsEveryParameter) {
         parse_loss("hinge");
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_EQ(std::string(error.what()), "--loss: hinge; expected square or logistic");
+        EXPECT_EQ(std::string(error.what()), "`loss`: hinge; expected square or logistic");
     }
 }
 

@@ -192,8 +192,8 @@ TEST(EvaluateTest, RefusesWhatCannotBeEvaluated) {
     };
     EXPECT_NE(message({}, {}).find("sites: none"), std::string::npos);
     EXPECT_NE(message(list(site_of("one", 1, 0, 1)), {}).find("one: 1 people"), std::string::npos);
-    EXPECT_NE(message(list(site_of("few", 4, 0, 1)), {}).find("--folds"), std::string::npos);
-    EXPECT_NE(message(list(site_of("x", 9, 0, 1)), {.ridge = 0}).find("--ridge"), std::string::npos);
+    EXPECT_NE(message(list(site_of("few", 4, 0, 1)), {}).find("`folds`"), std::string::npos);
+    EXPECT_NE(message(list(site_of("x", 9, 0, 1)), {.ridge = 0}).find("`ridge`"), std::string::npos);
     EXPECT_NE(message(list(site_of("x", 9, 0, 1, 3)), {}).find("no class"), std::string::npos);
 }
 

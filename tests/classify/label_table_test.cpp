@@ -89,7 +89,7 @@ TEST_F(LabelTableTest, JsonObjectsHaveTheColumnsOfATable) {
 TEST_F(LabelTableTest, AnIdentifierUnderAnotherNameIsAskedFor) {
     const LabelTable table = read("mrn,outcome\nq,1\np,0\n");
     const auto message = support::message_of([&] { match_labels(table, "north", {"p", "q"}, 2); });
-    EXPECT_NE(message.find("--id-column"), std::string::npos) << message;
+    EXPECT_NE(message.find("`id_column`"), std::string::npos) << message;
     EXPECT_EQ(match_labels(read("mrn,outcome\nq,1\np,0\n", {.patient = "mrn"}), "north", {"p", "q"}, 2).values,
               (Texts{"0", "1"}));
     EXPECT_EQ(match_labels(table, "north", {}, 2).values, (Texts{"1", "0"}));
@@ -101,8 +101,8 @@ TEST_F(LabelTableTest, MissingLabelsAreEmpty) {
 }
 
 TEST_F(LabelTableTest, RefusalsNameTheColumn) {
-    EXPECT_NE(refused("patient,age,sex\n1,2,3\n").find("--label-column"), std::string::npos);
-    EXPECT_NE(refused("patient,id,label\n1,2,3\n").find("--id-column"), std::string::npos);
+    EXPECT_NE(refused("patient,age,sex\n1,2,3\n").find("`label_column`"), std::string::npos);
+    EXPECT_NE(refused("patient,id,label\n1,2,3\n").find("`id_column`"), std::string::npos);
     EXPECT_NE(refused("patient,label\n1,a\n1,b\n").find("the identifier of line 2"), std::string::npos);
     EXPECT_NE(refused("patient,label\n1,a\n,b\n").find("no identifier"), std::string::npos);
     EXPECT_NE(refused("patient,label\n1,a\n", {.label = "died"}).find("died"), std::string::npos);

@@ -1,3 +1,5 @@
+#include <regex>
+
 #include "network_support.hpp"
 
 namespace couplet::testing {
@@ -47,6 +49,38 @@ TEST_F(ClientVerbTest, ASiteDecidesForItselfAndBothEndsLearnWhy) {
     refused({"client", "--kit", "kits/a", "--data", "a.npy", "--policy", "none.toml"}, 2, "none.toml");
     put("odd.toml", "min_pateints = 5\n");
     refused({"client", "--kit", "kits/a", "--data", "a.npy", "--policy", "odd.toml"}, 2, "the key min_pateints");
+}
+
+/// Parties tell each other of parameters; every line that people read here has the options of the command line.
+TEST_F(ClientVerbTest, BothEndsReadOfOptionsWhereverItIsWritten) {
+    shell("sed -i 's/^http_port.*/http_port = 0/' kits/coordinator/kit.toml");
+    const pid_t lead = coordinator({"--rank", "3"});
+    put("kits/a/policy.toml", "aggregates = [\"subspace\"]\n");
+    const Outcome own = couplet({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "20s", "--json"});
+    const std::string said = "a job with --aggregate stack; expected subspace (aggregates)";
+    const std::string remedy = "policy.toml in its kit, or --policy.";
+    EXPECT_EQ(own.status, 2);
+    EXPECT_NE(own.err.find(said), std::string::npos) << own.err;
+    const auto error = nlohmann::json::parse(own.out)["error"];
+    EXPECT_EQ(error["found"], "a job with --aggregate stack");
+    EXPECT_TRUE(error["remedy"].get<std::string>().ends_with(remedy)) << error;
+    std::smatch page;
+    const std::string log = get("coordinator.err");
+    ASSERT_TRUE(std::regex_search(log, page, std::regex("status page on (http://[^ ]*)/"))) << log;
+    shell("curl -s " + page[1].str() + "/status.json > status.json");
+    const auto clients = nlohmann::json::parse(get("status.json"))["clients"];
+    EXPECT_NE(clients[0]["last_refusal"].get<std::string>().find(said), std::string::npos) << clients;
+    ::kill(lead, SIGTERM);
+    EXPECT_EQ(finish(lead), 143);
+    for (const char* file :
+         {"coordinator.err", "kits/coordinator/log.jsonl", "kits/a/log.jsonl", "kits/a/audit.jsonl"}) {
+        EXPECT_NE(get(file).find(said), std::string::npos) << file << "\n" << get(file);
+        EXPECT_NE(get(file).find(remedy), std::string::npos) << file << "\n" << get(file);
+    }
+    for (const char* file : {"coordinator.err", "status.json", "kits/coordinator/log.jsonl",
+                             "kits/coordinator/audit.jsonl", "kits/a/log.jsonl", "kits/a/audit.jsonl"}) {
+        EXPECT_EQ(get(file).find('`'), std::string::npos) << file << "\n" << get(file);
+    }
 }
 
 TEST_F(ClientVerbTest, WarnsOfAJobThatRevealsPatients) {

@@ -9,8 +9,8 @@ namespace couplet {
 namespace {
 
 TEST(Error, MessageNamesWhereFoundExpectedAndRemedy) {
-    const InputError error({"--eps", "2", "a number from 0 to 1", "Use 0.01 for one percent."});
-    EXPECT_STREQ(error.what(), "--eps: 2; expected a number from 0 to 1. Use 0.01 for one percent.");
+    const InputError error({"`eps`", "2", "a number from 0 to 1", "Use 0.01 for one percent."});
+    EXPECT_STREQ(error.what(), "`eps`: 2; expected a number from 0 to 1. Use 0.01 for one percent.");
 }
 
 TEST(Error, MessageLeavesOutEmptyParts) {

@@ -178,7 +178,7 @@ TEST(CodeRows, FloatsRefuseWhatTheyCannotHold) {
     EXPECT_NO_THROW(float_block(scaled(1e30)));
     EXPECT_NO_THROW(float_block(FeatureBlock(Matrix<double>::zeros(2, 30), {30})));
     for (const double by : {1e-60, 1e-40, 1e40, 1e70}) {
-        EXPECT_NE(message_of([&] { float_block(scaled(by)); }).find("--precision"), std::string::npos) << by;
+        EXPECT_NE(message_of([&] { float_block(scaled(by)); }).find("`precision`"), std::string::npos) << by;
     }
 }
 

@@ -58,37 +58,37 @@ TEST(JobTest, DecentralizedIsSubspaceByDefault) {
 }
 
 TEST(JobTest, RefusesWhatMeansNothing) {
-    EXPECT_NE(refusal({.eps = 0.1, .eps1 = 0.1}).find("--eps"), std::string::npos);
-    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .eps = 0.1}).find("--aggregate stack"),
+    EXPECT_NE(refusal({.eps = 0.1, .eps1 = 0.1}).find("`eps`"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .eps = 0.1}).find("`aggregate` stack"),
               std::string::npos);
-    EXPECT_NE(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps1 = 0.1}).find("--eps1"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps1 = 0.1}).find("`eps1`"), std::string::npos);
     EXPECT_NE(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps2 = 1e-8}).find("1e-7"), std::string::npos);
     EXPECT_EQ(refusal({.aggregate = Aggregate::subspace, .rank = 3, .eps2 = 0}), "");
-    EXPECT_NE(refusal({.aggregate = Aggregate::subspace}).find("--rank"), std::string::npos);
-    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .precision = Precision::f32}).find("--precision"),
+    EXPECT_NE(refusal({.aggregate = Aggregate::subspace}).find("`rank`"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .precision = Precision::f32}).find("`precision`"),
               std::string::npos);
     EXPECT_NE(refusal({.bytes = 9000, .bytes_total = 9000}).find("one or the other"), std::string::npos);
-    EXPECT_NE(refusal({.eps = 0.1, .bytes = 9000}).find("--bytes"), std::string::npos);
-    EXPECT_NE(refusal({.eps2 = 0.1, .bytes_total = 9000}).find("--bytes-total"), std::string::npos);
+    EXPECT_NE(refusal({.eps = 0.1, .bytes = 9000}).find("`bytes`"), std::string::npos);
+    EXPECT_NE(refusal({.eps2 = 0.1, .bytes_total = 9000}).find("`bytes_total`"), std::string::npos);
     EXPECT_NE(refusal({.aggregate = Aggregate::average, .rank = 3, .bytes = 9000}).find("stack"), std::string::npos);
-    EXPECT_NE(refusal({.bytes = 9000, .precision = Precision::f64}).find("--precision"), std::string::npos);
+    EXPECT_NE(refusal({.bytes = 9000, .precision = Precision::f64}).find("`precision`"), std::string::npos);
     EXPECT_NE(refusal({.bytes = 0}).find("at least 1"), std::string::npos);
     EXPECT_EQ(refusal({.rank = 3, .bytes = 9000}), "");
-    EXPECT_NE(refusal({.aggregate = Aggregate::average}).find("--rank"), std::string::npos);
+    EXPECT_NE(refusal({.aggregate = Aggregate::average}).find("`rank`"), std::string::npos);
     EXPECT_NE(refusal({.rank = 0}).find("at least 1"), std::string::npos);
-    EXPECT_NE(refusal({.eps = 1.0}).find("--eps"), std::string::npos);
-    EXPECT_NE(refusal({.eps = -0.1}).find("--eps"), std::string::npos);
-    EXPECT_NE(refusal({.eps2 = std::nan("")}).find("--eps2"), std::string::npos);
-    EXPECT_NE(refusal({.rank = 3, .refit = false}).find("--refit"), std::string::npos);
-    EXPECT_NE(refusal({.rank = 3, .passes = 0}).find("--passes"), std::string::npos);
-    EXPECT_NE(refusal({.rank = 3, .oversampling = -1}).find("--oversampling"), std::string::npos);
+    EXPECT_NE(refusal({.eps = 1.0}).find("`eps`"), std::string::npos);
+    EXPECT_NE(refusal({.eps = -0.1}).find("`eps`"), std::string::npos);
+    EXPECT_NE(refusal({.eps2 = std::nan("")}).find("`eps2`"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 3, .refit = false}).find("`refit`"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 3, .passes = 0}).find("`passes`"), std::string::npos);
+    EXPECT_NE(refusal({.rank = 3, .oversampling = -1}).find("`oversampling`"), std::string::npos);
 }
 
 TEST(JobTest, PeersOfThePrintedMethodTakeNoEps1) {
     const JobOptions peers{.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .eps1 = 0.1};
     EXPECT_EQ(refusal(peers),
-              "--eps1: --eps1 with --aggregate average among peers; expected no --eps1: whole states travel there, and "
-              "only --eps2 cuts. Leave it out; in --network star it cuts what clients send.");
+              "`eps1`: `eps1` with `aggregate` average among peers; expected no `eps1`: whole states travel there, and "
+              "only `eps2` cuts. Leave it out; in `network` star it cuts what clients send.");
     EXPECT_EQ(refusal({.network = Network::decentralized, .aggregate = Aggregate::average, .rank = 3, .eps2 = 0.1}),
               "");
     EXPECT_EQ(refusal({.network = Network::decentralized, .aggregate = Aggregate::stack, .rank = 3, .eps1 = 0.1}), "");
@@ -131,7 +131,7 @@ TEST(StartJobTest, NamesTheClientThatDoesNotFit) {
         EXPECT_TRUE(message.starts_with("client 2: a squared norm of ")) << message;
         EXPECT_TRUE(
             message.ends_with("; expected 0, or a number between 1e-150 and 1e150. Scale the data, or use "
-                              "--scale-clients norm."))
+                              "`scale_clients` norm."))
             << message;
     }
     for (const double norm2 : {0.0, 1e-150, 1e150}) EXPECT_EQ(refused({{{3, 4}, 1, norm2}}, job), "");

@@ -107,7 +107,7 @@ TEST(JobNorm2Test, IsTheSquaredNormOfDataWhoseSquaresAreSafe) {
         return message_of([&] { job_norm2(x.view(), "client 7"); });
     };
     const std::string rest =
-        "; expected 0, or a norm between 1e-75 and 1e75. Scale the data, or use --scale-clients norm.";
+        "; expected 0, or a norm between 1e-75 and 1e75. Scale the data, or use `scale_clients` norm.";
     EXPECT_EQ(refused(1.01e75), "client 7: a norm of about 1e75" + rest);
     EXPECT_EQ(refused(0.99e75), "");
     EXPECT_EQ(refused(1.01e-75), "");
@@ -141,7 +141,7 @@ TEST(PrepareTest, RefusesByNameWhatCannotBeSquaredOrScaled) {
         return message_of([&] { prepare_client(std::move(x), how, 1, 2); });
     };
     const std::string rest =
-        "; expected 0, or a norm between 1e-75 and 1e75. Scale the data, or use --scale-clients norm.";
+        "; expected 0, or a norm between 1e-75 and 1e75. Scale the data, or use `scale_clients` norm.";
     EXPECT_EQ(message(scaled_client(1e160), {}), "client 3: a norm of about 1e161" + rest);
     EXPECT_EQ(message(scaled_client(1e-170), {}), "client 3: a norm of about 1e-169" + rest);
     EXPECT_EQ(message(scaled_client(1e-322), {.scale_clients = true}),

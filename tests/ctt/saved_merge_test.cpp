@@ -53,11 +53,11 @@ TEST(SavedMergeTest, ScaledAndUnscaledDoNotMix) {
     EXPECT_NO_THROW(require_resumable(merge, false, "s.npz"));
     const std::string scaled = message_of([&] { require_resumable(merge, true, "s.npz"); });
     EXPECT_NE(scaled.find("s.npz"), std::string::npos);
-    EXPECT_NE(scaled.find("Leave --scale-clients out"), std::string::npos) << scaled;
+    EXPECT_NE(scaled.find("Leave `scale_clients` out"), std::string::npos) << scaled;
     merge.scale_clients = true;
     EXPECT_NO_THROW(require_resumable(merge, true, "s.npz"));
     const std::string plain = message_of([&] { require_resumable(merge, false, "s.npz"); });
-    EXPECT_NE(plain.find("Use --scale-clients norm"), std::string::npos) << plain;
+    EXPECT_NE(plain.find("Use `scale_clients` norm"), std::string::npos) << plain;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST_F(DataFileTest, UsesTheEnvironmentOnlyWithoutAPlace) {
 TEST_F(DataFileTest, SaysWhereToGetTheFile) {
     EXPECT_EQ(refusal([] { find_data_file(DataFile::ecg); }),
               "ecg.csv: no folder to look in: COUPLET_DATA is not set; expected the file or its folder. Name it with "
-              "--data, or set COUPLET_DATA; it is on Kaggle as devavratatripathy/ecg-dataset.");
+              "`data`, or set COUPLET_DATA; it is on Kaggle as devavratatripathy/ecg-dataset.");
     EXPECT_EQ(
         refusal([&] { find_data_file(DataFile::diabetes, path("nowhere")); }),
         path("nowhere") +

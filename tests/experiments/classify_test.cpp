@@ -65,7 +65,7 @@ TEST(ClassifyTest, RefusesPeopleThatCannotBeLearnedFrom) {
     EXPECT_NE(message(std::move(same), how).find("one class"), std::string::npos);
     EXPECT_NE(message(clusters(2), how).find("people"), std::string::npos);
     EXPECT_NE(message(clusters(20), {.rank = 12, .splits = 1, .clients = {2}}).find("12"), std::string::npos);
-    EXPECT_NE(message(clusters(20), {.rank = 2, .splits = 0, .clients = {2}}).find("--splits"), std::string::npos);
+    EXPECT_NE(message(clusters(20), {.rank = 2, .splits = 0, .clients = {2}}).find("`splits`"), std::string::npos);
 }
 
 TEST(ClassifyTest, ClassifiersHaveNames) {

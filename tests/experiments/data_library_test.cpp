@@ -42,6 +42,20 @@ TEST_F(LabTest, AbsentFilesAreAskedForInWords) {
     EXPECT_THROW(DataLibrary(folder_ / "nowhere", Effort::tiny), InputError);
 }
 
+/// It stands in results and reports, whose readers have an interface.
+TEST_F(LabTest, AbsentFilesAreAskedForInTheWordsOfTheReader) {
+    const char* before = ::getenv("COUPLET_DATA");
+    const std::optional<std::string> kept = before != nullptr ? std::optional<std::string>(before) : std::nullopt;
+    ::unsetenv("COUPLET_DATA");
+    const auto said = [](const Spelling& spelling) {
+        return DataLibrary({}, Effort::tiny, spelling).absent(DataId::diabetes);
+    };
+    EXPECT_NE(said({}).find("Name it with `data`, or set"), std::string::npos) << said({});
+    const std::string spelled = said([](std::string_view name) { return "--" + std::string(name); });
+    EXPECT_NE(spelled.find("Name it with --data, or set"), std::string::npos) << spelled;
+    if (kept) ::setenv("COUPLET_DATA", kept->c_str(), 1);
+}
+
 TEST_F(LabTest, DamagedFilesAreNamedWithTheirSource) {
     DataLibrary library(folder_, Effort::tiny);
     put("diabetes_012_health_indicators_BRFSS2015.csv", "HighBP,HighChol\n1,0\n");

@@ -141,7 +141,7 @@ TEST(FederateTest, TableEvaluationSaysWhatItNeeds) {
     };
     EXPECT_EQ(refusal(3, printed_peers(4, 3, 0)), "iterations: none; expected a rank, and at least one iteration");
     EXPECT_EQ(refusal(3, printed_peers(16, 3, 1)), "");
-    EXPECT_EQ(refusal(3, printed_peers(17, 3, 1)), "--rank: 17; expected at most the 16 patients of client 1");
+    EXPECT_EQ(refusal(3, printed_peers(17, 3, 1)), "`rank`: 17; expected at most the 16 patients of client 1");
 }
 
 TEST(FederateTest, TableEvaluationCutsTheFeatureBonds) {

@@ -78,7 +78,7 @@ TEST_F(ReproduceTest, OtherParametersAreRefusedUnlessForced) {
     const std::string error = refusal([&] { reproduce(other); });
     EXPECT_NE(error.find("eps1.json"), std::string::npos) << error;
     EXPECT_NE(error.find("\"seed\":3"), std::string::npos) << error;
-    EXPECT_NE(error.find("--force"), std::string::npos) << error;
+    EXPECT_NE(error.find("`force`"), std::string::npos) << error;
     other.force = true;
     EXPECT_EQ(refusal([&] { reproduce(other); }), "");
 }
@@ -155,7 +155,7 @@ TEST_F(ReproduceTest, ResultsFromAnotherFileAreRefusedUnlessForced) {
     put_diabetes(121);
     const std::string error = refusal([&] { reproduce(options({"variances"})); });
     for (const char* part :
-         {"variances.json: a result from another Diabetes file", "expected one from ", "BRFSS2015.csv (", "--force"}) {
+         {"variances.json: a result from another Diabetes file", "expected one from ", "BRFSS2015.csv (", "`force`"}) {
         EXPECT_NE(error.find(part), std::string::npos) << error;
     }
     EXPECT_EQ(get("variances.json"), before);
@@ -193,7 +193,7 @@ TEST_F(ReproduceTest, ResultsThatDoNotSayFromWhichFileAreRefused) {
         auto json = nlohmann::ordered_json::parse(get("variances.json"));
         json["data"] = nlohmann::ordered_json::parse(data);
         put_out("variances.json", json.dump());
-        EXPECT_NE(refusal([&] { reproduce(options({"variances"})); }).find("--force"), std::string::npos) << data;
+        EXPECT_NE(refusal([&] { reproduce(options({"variances"})); }).find("`force`"), std::string::npos) << data;
     }
 }
 
@@ -283,7 +283,7 @@ TEST_F(ReproduceTest, WhatIsWrongIsSaidBeforeAnythingIsComputed) {
     EXPECT_NE(refusal([&] { reproduce(file); }).find("a folder"), std::string::npos);
     auto none = options({"eps1"});
     none.settings.repeats = 0;
-    EXPECT_NE(refusal([&] { reproduce(none); }).find("--repeats"), std::string::npos);
+    EXPECT_NE(refusal([&] { reproduce(none); }).find("`repeats`"), std::string::npos);
 }
 
 }  // namespace

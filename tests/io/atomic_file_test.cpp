@@ -67,7 +67,7 @@ namespace fs = std::filesystem;
 using testing::bytes_of;
 using testing::refusal;
 
-constexpr const char* exists_already = "a file that exists already; expected a new name. Use --force to replace it.";
+constexpr const char* exists_already = "a file that exists already; expected a new name. Use `force` to replace it.";
 
 class AtomicFileTest : public testing::IoTest {
   protected:

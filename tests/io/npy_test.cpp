@@ -37,7 +37,7 @@ TYPED_TEST(Npy, NumpyReadsIt) {
 TYPED_TEST(Npy, KeepsAnExistingFile) {
     this->put("x.npy", "precious");
     EXPECT_EQ(refusal(this->path("x.npy"), [&] { write_npy(this->path("x.npy"), counting<TypeParam>({2}), false); }),
-              "a file that exists already; expected a new name. Use --force to replace it.");
+              "a file that exists already; expected a new name. Use `force` to replace it.");
     EXPECT_EQ(this->get("x.npy"), "precious");
     EXPECT_EQ(this->files(), std::vector<std::string>{"x.npy"});
 }

@@ -57,7 +57,7 @@ TEST_F(NpzWriterTest, LeavesNothingWithoutCommit) {
     EXPECT_EQ(get("x.npz"), "old");
     EXPECT_EQ(files(), std::vector<std::string>{"x.npz"});
     EXPECT_EQ(refusal(path("x.npz"), [&] { write_sample("x.npz"); }),
-              "a file that exists already; expected a new name. Use --force to replace it.");
+              "a file that exists already; expected a new name. Use `force` to replace it.");
     EXPECT_EQ(get("x.npz"), "old");
     write_sample("x.npz", true);
     EXPECT_EQ(NpzReader(path("x.npz")).names().size(), 5u);

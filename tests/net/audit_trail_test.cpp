@@ -1,5 +1,6 @@
 #include "audit_trail.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -49,6 +50,18 @@ TEST_F(AuditTrailTest, EveryLineKnowsTheOneBefore) {
     changed.replace(changed.find("\"rank\":3"), 8, "\"rank\":5");
     std::ofstream(path("audit.jsonl")) << changed;
     EXPECT_EQ(first_broken_line(path("audit.jsonl")), 2U);
+}
+
+TEST_F(AuditTrailTest, ParametersAreWrittenAsItsReadersWriteThem) {
+    AuditTrail trail(path("audit.jsonl"), [](std::string_view name) { return fmt::format("<{}>", name); });
+    trail.write("ended", {{"outcome", "failed"}, {"reason", "no `rank`"}});
+    trail.write_once("a", "refused", {{"doubts", {{{"reason", "see `scale_clients`"}}}}});
+    trail.write_once("a", "refused", {{"doubts", {{{"reason", "see `scale_clients`"}}}}});
+    const auto all = lines();
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0]["reason"], "no <rank>");
+    EXPECT_EQ(all[1]["doubts"][0]["reason"], "see <scale_clients>");
+    EXPECT_EQ(first_broken_line(path("audit.jsonl")), std::nullopt);
 }
 
 /// A crash in the middle of a line: what is there stays, and the next line says what it was.

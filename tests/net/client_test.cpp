@@ -115,7 +115,7 @@ TEST_F(ClientTest, RefusesAKitThatCannotBeUsed) {
     EXPECT_NE(refused(kit).find("expired on"), std::string::npos);
     Kit far = federation.kit("a");
     far.coordinator = "example.org:7443";
-    EXPECT_NE(complaint([&] { Client(far, federation.tensor(0), {.insecure = true}, log); }).find("--insecure"),
+    EXPECT_NE(complaint([&] { Client(far, federation.tensor(0), {.insecure = true}, log); }).find("`insecure`"),
               std::string::npos);
 }
 

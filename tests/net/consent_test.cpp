@@ -89,7 +89,7 @@ TEST(Consent, RefusesAggregatesThatAreNotAllowed) {
     SitePolicy sums_only;
     sums_only.aggregates = {Aggregate::subspace};
     Consent consent(sums_only, 100, features);
-    EXPECT_NE(refusal(consent, welcome(ranked(3))).find("--aggregate stack; expected subspace (aggregates)"),
+    EXPECT_NE(refusal(consent, welcome(ranked(3))).find("`aggregate` stack; expected subspace (aggregates)"),
               std::string::npos);
     EXPECT_EQ(refusal(consent, welcome(ranked(3, Aggregate::subspace))), "");
 }
@@ -630,7 +630,7 @@ TEST_F(MemoryTest, MaskedSumsOfAllJobsHaveALimit) {
     plan.job = resolve_job(other);
     std::get<wire::Welcome>(other_seed.body).spec.job = plan.job;
     second.vet(other_seed);
-    EXPECT_NE(complaint(second).find("Jobs with --dp-epsilon have an account"), std::string::npos) << complaint(second);
+    EXPECT_NE(complaint(second).find("Jobs with `dp_epsilon` have an account"), std::string::npos) << complaint(second);
     EXPECT_NE(complaint(second).find("20 directions by masked sums, with those that job "), std::string::npos)
         << complaint(second);
     EXPECT_NE(complaint(second).find("at most 15 by all jobs together (patients_per_direction)"), std::string::npos);

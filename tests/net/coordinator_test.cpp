@@ -236,8 +236,8 @@ TEST_F(CoordinatorTest, CentringIsOfMembersWhoAreAllThere) {
         change(options);
         return complaint([&] { Coordinator(federation.coordinator(), std::move(options), log); });
     };
-    EXPECT_NE(refused([](auto& options) { options.late_merge = true; }).find("--scale"), std::string::npos);
-    EXPECT_NE(refused([](auto& options) { options.spec.missing.emplace(); }).find("--scale"), std::string::npos);
+    EXPECT_NE(refused([](auto& options) { options.late_merge = true; }).find("`scale`"), std::string::npos);
+    EXPECT_NE(refused([](auto& options) { options.spec.missing.emplace(); }).find("`scale`"), std::string::npos);
 }
 
 /// Who is lost is not in the means.
@@ -291,7 +291,7 @@ TEST_F(CoordinatorTest, NaNWithoutMissingNamesTheFlag) {
     EXPECT_NE(complaint([&] { coordinator.run(); }), "");
     const std::string reason = visit.get();
     EXPECT_NE(reason.find("NaN at index"), std::string::npos) << reason;
-    EXPECT_NE(reason.find("--missing impute"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("`missing` impute"), std::string::npos) << reason;
 }
 
 TEST_F(CoordinatorTest, HeldOutAndScaledClientsAreThoseOfASimulation) {
@@ -429,7 +429,7 @@ TEST_F(CoordinatorTest, RefusesOptionsThatDoNotFit) {
     Log log({}, {});
     CoordinatorOptions options = job_options({.rank = 3});
     options.min_clients = 3;
-    EXPECT_NE(complaint([&] { Coordinator(federation.coordinator(), std::move(options), log); }).find("--min-clients"),
+    EXPECT_NE(complaint([&] { Coordinator(federation.coordinator(), std::move(options), log); }).find("`min_clients`"),
               std::string::npos);
     { const Coordinator begun(federation.coordinator(), job_options({.rank = 3}), log); }
     const std::string other = complaint([&] { Coordinator(federation.coordinator(), job_options({.rank = 4}), log); });

@@ -1,5 +1,7 @@
 #include "couplet/net/log.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "net_test_support.hpp"
@@ -31,6 +33,22 @@ TEST_F(LogTest, SpeaksToPeopleProgramsAndThePage) {
     EXPECT_EQ(first["time"].get<std::string>().size(), 24U);
     ASSERT_TRUE(std::getline(file, line));
     EXPECT_EQ(nlohmann::json::parse(line)["level"], "warning");
+}
+
+/// What parties tell each other names parameters as no interface does; who reads it here has one.
+TEST_F(LogTest, ParametersAreWrittenAsItsReadersWriteThem) {
+    std::vector<std::string> lines;
+    const Spelling shouted = [](std::string_view name) { return fmt::format("<{}>", name); };
+    Log log(
+        path("log.jsonl"), [&](std::string_view line) { lines.emplace_back(line); }, shouted);
+    log.warn("refused", "use `late` merge", {{"reason", "no `rank`"}});
+    log.paced("a", "refused", "`secure` alone");
+    EXPECT_EQ(lines, (std::vector<std::string>{"warning: use <late> merge", "warning: <secure> alone"}));
+    EXPECT_TRUE(log.tail()[0].ends_with("use <late> merge")) << log.tail()[0];
+    EXPECT_EQ(log.spelling()("rank"), "<rank>");
+    const std::string written = read_text(path("log.jsonl"));
+    EXPECT_NE(written.find(R"("text":"use <late> merge","reason":"no <rank>")"), std::string::npos) << written;
+    EXPECT_EQ(written.find('`'), std::string::npos) << written;
 }
 
 /// Others have a part in what is said: nobody writes lines of its own, or to the terminal.

@@ -64,38 +64,38 @@ TEST_F(ProvisionTest, EverySiteGetsAPolicyAndKeepsItsOwn) {
 
 TEST_F(ProvisionTest, RefusesWhatCannotBe) {
     const auto refused = [&](StarPlan plan) { return complaint([&] { provision_star(path("x"), plan, false); }); };
-    EXPECT_NE(refused({"localhost", {"a"}}).find("--coordinator"), std::string::npos);
-    EXPECT_NE(refused({"localhost:1", {}}).find("--clients"), std::string::npos);
+    EXPECT_NE(refused({"localhost", {"a"}}).find("`coordinator`"), std::string::npos);
+    EXPECT_NE(refused({"localhost:1", {}}).find("`clients`"), std::string::npos);
     EXPECT_NE(refused({"localhost:1", {"a", "a"}}).find("twice"), std::string::npos);
     EXPECT_NE(refused({"localhost:1", {"ca"}}).find("another folder"), std::string::npos);
-    EXPECT_NE(refused({"localhost:1", {"../a"}}).find("--clients"), std::string::npos);
+    EXPECT_NE(refused({"localhost:1", {"../a"}}).find("`clients`"), std::string::npos);
     make();
-    EXPECT_NE(complaint([&] { make(); }).find("--force"), std::string::npos);
+    EXPECT_NE(complaint([&] { make(); }).find("`force`"), std::string::npos);
     EXPECT_NO_THROW(provision_star(path("kits"), {"localhost:7443", {"a"}, 30}, true));
 }
 
 TEST_F(ProvisionTest, SaysWhatCannotBe) {
     const auto refused = [&](StarPlan plan) { return complaint([&] { provision_star(path("x"), plan, false); }); };
-    EXPECT_EQ(refused({"localhost:1", {}}), "--clients: nobody; expected at least one name");
-    EXPECT_EQ(refused({"localhost:1", {"a", "b", "a"}}), "--clients: 'a' twice; expected every name once");
+    EXPECT_EQ(refused({"localhost:1", {}}), "`clients`: nobody; expected at least one name");
+    EXPECT_EQ(refused({"localhost:1", {"a", "b", "a"}}), "`clients`: 'a' twice; expected every name once");
     for (const char* taken : {"ca", "coordinator"}) {
         EXPECT_EQ(refused({"localhost:1", {taken}}),
-                  std::string("--clients: '") + taken + "'; expected a name that is not used for another folder");
+                  std::string("`clients`: '") + taken + "'; expected a name that is not used for another folder");
     }
     EXPECT_FALSE(std::filesystem::exists(path("x"))) << "nothing is made of a plan that is refused";
     make();
     EXPECT_EQ(complaint([&] { make(); }),
               path("kits").string() +
-                  ": a federation that exists already; expected a new folder. Use --force to replace it: no kit made "
+                  ": a federation that exists already; expected a new folder. Use `force` to replace it: no kit made "
                   "before will be let in any more.");
     EXPECT_EQ(complaint([&] { provision_client(path("kits"), "a", 30); }),
-              "--add: 'a'; expected a name that is not on the roster yet. To renew its certificate: couplet provision "
+              "`add`: 'a'; expected a name that is not on the roster yet. To renew its certificate: couplet provision "
               "--rotate a");
     EXPECT_EQ(complaint([&] { provision_client(path("kits"), "ca", 30); }),
-              "--clients: 'ca'; expected a name that is not used for another folder");
+              "`clients`: 'ca'; expected a name that is not used for another folder");
     EXPECT_EQ(
         complaint([&] { revoke(path("kits"), "coordinator"); }),
-        "--revoke: 'coordinator'; expected a client. Replace the coordinator's certificate with --rotate, or make a "
+        "`revoke`: 'coordinator'; expected a client. Replace the coordinator's certificate with `rotate`, or make a "
         "new federation.");
     EXPECT_EQ(
         complaint([&] { rotate(path("kits"), "x", 30); }),
@@ -204,7 +204,7 @@ TEST_F(ProvisionTest, SignsRequestsOfKeysMadeElsewhere) {
     EXPECT_FALSE(std::filesystem::exists(path("kits/a/cert.pem")));
     const Requested asked = request_certificate(path("site"), "a", false);
     EXPECT_EQ(mode("site/key.pem"), 0600U);
-    EXPECT_NE(complaint([&] { request_certificate(path("site"), "a", false); }).find("--force"), std::string::npos);
+    EXPECT_NE(complaint([&] { request_certificate(path("site"), "a", false); }).find("`force`"), std::string::npos);
     const Requested made = sign_certificate(path("kits"), path("site/request.pem"), 30);
     EXPECT_EQ(made.name, "a");
     EXPECT_EQ(made.fingerprint, asked.fingerprint);

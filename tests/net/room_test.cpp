@@ -322,7 +322,7 @@ TEST_F(RoomTest, WhatOneClientSaysCannotSpoilTheSumsOfAll) {
     constexpr Index most = Index{1} << 40;
     EXPECT_EQ(said(most, 1e150), "");
     const std::string expected =
-        "; expected at most 1099511627776 with norm 1e+150. Scale the data, or use --scale-clients norm.";
+        "; expected at most 1099511627776 with norm 1e+150. Scale the data, or use `scale_clients` norm.";
     EXPECT_EQ(said(most + 1, 1), "client a: 1099511627777 patients with norm 1" + expected);
     EXPECT_EQ(said(1, 1.1e150), "client a: 1 patients with norm 1.1e+150" + expected);
 }
@@ -615,6 +615,15 @@ TEST_F(RoomTest, AnOlderConnectionNeitherAsksNorLeaves) {
     EXPECT_EQ(r.status().clients[0].bytes_down, 25);
     r.leave(fresh);
     EXPECT_EQ(r.status().clients[0].state, "disconnected");
+}
+
+/// The status is for people; what the client and others are told is not yet.
+TEST_F(RoomTest, TheStatusNamesParametersAsTheLogDoes) {
+    Log log({}, {}, [](std::string_view name) { return "--" + std::string(name); });
+    Room r(new_job(), {path("job"), false, 50ms}, log);
+    r.refused("b", "no `rank`");
+    EXPECT_EQ(r.status().clients[1].last_refusal, "no --rank");
+    EXPECT_NE(r.refusal_text().find("no `rank`"), std::string::npos) << r.refusal_text();
 }
 
 TEST_F(RoomTest, RefusalsAreCountedAndShownWithTheirClient) {

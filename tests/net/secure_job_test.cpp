@@ -241,7 +241,7 @@ TEST_F(SecureJobTest, NeedsCertificatesAndThreeClients) {
     Log log({}, {});
     CoordinatorOptions open = secure_options(ranked());
     open.insecure = true;
-    EXPECT_NE(complaint([&] { Coordinator(parties.coordinator(), std::move(open), log); }).find("--insecure"),
+    EXPECT_NE(complaint([&] { Coordinator(parties.coordinator(), std::move(open), log); }).find("`insecure`"),
               std::string::npos);
     const TestFederation two(path("two"), population(2, {30, 6, 7}, 5, 0.7, 0.05));
     EXPECT_NE(complaint([&] { Coordinator(two.coordinator(), secure_options(ranked()), log); }).find("2 clients"),

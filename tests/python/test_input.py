@@ -112,8 +112,32 @@ def test_options_of_decompose(options, error):
     ({"labels": [None, ["a", "b", "c", None], None], "rank": 2}, TypeError, "expected a name"),
 ])
 def test_flags_of_simulate(flags, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as refused:
         couplet.simulate([X, X], **flags)
+    assert "`" not in str(refused.value) and "--" not in str(refused.value).replace("--help", "")
+
+
+@pytest.mark.parametrize("flags, message", [
+    ({"aggregate": "average"}, "rank: no rank; expected a rank for aggregate average or subspace. Only aggregate stack can choose it "
+                               "from eps."),
+    ({"rank": 2, "bytes_total": 900, "eps": 0.1}, "bytes_total: a number of bytes together with an error; expected one or the other. "
+                                                  "The bytes choose rank and precision for the least error."),
+    ({"rank": 2, "refit": False}, "refit=False: no refit with an aggregate other than average; expected refit. Only the CTT of Zhang "
+                                  "et al. 2024 (aggregate average) has a personal core before the features are known."),
+    ({"rank": 2, "method": "trip", "compression": False}, "compression=False: given with method trip; expected a method that "
+                                                          "compresses: fedgtf-ef, fedgtf-ef-pc or cidertf. Leave it out."),
+    ({"rank": 2, "method": "dpsgd", "rho": 0.1}, "rho: given with method dpsgd; expected a parameter that this method has. Leave it out."),
+])
+def test_the_library_speaks_of_arguments(flags, message):
+    with pytest.raises(ValueError) as refused:
+        couplet.simulate([X, X], **flags)
+    assert str(refused.value) == message
+
+
+def test_a_command_in_a_remedy_is_whole():
+    with pytest.raises(ValueError) as refused:
+        couplet.simulate([X, X], labels=[[None, list("abcd"), None], [None, list("abce"), None]], rank=2)
+    assert str(refused.value).endswith("couplet schema --compare shows what differs. Or say which it is with schema.")
 
 
 @pytest.mark.parametrize("clients, message", [

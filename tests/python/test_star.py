@@ -114,6 +114,16 @@ def test_labels_are_agreed_on_and_a_stranger_is_named(clients, sites, rng):
     assert same(result.features, couplet.simulate([clients[k] for k in (0, 1, 3)], rank=3).features)
 
 
+def test_reasons_name_arguments(tmp_path, rng):
+    for name in "abc":
+        np.savetxt(tmp_path / f"{name}.csv", rng.normal(size=(9, 3)), delimiter=",", header="age,weight,height", comments="")
+    np.save(tmp_path / "d.npy", rng.normal(size=(9, 3)))
+    sites = [Site(path.stem, str(path)) for path in sorted(tmp_path.iterdir())]
+    result = run_job(InThisProcess(sites), JobOptions(("--rank=2",), min_sites=3))
+    assert result.members == ["a", "b", "c"]
+    assert "or use unnamed allow if all" in result.refused["d"] and "`" not in result.refused["d"]
+
+
 def test_a_site_whose_policy_refuses_is_named_with_the_reason(clients, sites, tmp_path):
     strict = tmp_path / "policy.toml"
     strict.write_text("min_patients = 10\n")

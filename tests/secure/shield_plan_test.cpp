@@ -110,7 +110,7 @@ TEST(RequirePossible, AClipHasASizeThatCanBeCountedWith) {
             require_possible({.clip = bad});
             FAIL() << bad;
         } catch (const InputError& error) {
-            EXPECT_EQ(error.parts().where, "--clip");
+            EXPECT_EQ(error.parts().where, "`clip`");
         }
     }
 }

@@ -143,26 +143,26 @@ TEST(Shielded, EveryClientClips) {
 }
 
 TEST(Shielded, RefusesWhatIsNotSafeOrMeansNothing) {
-    EXPECT_NE(refusal(people(2), ranked(6), {.secure = true}).find("--secure: 2 clients"), std::string::npos);
+    EXPECT_NE(refusal(people(2), ranked(6), {.secure = true}).find("`secure`: 2 clients"), std::string::npos);
     auto stack = ranked(6);
     stack.job.aggregate = Aggregate::stack;
     stack.job.sketch = Sketch::automatic;
-    EXPECT_NE(refusal(people(3), std::move(stack), {.secure = true}).find("--aggregate: stack"), std::string::npos);
-    EXPECT_NE(refusal(people(3), ranked(6), {.guarantee = PrivacyGuarantee{1, 1e-5}}).find("--clip: missing"),
+    EXPECT_NE(refusal(people(3), std::move(stack), {.secure = true}).find("`aggregate`: stack"), std::string::npos);
+    EXPECT_NE(refusal(people(3), ranked(6), {.guarantee = PrivacyGuarantee{1, 1e-5}}).find("`clip`: missing"),
               std::string::npos);
     const ShieldOptions noised{.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1};
     auto scaled = ranked(6);
     scaled.scale_clients = true;
-    EXPECT_NE(refusal(people(3), std::move(scaled), noised).find("--scale-clients: norm with --dp-epsilon"),
+    EXPECT_NE(refusal(people(3), std::move(scaled), noised).find("`scale_clients`: norm with `dp_epsilon`"),
               std::string::npos);
     auto heldout = ranked(6);
     heldout.heldout = 0.2;
-    EXPECT_NE(refusal(people(3), std::move(heldout), noised).find("--heldout: given with --dp-epsilon"),
+    EXPECT_NE(refusal(people(3), std::move(heldout), noised).find("`heldout`: given with `dp_epsilon`"),
               std::string::npos);
-    EXPECT_NE(refusal(people(3), ranked(6), {.policy = true}).find("--policy: on without --secure"), std::string::npos);
+    EXPECT_NE(refusal(people(3), ranked(6), {.policy = true}).find("`policy`: on without `secure`"), std::string::npos);
     EXPECT_NE(refusal(people(3), ranked(6),
                       {.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1, .noise = NoisePlace::distributed})
-                  .find("distributed without --secure"),
+                  .find("distributed without `secure`"),
               std::string::npos);
 }
 

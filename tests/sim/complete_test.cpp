@@ -297,15 +297,15 @@ TEST(CompleteTest, RefusesWhatCannotBeCompleted) {
         return message_of(
             [&] { simulate_missing(MemorySource(synthetic_clients("12x4x3:rank=2", 1, 2)), std::move(how)); });
     };
-    EXPECT_NE(message([](auto& how) { how.simulation.job.rank.reset(); }).find("--rank"), std::string::npos);
-    EXPECT_NE(message([](auto& how) { how.simulation.job.eps = 0.1; }).find("--eps"), std::string::npos);
-    EXPECT_NE(message([](auto& how) { how.simulation.heldout = 0.1; }).find("--heldout"), std::string::npos);
-    EXPECT_NE(message([](auto& how) { how.simulation.dry_run = true; }).find("--dry-run"), std::string::npos);
-    EXPECT_NE(message([](auto& how) { how.simulation.save_state = true; }).find("--save-state"), std::string::npos);
+    EXPECT_NE(message([](auto& how) { how.simulation.job.rank.reset(); }).find("`rank`"), std::string::npos);
+    EXPECT_NE(message([](auto& how) { how.simulation.job.eps = 0.1; }).find("`eps`"), std::string::npos);
+    EXPECT_NE(message([](auto& how) { how.simulation.heldout = 0.1; }).find("`heldout`"), std::string::npos);
+    EXPECT_NE(message([](auto& how) { how.simulation.dry_run = true; }).find("`dry_run`"), std::string::npos);
+    EXPECT_NE(message([](auto& how) { how.simulation.save_state = true; }).find("`save_state`"), std::string::npos);
     EXPECT_NE(message([](auto& how) {
                   how.simulation.job.aggregate = Aggregate::average;
                   how.simulation.job.refit = false;
-              }).find("--no-refit"),
+              }).find("`no_refit`"),
               std::string::npos);
     EXPECT_NE(message([](auto& how) { how.limits.max_iterations = 0; }).find("at least one"), std::string::npos);
     EXPECT_NE(message([](auto& how) {

@@ -218,14 +218,14 @@ TEST(SimulateTest, RefusesWhatItCannotDo) {
         return message_of([&] { simulate(MemorySource(std::move(clients)), std::move(options)); });
     };
     EXPECT_NE(refusal({}, {}).find("at least one client"), std::string::npos);
-    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.heldout = 1.0}).find("--heldout"), std::string::npos);
-    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.heldout = -0.1}).find("--heldout"), std::string::npos);
+    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.heldout = 1.0}).find("`heldout`"), std::string::npos);
+    EXPECT_NE(refusal(population(2, {5, 4}, 2), {.heldout = -0.1}).find("`heldout`"), std::string::npos);
     EXPECT_NE(refusal(population(2, {5, 4}, 2), {.job = {.aggregate = Aggregate::average, .rank = 2}, .heldout = 0.5})
-                  .find("--refit"),
+                  .find("`refit`"),
               std::string::npos);
     EXPECT_NE(
         refusal(population(2, {5, 4}, 2), {.job = {.aggregate = Aggregate::average, .rank = 2}, .save_state = true})
-            .find("--save-state"),
+            .find("`save_state`"),
         std::string::npos);
     auto hurt = population(3, {5, 4}, 2);
     hurt[1].data()[7] = std::nan("");
@@ -294,7 +294,7 @@ TEST(SimulateTest, MagnitudesGiveTheRightAnswerOrARefusal) {
                 EXPECT_EQ(message, "") << factor;
             } else {
                 EXPECT_TRUE(message.starts_with("client 1: a norm of about 1e")) << message;
-                EXPECT_TRUE(message.ends_with("use --scale-clients norm.")) << message;
+                EXPECT_TRUE(message.ends_with("use `scale_clients` norm.")) << message;
             }
         }
     }
@@ -352,7 +352,7 @@ TEST(SimulateBudgetTest, BytesChooseRankAndPrecision) {
     }
     const auto capped = run({.rank = 3, .bytes = 8000});
     EXPECT_LE(capped.ranks.front(), 3);
-    EXPECT_NE(message_of([&] { run({.bytes = 300}); }).find("--bytes"), std::string::npos);
+    EXPECT_NE(message_of([&] { run({.bytes = 300}); }).find("`bytes`"), std::string::npos);
 }
 
 TEST(SimulateBudgetTest, ADryRunSaysWhatIsSent) {

@@ -151,7 +151,7 @@ TEST_F(StateFileTest, RefusesWhatIsNoState) {
     std::ofstream(path("text.npz")) << "not a zip";
     EXPECT_THROW(load_state(path("text.npz")), InputError);
     save_model(path("features.npz"), to_model(random_train<double>({5, 6}, {3, 2, 1}), 2), false);
-    EXPECT_NE(message_of([&] { load_state(path("features.npz")); }).find("--save-state"), std::string::npos);
+    EXPECT_NE(message_of([&] { load_state(path("features.npz")); }).find("`save_state`"), std::string::npos);
     save_state(path("good.npz"), sample({.eps = 0.2}), false);
     const Json good = metadata();
     rewrite(good);

@@ -257,7 +257,7 @@ TEST_F(BuildTest, UnitsAreThoseOfCodesAndNoneIsOne) {
     has(said("p,d,v,u\n1,2024-01-01,5,mg\n2,2024-02-01,5,g\n", options), "'g' of 'v'; expected 'mg'");
     has(said("p,c,v,u\n1,x,5,mg\n", {.patient = "p", .modes = {"c"}, .units = {"u"}}), "a unit of no value");
     has(said("p,c,v,u\n1,x,5,mg\n", {.patient = "p", .modes = {"c"}, .values = {"labs:v"}}),
-        "--value: a table 'labs'; expected one of the tables t");
+        "`value`: a table 'labs'; expected one of the tables t");
     put("n.ndjson",
         "{\"p\":\" 1 \",\"c\":\"x\",\"v\":1}\n{\"p\":\"1\",\"c\":\" x\",\"v\":3}\n{\"p\":2,\"c\":\"x\",\"v\":3}\n");
     options = {.patient = "p", .modes = {"c"}, .values = {"v"}, .units = {"uu"}};
@@ -300,7 +300,7 @@ TEST_F(BuildTest, EventsWithoutANumberAreCountedAndTheOrderOfFilesIsNone) {
     put("b.csv", "p,e,v\n1,y,\n1,y,3\n1,z,\n");
     TableOptions options{.patient = "p", .modes = {"a:c", "b:e"}, .values = {"b:v"}};
     for (const auto& files : {std::vector<std::string>{"a.csv", "b.csv"}, {"b.csv", "a.csv"}}) {
-        EXPECT_NE(refusal(files, options).find("--aggregate: values in b and none in a"), std::string::npos);
+        EXPECT_NE(refusal(files, options).find("`aggregate`: values in b and none in a"), std::string::npos);
     }
     EXPECT_EQ(build({"b.csv"}, {.patient = "p", .modes = {"e"}, .values = {"v"}}).without_value, 2);
 }

@@ -81,7 +81,7 @@ TEST_F(RecordsTest, NumbersWithPointOrComma) {
         number_cell(*reader, 1, "1,5", '.');
     } catch (const InputError& error) {
         EXPECT_NE(std::string(error.what()).find("line 2, column 2 (b)"), std::string::npos);
-        EXPECT_NE(std::string(error.what()).find("--decimal comma"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("`decimal` comma"), std::string::npos);
     }
     try {
         number_cell(*reader, 1, "1,234.5", '.');

@@ -118,7 +118,7 @@ TEST(MergeTest, RefusesWhatDoesNotBelongTogether) {
     EXPECT_NE(said(site({{"1", "Glucose", "", 5}}), {}).find("'Glucose' in no unit"), std::string::npos);
     EXPECT_NE(said(site({{"2", "x", "", 5}}), {.rule = MergeRule::every}).find("no condition that all sites have"),
               std::string::npos);
-    EXPECT_NE(said(site({{"1", "x", "mg/dL", 5}}), {.top = {1, 2, 3}}).find("--top"), std::string::npos);
+    EXPECT_NE(said(site({{"1", "x", "mg/dL", 5}}), {.top = {1, 2, 3}}).find("`top`"), std::string::npos);
     Vocabulary other = site({{"1", "x", "", 5}});
     other.modes[0].name = "drug";
     EXPECT_NE(said(other, {}).find("modes drug"), std::string::npos);

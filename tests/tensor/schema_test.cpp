@@ -143,9 +143,9 @@ TEST(AlignTest, MovesEveryModeToTheJobsOrder) {
 TEST(AlignTest, UnnamedDataIsRefusedUnlessAllowed) {
     const Schema job = columns({"age", "systolic"});
     expect_in(refusal_of([&] { align(job, unlabelled(2), Unnamed::refuse, "b.npy", "the job"); }),
-              {"b.npy", "no labels", "'age', 'systolic'", "as the job has", "--unnamed allow"});
+              {"b.npy", "no labels", "'age', 'systolic'", "as the job has", "`unnamed` allow"});
     expect_in(refusal_of([&] { align(unlabelled(2), job, Unnamed::refuse, "b.npy", "the job"); }),
-              {"the labels 'age', 'systolic'", "no labels", "--unnamed allow"});
+              {"the labels 'age', 'systolic'", "no labels", "`unnamed` allow"});
     EXPECT_TRUE(align(job, unlabelled(2), Unnamed::allow, "b.npy", "the job").empty());
     // What is allowed is silence, not another name.
     EXPECT_NE(refusal_of([&] { align(job, columns({"age", "sbp"}), Unnamed::allow, "b", "a"); }), "");
@@ -173,11 +173,11 @@ TEST(AgreeTest, ATieIsRefusedWithTheLabelsOfBoth) {
         agree(parties({columns({"age", "systolic"}), columns({"age", "sbp"})}), Unnamed::refuse);
     });
     expect_in(text, {"client 2", "'sbp'", "'systolic' as client 1 has", "as many clients have the one as the other (1)",
-                     "--schema"});
+                     "`schema`"});
     expect_in(refusal_of([] {
                   agree(parties({columns({"a"}), unlabelled(1)}), Unnamed::refuse);
               }),
-              {"client 2", "no labels", "--unnamed allow"});
+              {"client 2", "no labels", "`unnamed` allow"});
     expect_in(refusal_of([] { agree({}, Unnamed::refuse); }), {"clients", "none"});
 }
 
@@ -304,7 +304,7 @@ TEST(PeerSchemaTest, OneOrderIsKeptAndSeveralAreSorted) {
     expect_in(refusal_of([&] {
                   peer_schema(one, prints({one, one, unlabelled(3)}), names, Unnamed::refuse);
               }),
-              {"r", "no labels, unlike p", "--unnamed allow"});
+              {"r", "no labels, unlike p", "`unnamed` allow"});
     EXPECT_EQ(peer_schema(one, prints({one, one, unlabelled(3)}), names, Unnamed::allow), one);
     EXPECT_NE(refusal_of([&] { peer_schema(one, prints({one, three, unlabelled(3)}), names, Unnamed::allow); }), "");
     const auto named = [](const char* name) { return columns({"1"}, {}, name); };

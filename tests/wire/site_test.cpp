@@ -101,7 +101,7 @@ TEST(Site, SaysWhatToDoAboutUnknownEntries) {
     x.data()[3] = std::numeric_limits<double>::quiet_NaN();
     const auto hidden = std::make_shared<Tensor<double>>(std::move(x));
     const std::string reason = refusal([&] { Site(welcome({.rank = 2}), hidden); });
-    EXPECT_NE(reason.find("--missing impute"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("`missing` impute"), std::string::npos) << reason;
 }
 
 }  // namespace

@@ -2,9 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <exception>
-#include <regex>
 #include <string>
 
 #include "attend.hpp"
@@ -16,18 +14,6 @@
 namespace couplet::python {
 namespace {
 
-/// The engine's message with arguments named as Python names them: max_rank for --max-rank.
-std::string message(const Error& error) {
-    std::string text = error.what();
-    static const std::regex flag("--(?!help)([a-z][a-z0-9]*(?:-[a-z0-9]+)*)");
-    for (std::smatch found; std::regex_search(text, found, flag);) {
-        std::string name = found[1];
-        std::replace(name.begin(), name.end(), '-', '_');
-        text = found.prefix().str() + name + found.suffix().str();
-    }
-    return text;
-}
-
 void add_errors(nb::module_& module) {
     static PyObject* input_error = nullptr;
     static PyObject* run_error = nullptr;
@@ -37,9 +23,9 @@ void add_errors(nb::module_& module) {
         try {
             std::rethrow_exception(thrown);
         } catch (const InputError& error) {
-            PyErr_SetObject(input_error, to_text(message(error)).ptr());
+            PyErr_SetObject(input_error, to_text(in_python_words(error.what())).ptr());
         } catch (const Error& error) {
-            PyErr_SetObject(run_error, to_text(message(error)).ptr());
+            PyErr_SetObject(run_error, to_text(in_python_words(error.what())).ptr());
         }
     });
 }

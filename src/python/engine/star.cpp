@@ -26,6 +26,7 @@
 #include "module.hpp"
 #include "simulate_report.hpp"
 #include "star_options.hpp"
+#include "text.hpp"
 
 namespace couplet::python {
 namespace {
@@ -212,7 +213,7 @@ void vet(const nb::bytes& messages, const std::vector<Index>& shape, const std::
 
 std::vector<std::pair<std::string, std::string>> refuse_misfits(StarJob& job) {
     std::vector<std::pair<std::string, std::string>> refused;
-    for (auto& one : job.refuse_misfits()) refused.emplace_back(std::move(one.site), std::move(one.reason));
+    for (const auto& one : job.refuse_misfits()) refused.emplace_back(one.site, in_python_words(one.reason));
     return refused;
 }
 

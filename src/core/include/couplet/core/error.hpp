@@ -5,7 +5,7 @@
 
 namespace couplet {
 
-/// What went wrong, in the four parts every message of this product has.
+/// What went wrong, in the four parts of every message. Parameters are named `max_rank`: spelling.hpp says why.
 struct ErrorParts {
     std::string where;     ///< the argument, file or peer at fault
     std::string found;     ///< what was there

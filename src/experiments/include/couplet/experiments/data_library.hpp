@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/core/spelling.hpp"
 #include "couplet/data/dataset.hpp"
 #include "couplet/data/file_content.hpp"
 #include "couplet/sim/source.hpp"
@@ -57,8 +58,9 @@ struct DataOrigin {
 class DataLibrary {
   public:
     /// `place`: the folder of the public data; without, COUPLET_DATA. Throws InputError when either is given and is no
-    /// folder.
-    explicit DataLibrary(std::optional<std::filesystem::path> place = {}, Effort effort = Effort::full);
+    /// folder. `spelling`: how those who read absent() write parameters.
+    explicit DataLibrary(std::optional<std::filesystem::path> place = {}, Effort effort = Effort::full,
+                         Spelling spelling = {});
 
     /// The data set, drawn with this seed; the latest of each kind is kept. Null when its file is not there: then
     /// absent(id) says what is missing. Throws InputError, which names file, column and where the file comes from, when
@@ -76,6 +78,7 @@ class DataLibrary {
 
     std::optional<std::filesystem::path> place_;
     Effort effort_;
+    Spelling spelling_;
     std::map<DataId, std::pair<std::uint64_t, std::shared_ptr<const ExperimentData>>> latest_;
     std::map<std::filesystem::path, FileContent> contents_;
 };

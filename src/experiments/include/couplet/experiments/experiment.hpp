@@ -23,13 +23,14 @@ struct ExperimentSettings {
     std::optional<std::filesystem::path> data = {};  ///< folder of the public data; without, COUPLET_DATA
     std::filesystem::path tuning_cache = {};         ///< tunings of the baselines; empty: none
     ProgressSink progress = {};
+    Spelling spelling = {};  ///< how those who read results and report write parameters
 };
 
 /// What experiments work with, shared so that several can use the same data and runs.
 struct Lab {
     explicit Lab(ExperimentSettings how)
         : settings(std::move(how)),
-          data(settings.data, settings.effort),
+          data(settings.data, settings.effort, settings.spelling),
           methods(settings.tuning_cache, settings.effort, settings.progress) {}
 
     /// Seed of repeat r, from 0.

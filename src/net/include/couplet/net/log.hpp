@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "couplet/core/spelling.hpp"
+
 namespace couplet::net {
 
 /// What happened, for people and for programs: a line for whoever watches, an object a line in a file that rotates, and
@@ -16,8 +18,9 @@ class Log {
   public:
     using Fields = nlohmann::ordered_json;
 
-    /// `file` may be empty: no file. `lines` may be empty; it is called by one thread at a time.
-    Log(const std::filesystem::path& file, std::function<void(std::string_view)> lines);
+    /// `file` may be empty: no file. `lines` may be empty; it is called by one thread at a time. `spelling`: how those
+    /// who read any of it write parameters.
+    Log(const std::filesystem::path& file, std::function<void(std::string_view)> lines, Spelling spelling = {});
     ~Log();
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
@@ -31,6 +34,8 @@ class Log {
                bool warning = true);
     /// The last hundred lines, "12:34:56 text".
     std::vector<std::string> tail() const;
+    /// For what they read elsewhere, such as a status page.
+    const Spelling& spelling() const noexcept;
 
   private:
     void write(bool warning, std::string_view event, std::string_view text, const Fields& fields);
