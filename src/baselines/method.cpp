@@ -7,8 +7,8 @@
 namespace couplet {
 namespace {
 
-constexpr std::array methods{Method::ctt,       Method::centralized,  Method::local,  Method::fedsvd, Method::trip,
-                             Method::fedgtf_ef, Method::fedgtf_ef_pc, Method::dpfact, Method::dpsgd,  Method::cidertf};
+constexpr std::array methods{Method::fedsvd, Method::trip,  Method::fedgtf_ef, Method::fedgtf_ef_pc,
+                             Method::dpfact, Method::dpsgd, Method::cidertf};
 
 }  // namespace
 
@@ -22,12 +22,6 @@ std::vector<std::string> method_names() {
 
 std::string_view to_string(Method method) noexcept {
     switch (method) {
-        case Method::ctt:
-            return "ctt";
-        case Method::centralized:
-            return "centralized";
-        case Method::local:
-            return "local";
         case Method::fedsvd:
             return "fedsvd";
         case Method::trip:

@@ -6,7 +6,6 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/linalg/backend.hpp"
-#include "couplet/sim/reference.hpp"
 #include "cp_run.hpp"
 #include "fedsvd.hpp"
 
@@ -107,23 +106,10 @@ MethodResult run_cp(Method method, const ClientSource& source, SimulationOptions
 MethodResult run_method(Method method, const ClientSource& source, SimulationOptions options,
                         const BaselineOptions& baseline) {
     prepare_backend();  // no part of the computation
+    if (method != Method::fedsvd) return run_cp(method, source, std::move(options), baseline);
     MethodResult result;
-    switch (method) {
-        case Method::ctt:
-            result.simulation = simulate(source, std::move(options));
-            return result;
-        case Method::centralized:
-            result.simulation = reference_centralized(source, std::move(options));
-            return result;
-        case Method::local:
-            result.simulation = reference_local(source, std::move(options));
-            return result;
-        case Method::fedsvd:
-            result.simulation = run_fedsvd(source, std::move(options));
-            return result;
-        default:
-            return run_cp(method, source, std::move(options), baseline);
-    }
+    result.simulation = run_fedsvd(source, std::move(options));
+    return result;
 }
 
 }  // namespace couplet

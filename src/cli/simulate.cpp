@@ -15,7 +15,6 @@
 
 #include "baseline_options.hpp"
 #include "centring_file.hpp"
-#include "couplet/baselines/run_method.hpp"
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
@@ -33,6 +32,7 @@
 #include "privacy_options.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
+#include "simulation_method.hpp"
 #include "usage.hpp"
 #include "verb.hpp"
 
@@ -73,7 +73,7 @@ void check_baseline(const CLI::App& app, const Options& options) {
                   "--sketch", "--passes", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
                  with, "a rank: the method trains a CP model in rounds");
     refuse_given(app, {"--missing", "--centre", "--scale"}, with, "it with --method ctt only");
-    if (network_of(parse_method(options.method)) == Network::star) {
+    if (network_of(*baseline_named(options.method)) == Network::star) {
         refuse_given(app, {"--graph", "--weights"}, with, "it with a decentralized method only");
     }
     if (options.baseline.options.loss == Loss::logistic && !options.output.empty()) {
@@ -123,7 +123,7 @@ void check_combination(const CLI::App& app, const Options& options) {
     if (options.rank_auto && options.method != "ctt") {
         throw InputError({"--rank", "auto with --method " + options.method, "a rank", "Give --rank R."});
     }
-    if (is_cp(parse_method(options.method))) return check_baseline(app, options);
+    if (trains_cp(options.method)) return check_baseline(app, options);
     refuse_given(app, baseline_flag_names(), "--method " + options.method, "it with a method that trains a CP model");
     if (options.method != "ctt" && options.centring.any()) {
         throw InputError({options.centring.centre ? "--centre" : "--scale", "given with --method " + options.method,
@@ -277,7 +277,7 @@ MethodResult compute(const Federation& federation, const Options& options, Simul
             result.simulation = simulate_missing(*federation.source, {.simulation = std::move(how)});
             return result;
         }
-        return run_method(parse_method(options.method), *federation.source, std::move(how), options.baseline.options);
+        return run_simulation(options.method, *federation.source, std::move(how), options.baseline.options);
     } catch (const InputError& error) {
         throw federation.named(error);
     }
@@ -606,7 +606,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
 
 void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     JobOptions& job = options->flags.job;
-    add_choice(app, "--method", method_names(), options->method,
+    add_choice(app, "--method", simulation_methods(), options->method,
                "ctt: the federation; centralized: all rows in one place, what it is measured against; local: every "
                "client alone with features of its own; fedsvd: masked rows in one place; the others train a CP model "
                "of rank --rank in rounds, dpsgd and cidertf among peers");

@@ -32,14 +32,14 @@ class PeerWork::Run {
             return;
         }
         plan_ = make_consensus_plan(graph, spec.job.consensus);
-        peer_.emplace(spec.job, plan_, place, data_.training->view());
+        peer_ = make_peer(spec.job, plan_, place, data_.training->view());
     }
 
     void start() {
         std::vector<PeerMessage> messages;
         {
             const Stopwatch watch(seconds_);
-            messages = secure_ ? secure_->start() : peer_->start();
+            messages = peer_->start();
         }
         send(messages);
     }
@@ -47,7 +47,7 @@ class PeerWork::Run {
         std::vector<PeerMessage> messages;
         try {
             const Stopwatch watch(seconds_);
-            messages = secure_ ? secure_->receive(from, message) : peer_->receive(from, message);
+            messages = peer_->receive(from, message);
         } catch (const InputError& error) {
             hooks_.refused(from, error.what());
         }
@@ -57,19 +57,21 @@ class PeerWork::Run {
   private:
     void begin_masked(const Graph& graph, Index place, const MaskedEpoch& masked) {
         plan_ = make_consensus_plan(graph, {.engine = ConsensusEngine::tree});
-        secure_.emplace(data_.training->view(), SecurePeer::Options{.job = spec_.job,
-                                                                    .graph = graph,
-                                                                    .node = place,
-                                                                    .terms = *spec_.shield,
-                                                                    .session = masked.session,
-                                                                    .sign = masked.sign,
-                                                                    .verify = masked.verify,
-                                                                    .demands = masked.demands,
-                                                                    .on_plan = hooks_.plan,
-                                                                    .on_sum = hooks_.sum,
-                                                                    .on_masked = [this] { hooks_.masked(epoch_); }});
+        auto peer = std::make_unique<SecurePeer>(data_.training->view(),
+                                                 SecurePeer::Options{.job = spec_.job,
+                                                                     .graph = graph,
+                                                                     .node = place,
+                                                                     .terms = *spec_.shield,
+                                                                     .session = masked.session,
+                                                                     .sign = masked.sign,
+                                                                     .verify = masked.verify,
+                                                                     .demands = masked.demands,
+                                                                     .on_plan = hooks_.plan,
+                                                                     .on_sum = hooks_.sum,
+                                                                     .on_masked = [this] { hooks_.masked(epoch_); }});
+        secure_ = peer.get();
+        peer_ = std::move(peer);
     }
-    bool finished() const { return secure_ ? secure_->finished() : peer_->finished(); }
     void send(const std::vector<PeerMessage>& messages) {
         for (const PeerMessage& message : messages) {
             if (!std::holds_alternative<Start>(*message.body)) {
@@ -79,49 +81,36 @@ class PeerWork::Run {
             }
             hooks_.send(epoch_, message);
         }
-        if (finished() && !std::exchange(told_, true)) hooks_.finished(epoch_, secure_ ? masked_output() : output());
-    }
-    /// What others hear of this peer's patients: nothing.
-    PeerOutput masked_output() {
-        const PersonalFit& fit = secure_->result();
-        const HeldOutError heldout = heldout_error(data_, secure_->features());
-        report_.rank = secure_->personal_rank();
-        report_.seconds = seconds_;
-        report_.links = static_cast<Index>(links_.size());
-        PeerOutput output{secure_->features().clone(),
-                          scaled_back(fit.personal, data_.scale),
-                          report_,
-                          std::nullopt,
-                          secure_->rounds(),
-                          plan_.lambda2,
-                          plan_.iterations,
-                          schema_,
-                          reordered_};
-        output.own_rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
-        if (heldout.norm2 > 0) output.own_rse_heldout = heldout.error2 / heldout.norm2;
-        output.shield = secure_->report();
-        return output;
+        if (peer_->finished() && !std::exchange(told_, true)) hooks_.finished(epoch_, output());
     }
     PeerOutput output() {
         const PersonalFit& fit = peer_->result();
         const HeldOutError heldout = heldout_error(data_, peer_->features());
+        PeerOutput output;
+        output.features = peer_->features().clone();
+        output.personal = scaled_back(fit.personal, data_.scale);
+        output.rel_error_bound = peer_->rel_error_bound();
+        output.rounds = secure_ ? secure_->rounds() : count_rounds(spec_.job, plan_, output.features.train.shape());
+        output.lambda2 = plan_.lambda2;
+        output.iterations = plan_.iterations;
+        output.schema = schema_;
+        output.reordered = reordered_;
+        if (secure_) {
+            // What others hear of this peer's patients: nothing.
+            output.own_rse = fit.norm2 > 0 ? fit.error2 / fit.norm2 : 0;
+            if (heldout.norm2 > 0) output.own_rse_heldout = heldout.error2 / heldout.norm2;
+            output.shield = secure_->report();
+        } else {
+            report_.error2 = fit.error2;
+            report_.norm2 = fit.norm2;
+            report_.heldout_error2 = heldout.error2;
+            report_.heldout_norm2 = heldout.norm2;
+        }
         report_.rank = peer_->personal_rank();
-        report_.error2 = fit.error2;
-        report_.norm2 = fit.norm2;
-        report_.heldout_error2 = heldout.error2;
-        report_.heldout_norm2 = heldout.norm2;
         report_.seconds = seconds_;
         report_.links = static_cast<Index>(links_.size());
-        const Shape features = peer_->features().train.shape();
-        return {peer_->features().clone(),
-                scaled_back(fit.personal, data_.scale),
-                report_,
-                peer_->rel_error_bound(),
-                count_rounds(spec_.job, plan_, features),
-                plan_.lambda2,
-                plan_.iterations,
-                schema_,
-                reordered_};
+        output.report = report_;
+        return output;
     }
 
     const wire::JobSpec& spec_;
@@ -132,8 +121,8 @@ class PeerWork::Run {
     double seconds_ = 0;
     PreparedClient data_;
     ConsensusPlan plan_;
-    std::optional<Peer> peer_;
-    std::optional<SecurePeer> secure_;  ///< instead of peer_, where sums are masked
+    std::unique_ptr<Peer> peer_;
+    const SecurePeer* secure_ = nullptr;  ///< peer_, where sums are masked
     wire::PeerReport report_;
     std::set<Index> links_;
     bool told_ = false;

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <deque>
-#include <optional>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -22,15 +22,15 @@ struct Delivery {
 };
 
 /// The paper's consensus error of the latest consensus.
-double measured_error(const std::vector<std::optional<Peer>>& peers) {
+double measured_error(const std::vector<std::unique_ptr<Peer>>& peers) {
     const auto rows = static_cast<Index>(peers.size());
-    const auto n = static_cast<Index>(peers.front()->consensus_initial().size());
+    const auto n = static_cast<Index>(peers.front()->latest_consensus().value().initial.size());
     Matrix<double> initial(rows, n);
     Matrix<double> states(rows, n);
     for (Index k = 0; k < rows; ++k) {
-        const Peer& peer = *peers[static_cast<std::size_t>(k)];
-        std::ranges::copy(peer.consensus_initial(), initial.view().row(k));
-        std::ranges::copy(peer.consensus_result(), states.view().row(k));
+        const ConsensusEnds ends = peers[static_cast<std::size_t>(k)]->latest_consensus().value();
+        std::ranges::copy(ends.initial, initial.view().row(k));
+        std::ranges::copy(ends.result, states.view().row(k));
     }
     return consensus_error(initial.view(), states.view());
 }
@@ -90,7 +90,7 @@ void run_peers(SimulationRun& run) {
     const Graph graph = make_graph(job.graph, nodes, job.seed);
     const ConsensusPlan plan = make_consensus_plan(graph, job.consensus);
     std::vector<PreparedClient> data(static_cast<std::size_t>(nodes));
-    std::vector<std::optional<Peer>> peers(static_cast<std::size_t>(nodes));
+    std::vector<std::unique_ptr<Peer>> peers(static_cast<std::size_t>(nodes));
     std::vector<Hello> hellos(static_cast<std::size_t>(nodes));
     run.for_clients(
         "hello",
@@ -120,7 +120,7 @@ void run_peers(SimulationRun& run) {
         "clients",
         [&](Index k) {
             const auto at = static_cast<std::size_t>(k);
-            peers[at].emplace(job, plan, k, data[at].training->view());
+            peers[at] = make_peer(job, plan, k, data[at].training->view());
             first[at] = peers[at]->start();
         },
         [&](Index k) { post(k, std::move(first[static_cast<std::size_t>(k)])); });

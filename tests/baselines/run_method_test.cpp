@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "couplet/core/error.hpp"
-#include "couplet/sim/reference.hpp"
 #include "support.hpp"
 
 namespace couplet {
@@ -28,15 +27,6 @@ std::string blamed(Clients clients, const std::string& method, const SimulationO
         return error.parts().where;
     }
     return "";
-}
-
-TEST(RunMethod, DispatchesToTheMethodsThatExisted) {
-    const auto clients = [] { return cp_clients(3, {8, 5, 4}, 3); };
-    EXPECT_EQ(run_on(clients(), "ctt", 2, {}).simulation.rse, simulate(MemorySource(clients()), with_rank(2)).rse);
-    EXPECT_EQ(run_on(clients(), "centralized", 2, {}).simulation.rse,
-              reference_centralized(MemorySource(clients()), with_rank(2)).rse);
-    EXPECT_EQ(run_on(clients(), "local", 2, {}).simulation.rse,
-              reference_local(MemorySource(clients()), with_rank(2)).rse);
 }
 
 TEST(RunMethod, UntunedDefaultsLearnWithEveryMethod) {

@@ -86,14 +86,24 @@ double projector_gap(const Features& a, const Features& b) {
     return std::sqrt(2 * squared_norm<double>(rest.view()) / static_cast<double>(x.rows()));
 }
 
+/// A job of one sum over the data, that of the Gram matrix.
+JobOptions one_sum(const std::string& graph) {
+    return {.network = Network::decentralized,
+            .aggregate = Aggregate::subspace,
+            .rank = 4,
+            .sketch = Sketch::gram,
+            .graph = graph};
+}
+
+PeerOptions masked(PeerOptions options) {
+    options.spec.shield = ShieldTerms{.policy = false};
+    return options;
+}
+
 /// Masked sums over real sockets: the features of plain peers, and nobody's numbers on any link.
 TEST_F(PeerNodeTest, MaskedSumsGiveWhatPlainOnesGive) {
     const TestPeers peers(path("kits"), population(4, {30, 6, 7}, 5, 0.7, 0.05, 4), "ring");
-    const JobOptions job{.network = Network::decentralized,
-                         .aggregate = Aggregate::subspace,
-                         .rank = 4,
-                         .sketch = Sketch::gram,
-                         .graph = "ring"};
+    const JobOptions job = one_sum("ring");
     std::vector<std::future<PeerResult>> plain;
     for (std::size_t k = 0; k < 4; ++k) plain.push_back(peers.start(k, peers.options(job)));
     const PeerResult expected = plain[0].get();
@@ -103,8 +113,7 @@ TEST_F(PeerNodeTest, MaskedSumsGiveWhatPlainOnesGive) {
     std::vector<std::future<PeerResult>> running;
     std::vector<bool> told;
     for (std::size_t k = 0; k < 4; ++k) {
-        PeerOptions how = peers.options(job);
-        how.spec.shield = ShieldTerms{.policy = false};
+        PeerOptions how = masked(peers.options(job));
         how.vet_sum = [&](const MaskedSum& sum, const std::string&) {
             const std::lock_guard lock(mutex);
             EXPECT_EQ(sum.members, peers.names);
@@ -142,15 +151,10 @@ TEST_F(PeerNodeTest, MaskedSumsGiveWhatPlainOnesGive) {
 
 TEST_F(PeerNodeTest, APeerThatIsLostAfterMasksWereSentEndsTheJob) {
     const TestPeers peers(path("kits"), population(5, {30, 6, 7}, 5, 0.7, 0.05, 4), "complete");
-    const JobOptions job{.network = Network::decentralized,
-                         .aggregate = Aggregate::subspace,
-                         .rank = 4,
-                         .sketch = Sketch::gram,
-                         .graph = "complete"};
+    const JobOptions job = one_sum("complete");
     std::vector<std::future<std::string>> running;
     for (std::size_t k = 0; k < 5; ++k) {
-        PeerOptions how = peers.options(job);
-        how.spec.shield = ShieldTerms{.policy = false};
+        PeerOptions how = masked(peers.options(job));
         // The last one disagrees once patients are counted: masked counts of everybody are out by then.
         if (k == 4) {
             how.vet_plan = [](const ShieldPlan&, const std::string&) {

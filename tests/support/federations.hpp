@@ -183,7 +183,7 @@ inline StarOutcome drive_star(const Job& job, const Clients& data, Random* scrip
 }
 
 struct PeersOutcome {
-    std::deque<Peer> peers;
+    std::vector<std::unique_ptr<Peer>> peers;
     Index messages = 0;
     double rse = 0;
 };
@@ -199,7 +199,7 @@ inline PeersOutcome drive_peers(const Job& job, const ConsensusPlan& plan, const
         for (auto& message : messages) queue.emplace_back(from, std::move(message));
     };
     for (std::size_t k = 0; k < data.size(); ++k) {
-        out.peers.emplace_back(job, plan, static_cast<Index>(k), data[k].view());
+        out.peers.push_back(make_peer(job, plan, static_cast<Index>(k), data[k].view()));
     }
     std::vector<Index> waiting;
     for (std::size_t k = data.size(); k-- > 0;) waiting.push_back(static_cast<Index>(k));
@@ -209,20 +209,20 @@ inline PeersOutcome drive_peers(const Job& job, const ConsensusPlan& plan, const
             const std::size_t at = script == nullptr ? waiting.size() - 1 : script->below(waiting.size());
             const Index k = waiting[at];
             waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(at));
-            post(k, out.peers[static_cast<std::size_t>(k)].start());
+            post(k, out.peers[static_cast<std::size_t>(k)]->start());
             continue;
         }
         const std::size_t at = script == nullptr ? 0 : script->below(queue.size());
         const auto [from, message] = queue[at];
         const bool again = script != nullptr && script->below(4) == 0;
         if (!again) queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(at));
-        post(message.to, out.peers[static_cast<std::size_t>(message.to)].receive(from, message));
+        post(message.to, out.peers[static_cast<std::size_t>(message.to)]->receive(from, message));
     }
     std::vector<double> errors2;
     std::vector<double> norms2;
     for (const auto& peer : out.peers) {
-        errors2.push_back(peer.result().error2);
-        norms2.push_back(peer.result().norm2);
+        errors2.push_back(peer->result().error2);
+        norms2.push_back(peer->result().norm2);
     }
     out.rse = rse_of(errors2, norms2);
     return out;

@@ -1,7 +1,7 @@
 #include "couplet/wire/peer_message.hpp"
 
 #include <deque>
-#include <optional>
+#include <memory>
 
 #include "couplet/consensus/graph_builders.hpp"
 #include "wire_test_support.hpp"
@@ -17,14 +17,14 @@ struct Sent {
 };
 
 /// Runs all peers; every message goes through bytes when `travels`.
-std::vector<std::optional<Peer>> run_network(const Job& job, const std::vector<Tensor<double>>& data, bool travels) {
+std::vector<std::unique_ptr<Peer>> run_network(const Job& job, const std::vector<Tensor<double>>& data, bool travels) {
     const auto nodes = static_cast<Index>(data.size());
     const auto plan = make_consensus_plan(make_graph(job.graph, nodes, job.seed), job.consensus);
-    std::vector<std::optional<Peer>> peers(data.size());
+    std::vector<std::unique_ptr<Peer>> peers(data.size());
     std::deque<Sent> queue;
     for (Index k = 0; k < nodes; ++k) {
         auto& peer = peers[static_cast<std::size_t>(k)];
-        peer.emplace(job, plan, k, data[static_cast<std::size_t>(k)].view());
+        peer = make_peer(job, plan, k, data[static_cast<std::size_t>(k)].view());
         for (auto& message : peer->start()) queue.push_back({k, std::move(message)});
     }
     while (!queue.empty()) {

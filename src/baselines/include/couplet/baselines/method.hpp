@@ -9,12 +9,9 @@
 
 namespace couplet {
 
-/// Everything that `simulate --method` runs.
+/// The methods that ours is compared with.
 enum class Method {
-    ctt,           ///< the coupled tensor train of this product
-    centralized,   ///< TT-SVD of all rows on one pile
-    local,         ///< TT-SVD of every client alone
-    fedsvd,        ///< masked rows on one pile (Chai et al., KDD 2022): centralized accuracy, the data travels
+    fedsvd,        ///< masked rows in one place (Chai et al., KDD 2022): centralized accuracy, the data travels
     trip,          ///< consensus ADMM on the shared CP factors (Kim et al., KDD 2017), star
     fedgtf_ef,     ///< sign-compressed gradients with error feedback (Ma et al., WWW 2021), star
     fedgtf_ef_pc,  ///< its periodic variant: tau local steps, then the compressed change of one factor

@@ -48,16 +48,16 @@ struct MethodResult {
     std::optional<DpStatement> privacy;  ///< dpfact with noise
 };
 
-/// Runs any method on the clients of `source` and counts what it sends, with the counters of simulate().
+/// Runs a method on the clients of `source` and counts what it sends, with the counters of simulate().
 ///
 /// Of `options` the CP methods take job.rank (the CP rank, required), job.seed, job.graph and job.weights
 /// (decentralized; paper where none is named), job.refit, heldout, scale_clients, on_personal and progress. The model
 /// is X_k ~ [[A_1^k, A_2, ..., A_N]], A_1^k stays with its client. All start from the same A_2 ... A_N, drawn by the
 /// seed, and from A_1^k of least squares on them. With refit (the default) every client finally solves for A_1^k by
-/// least squares, as in ctt, and `features` is an orthonormal train of the same space; without, A_1^k stays as trained
-/// and the train has the factors themselves in diagonal cores. Peers that still differ
-/// after the last round take the mean of their factors along a tree (counted); consensus.error is what it was before.
-/// fedsvd takes job.rank, job.eps and job.eps2 as centralized does.
+/// least squares, as in simulate(), and `features` is an orthonormal train of the same space; without, A_1^k stays as
+/// trained and the train has the factors themselves in diagonal cores. Peers that still differ after the last round
+/// take the mean of their factors along a tree (counted); consensus.error is what it was before. fedsvd takes job.rank,
+/// job.eps and job.eps2 as reference_centralized() does.
 ///
 /// Clients work in parallel; results do not depend on the number of threads. All clients are held in memory.
 /// Throws InputError for a missing rank, a parameter the method does not have, dpfact on another order than 3, the

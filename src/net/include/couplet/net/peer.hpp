@@ -71,6 +71,8 @@ struct PeerOptions {
     std::function<void(const wire::Message& message)> capture = {};
 };
 
+class PeerRun;
+
 /// Takes part in a job of a decentralized network with the neighbours that the kit names: until the members of the
 /// result are decided and all neighbours know it.
 class PeerNode {
@@ -92,8 +94,7 @@ class PeerNode {
     static bool left_behind() noexcept;
 
   private:
-    struct Parts;
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<PeerRun> run_;
 };
 
 }  // namespace couplet::net

@@ -22,7 +22,7 @@ namespace couplet {
 /// contributed: whoever has sent masked numbers (`on_masked`) must not begin again with others.
 ///
 /// Send what start() and receive() return, until finished().
-class SecurePeer {
+class SecurePeer final : public Peer {
   public:
     struct Options {
         Job job;
@@ -44,18 +44,21 @@ class SecurePeer {
     /// `x` is the training data in the order of the job, and must outlive the peer. Throws InputError for a cohort
     /// below the demanded one.
     SecurePeer(TensorView<const double> x, Options options);
-    ~SecurePeer();
+    ~SecurePeer() override;
 
-    std::vector<PeerMessage> start();
+    std::vector<PeerMessage> start() override;
     /// Throws InputError, and changes nothing, for a message that no honest peer could send now, and RunError where the
     /// job cannot go on: on_plan refuses, a key is not signed, a sum was changed on its way.
-    std::vector<PeerMessage> receive(Index from, const PeerMessage& message);
+    std::vector<PeerMessage> receive(Index from, const PeerMessage& message) override;
 
-    bool finished() const noexcept { return result_.has_value(); }
+    bool finished() const noexcept override { return result_.has_value(); }
     /// Throws RunError unless finished().
-    const PersonalFit& result() const;
-    const Features& features() const;
-    Index personal_rank() const noexcept { return personal_rank_; }
+    const PersonalFit& result() const override;
+    const Features& features() const override;
+    std::optional<double> rel_error_bound() const noexcept override { return std::nullopt; }
+    Index personal_rank() const noexcept override { return personal_rank_; }
+    /// Of masked sums nobody measures an error.
+    std::optional<ConsensusEnds> latest_consensus() const noexcept override { return std::nullopt; }
     /// Once it is known.
     const ShieldPlan* plan() const noexcept { return plan_ ? &*plan_ : nullptr; }
     /// Of a finished job.
