@@ -119,6 +119,24 @@ void StarCoordinator::resume(std::vector<MergeState> earlier) {
     earlier_ = std::move(earlier);
 }
 
+void StarCoordinator::merge_in_tree(Index width) {
+    if (job_.aggregate != Aggregate::stack || start_ || !earlier_.empty() || keeping_) {
+        throw InputError({"tree", "a job that merges nothing, or whose merge is saved", "--aggregate stack", ""});
+    }
+    if (width < 2) throw InputError({"tree", std::to_string(width), "at least 2 clients to a merger", ""});
+    width_ = width;
+}
+
+void StarCoordinator::make_mergers(const Shape& features, const Start& everybody) {
+    if (width_ > 0 && clients_ > width_) {
+        tree_.emplace(job_, features, everybody, clients_, width_);
+        is_in_tree_.assign(static_cast<std::size_t>(clients_), false);
+        return;
+    }
+    merger_.emplace(job_, features, everybody);
+    for (MergeState& state : std::exchange(earlier_, {})) merger_->add(std::move(state));
+}
+
 void StarCoordinator::receive(Index client, FromClient message) {
     if (client < 0 || client >= clients_) {
         throw InputError({"client", std::to_string(client + 1), "1 to " + std::to_string(clients_), ""});
@@ -140,10 +158,12 @@ void StarCoordinator::on_upload(Index client, Upload upload) {
         throw InputError(
             {"client " + std::to_string(client + 1), "an upload", "the start of a job that wants one", ""});
     }
-    if (client < taken_ || waiting_uploads_.contains(client)) return;
+    const auto place = static_cast<std::size_t>(client);
+    const bool is_known = tree_ ? is_in_tree_[place] : client < taken_ || waiting_uploads_.contains(client);
+    if (is_known) return;
     const FeatureBlock& block = upload.block.get();
     const Shape& features = hellos_.front()->features;
-    const Hello& hello = *hellos_[static_cast<std::size_t>(client)];
+    const Hello& hello = *hellos_[place];
     if (block.features() != features) {
         throw InputError({"client " + std::to_string(client + 1), "feature modes " + block.features().to_string(),
                           features.to_string(), ""});
@@ -165,6 +185,13 @@ void StarCoordinator::on_upload(Index client, Upload upload) {
         if (squares >= 0 && squares <= most) continue;
         throw InputError({"client " + std::to_string(client + 1), "a squared norm that its data cannot have",
                           "one from 0 to that of its greeting", ""});
+    }
+    if (tree_) {
+        personal_ranks_[place] = block.rows();
+        is_in_tree_[place] = true;
+        tree_->add(client, std::move(upload));
+        ++taken_;
+        return;
     }
     waiting_uploads_.emplace(client, std::move(upload));
     take_in_order();
@@ -232,10 +259,7 @@ std::optional<ToClient> StarCoordinator::next() {
         }
         // Clients share the error among themselves: those merged before have had theirs.
         start_->clients = everybody.clients;
-        if (job_.aggregate == Aggregate::stack) {
-            merger_.emplace(job_, features, everybody);
-            for (MergeState& state : std::exchange(earlier_, {})) merger_->add(std::move(state));
-        }
+        if (job_.aggregate == Aggregate::stack) make_mergers(features, everybody);
         if (job_.aggregate == Aggregate::subspace) {
             subspace_.emplace(job_, features);
             for (std::size_t k = 0; k < hellos.size(); ++k) {
@@ -266,8 +290,8 @@ std::optional<ToClient> StarCoordinator::next() {
 
 FeaturesMessage StarCoordinator::finish() {
     if (subspace_) return {subspace_->features().clone(), std::nullopt};
-    if (merger_) {
-        auto outcome = merger_->finish();
+    if (merger_ || tree_) {
+        auto outcome = merger_ ? merger_->finish() : tree_->finish();
         return {std::move(outcome.features), outcome.rel_error_bound};
     }
     const double share = 1.0 / static_cast<double>(clients_);

@@ -67,14 +67,19 @@ StarJob::StarJob(StarJobOptions options)
     : id_(options.id),
       spec_(std::move(options.spec)),
       given_(std::move(options.schema)),
+      tree_(options.tree),
       notary_(std::move(options.notary)) {
     refuse_centring(spec_);
     if (spec_.shield) require_private_preparation(spec_.shield->guarantee, spec_.preparation);
+    if (tree_ != 0 && (tree_ < 2 || spec_.job.aggregate != Aggregate::stack)) {
+        throw InputError({"tree", text(tree_, " sites to a merger of --aggregate ", to_string(spec_.job.aggregate)),
+                          "at least 2, of --aggregate stack", "Sums need no tree: they are added as they come."});
+    }
     // What rounding changes from one attempt to the next must stay below what counts as settled.
     if (spec_.missing) spec_.job.precision = Precision::f64;
 }
 
-bool StarJob::needs_places() const noexcept { return spec_.preparation.heldout > 0 || spec_.missing || spec_.shield; }
+bool StarJob::needs_places() const noexcept { return spec_.preparation.heldout > 0 || spec_.missing; }
 
 Message StarJob::message(std::uint32_t step, Body body) const {
     return {{protocol_version, id_, attempt_, step}, std::move(body)};
@@ -229,6 +234,7 @@ void StarJob::begin_attempt() {
     start_.reset();
     star_.emplace(spec_.job, static_cast<Index>(members_.size()));
     star_->require_schema(schema_);
+    if (tree_ > 0) star_->merge_in_tree(tree_);
     for (std::size_t i = 0; i < members_.size(); ++i) star_->receive(static_cast<Index>(i), hello(i));
     advance();
 }
@@ -284,6 +290,7 @@ void StarJob::conclude_merge(FeaturesMessage features) {
     traffic_.bytes_down += clients * static_cast<double>(serialised_bytes(features));
     traffic_.rounds += star_->rounds();
     traffic_.personal_ranks = star_->personal_ranks();
+    traffic_.mergers = star_->mergers();
     features_ = std::move(features);
     phase_ = course_ ? Phase::filling : Phase::delivering;
     publish(clone(*features_));

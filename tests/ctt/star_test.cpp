@@ -315,5 +315,26 @@ TEST_F(StarRefusals, ClientsRefuseWhatCannotCome) {
     EXPECT_THROW(StarCoordinator(job, 0), InputError);
 }
 
+TEST(StarTest, ATreeIgnoresWhatComesTwiceAndIsRefusedWhereNothingIsMerged) {
+    const Clients clients = population(5, {12, 6, 5}, 4, 0.7, 0.05);
+    const Job job = resolve_job({.rank = 3});
+    StarCoordinator coordinator(job, 5);
+    coordinator.merge_in_tree(2);
+    EXPECT_THROW(coordinator.merge_in_tree(1), InputError);
+    for (Index k = 0; k < 5; ++k) coordinator.receive(k, hello_of(clients[static_cast<std::size_t>(k)]));
+    const Start start = std::get<Start>(*coordinator.next());
+    EXPECT_EQ(coordinator.mergers(), 3 + 2 + 1);
+    for (const Index k : {4, 2, 4, 0, 2, 1}) {
+        const auto& x = clients[static_cast<std::size_t>(k)];
+        coordinator.receive(k, compress_client(x.view(), client_limits(job, hello_of(x), start)));
+    }
+    EXPECT_FALSE(coordinator.next());
+    coordinator.receive(3, compress_client(clients[3].view(), client_limits(job, hello_of(clients[3]), start)));
+    const auto features = std::get<FeaturesMessage>(*coordinator.next());
+    EXPECT_EQ(features.features.train.left_rank(), 3);
+    StarCoordinator sums(resolve_job({.aggregate = Aggregate::subspace, .rank = 3}), 5);
+    EXPECT_THROW(sums.merge_in_tree(2), InputError);
+}
+
 }  // namespace
 }  // namespace couplet

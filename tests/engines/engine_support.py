@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import pathlib
 import re
 import sys
@@ -47,6 +48,28 @@ def same_personal(folder, expected):
     """Whether the personal cores of a simulation's folder are those of `couplet simulate`, bit for bit."""
     return all(np.array_equal(np.load(folder / f"personal_{k}.npz")["core_1"][0], core)
                for k, core in enumerate(expected.personal, 1))
+
+
+def close(folder, expected, mergers):
+    """Whether the features of a folder, of a tree of so many mergers, are as good as those of a simulation in one."""
+    result = json.loads((folder / "result.json").read_text())
+    return (result["mergers"] == mergers and result["rse"] <= 1.02 * expected.rse
+            and result["rse"] ** 0.5 <= result["rel_error_bound"] and result["bytes_up"] == expected.bytes_up)
+
+
+def secure_sites(loopback, sites, folder):
+    """Gives each site a kit and a policy that a small secure sum satisfies; the coordinator's kit."""
+    kits = loopback.make_kits(sites, folder)
+    policy = folder / "policy.toml"
+    policy.write_text("patients_per_direction = 0\n")
+    for name, said in sites.items():
+        said |= {"kit": str(kits / name), "policy": str(policy)}
+    return kits / "coordinator"
+
+
+def remembers(kit, job):
+    """Whether a site's kit says what it has shown to a job."""
+    return any(job in line for line in (kit / "disclosed.jsonl").read_text().splitlines())
 
 
 def shown(document):

@@ -49,15 +49,15 @@ def site(k: int, shared: np.ndarray) -> np.ndarray:
     return (rng.normal(size=(20, RANK)) @ shared + 0.1 * rng.normal(size=(20, 900))).reshape(20, 30, 30)
 
 
-def measure(sites: int) -> dict:
+def measure(sites: int, tree: int) -> dict:
     shared = np.random.default_rng(1).normal(size=(RANK, 900))
-    job = _engine.StarJob([f"--rank={RANK}"], "00" * 16, "")
+    job = _engine.StarJob([f"--rank={RANK}"], "00" * 16, "", tree)
     welcome = job.welcome(0, sites)
     names = [f"site-{k}" for k in range(sites)]
 
     def answer(k: int) -> bytes:
         question = b"" if not job.questions else job.question(0)
-        return bytes(_engine.answer(welcome + question, site(k, shared), [], "", ("", "", ""), Watch)[0])
+        return bytes(_engine.answer(welcome + question, site(k, shared), [], "", ("", "", "", ""), Watch)[0])
 
     answer(0)  # libraries are loaded
     work = Work()
@@ -69,15 +69,17 @@ def measure(sites: int) -> dict:
         work(job.take, k, answer(k))
     for k in range(sites):
         work(job.report, k, answer(k))
-    return {"sites": sites, "server_milliseconds_per_site": round(1000 * work.seconds / sites, 3),
+    return {"sites": sites, "tree": tree, "server_milliseconds_per_site": round(1000 * work.seconds / sites, 3),
             "server_megabytes_grown": round(work.grown, 1), "rse": json.loads(job.json())["rse"]}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--sites", type=int, nargs="+", default=[250, 1000, 4000])
-    for sites in parser.parse_args().sites:
-        print(json.dumps(measure(sites)), flush=True)
+    parser.add_argument("--tree", type=int, default=0, help="sites to a merger of a tree; 0: one merges all")
+    options = parser.parse_args()
+    for sites in options.sites:
+        print(json.dumps(measure(sites, options.tree)), flush=True)
     return 0
 
 

@@ -144,6 +144,60 @@ def test_a_site_whose_policy_refuses_is_named_with_the_reason(clients, sites, tm
             run_job(InThisProcess(sites), JobOptions(("--rank=3",)))
 
 
+def test_a_site_that_remembers_is_not_asked_for_the_difference_of_two_jobs(clients, sites, tmp_path):
+    book = tmp_path / "book"
+    forgetful = [Site(site.name, site.data, policy="on") for site in sites]
+    careful = [Site(forgetful[0].name, forgetful[0].data, policy="on", book=str(book)), *forgetful[1:]]
+    job = JobOptions(("--rank=3",))
+    assert same(run_job(InThisProcess(careful), job).features, couplet.simulate(clients, rank=3).features)
+    ledger = book / "disclosed.jsonl"
+    shown = ledger.read_text()
+    assert shown and ledger.stat().st_mode & 0o022 == 0
+    # The same again shows nothing new.
+    run_job(InThisProcess(careful), job)
+    assert ledger.read_text() == shown
+    # All patients but one: what the two jobs saw would tell that one.
+    np.save(sites[0].data, clients[0][:-1])
+    run_job(InThisProcess(forgetful), job)
+    with pytest.raises(couplet.RunError, match=r"client-1 is (refused|lost): .*any_cohort"):
+        run_job(InThisProcess(careful), job)
+    # What cannot be read does not count as nothing.
+    ledger.write_text("nonsense\n")
+    with pytest.raises(couplet.RunError, match=r"client-1 is refused: .*disclosed\.jsonl"):
+        run_job(InThisProcess(careful), job)
+
+
+def test_a_site_with_a_kit_remembers_in_it(sites, tmp_path):
+    site = Site("a", sites[0].data, kit=str(tmp_path / "kit"))
+    assert site.ledger() == str(tmp_path / "kit" / "disclosed.jsonl")
+    assert Site("a", sites[0].data, kit="/kit", book="/book").ledger() == "/book/disclosed.jsonl"
+    assert Site("a", sites[0].data).ledger() == ""
+
+
+@pytest.mark.parametrize("flags", [("--rank=3",), ("--eps=0.2",)])
+def test_many_sites_are_merged_in_a_tree(rng, tmp_path, flags):
+    shared = rng.normal(size=(5, 42))
+    files = []
+    for k in range(20):
+        files.append(str(tmp_path / f"x{k}.npy"))
+        np.save(files[-1], (rng.normal(size=(9, 5)) @ shared + 0.1 * rng.normal(size=(9, 42))).reshape(9, 7, 6))
+    sites = [Site(f"client-{k + 1}", file) for k, file in enumerate(files)]
+    flat = run_job(InThisProcess(sites), JobOptions(flags))
+    tree = run_job(InThisProcess(sites), JobOptions(flags, tree=4))
+    assert tree.mergers == 5 + 2 + 1 and "mergers" not in flat
+    assert tree.members == flat.members and tree.bytes_up == flat.bytes_up
+    assert tree.rse <= 1.02 * flat.rse and np.sqrt(tree.rse) <= tree.rel_error_bound
+    # The order of the sites decides, not who answers first.
+    again = InThisProcess(sites)
+    again.receive = lambda tickets: [(min(tickets), respond(*again.waiting.pop(min(tickets))))]
+    assert same(run_job(again, JobOptions(flags, tree=4)).features, tree.features)
+    assert same(run_job(InThisProcess(sites), JobOptions(flags, tree=20)).features, flat.features)
+    with pytest.raises(couplet.InputError, match="tree: 4 sites to a merger of aggregate subspace; expected"):
+        run_job(InThisProcess(sites), JobOptions(("--rank=3", "--aggregate=subspace"), tree=4))
+    with pytest.raises(couplet.InputError, match="tree = -1; expected a whole number"):
+        JobOptions.from_config({"tree": -1})
+
+
 def test_messages_are_held_against_a_policy_without_the_data(clients, sites):
     seen = []
     asking = InThisProcess(plain(sites)[:2])
@@ -193,9 +247,9 @@ def test_a_site_that_is_lost_to_a_secure_sum_is_not_in_it(clients, simulated):
     first = {}
 
     def spoil(site, count, answer):
-        # Two greetings each, then keys, shares and numbers of the counts; then keys of the first sum over the data.
+        # A greeting each, then keys, shares and numbers of the counts; then keys of the first sum over the data.
         first.setdefault(site, []).append(count)
-        return Answer(site, refusal="the process died") if site == "client-2" and len(first[site]) > 7 else answer
+        return Answer(site, refusal="the process died") if site == "client-2" and len(first[site]) > 6 else answer
 
     result = run_job(InThisProcess(simulated, spoil), JobOptions(SECURE, min_sites=3))
     assert result.members == ["client-1", "client-3", "client-4"] and result.lost.to_dict() == {"client-2": "the process died"}
@@ -235,7 +289,7 @@ def test_nobody_makes_the_cohort_smaller_than_the_sites_agree_to(simulated, tmp_
 
     def spoil(site, count, answer):
         heard[site] = heard.get(site, 0) + 1
-        return Answer(site, refusal="the process died") if site == "client-2" and heard[site] > 2 else answer
+        return Answer(site, refusal="the process died") if site == "client-2" and heard[site] > 1 else answer
 
     with pytest.raises(couplet.RunError, match="client-1 is lost: .*a roster of 3 clients; expected at least 4"):
         run_job(InThisProcess(careful, spoil), JobOptions(SECURE, min_sites=3))

@@ -185,6 +185,36 @@ TEST(StarJob, RefusesAGreetingThatWouldSpoilTheSums) {
               std::string::npos);
 }
 
+TEST(StarJob, MergesInATreeWhereItIsAskedTo) {
+    const Clients clients = population(18, {14, 6, 5}, 4, 0.7, 0.05);
+    const auto made = [&](Index tree) {
+        StarJobOptions how = options({.eps = 0.1});
+        how.tree = tree;
+        Federation run(std::move(how), shared(clients));
+        run.run();
+        return run.job.result();
+    };
+    const StarJobResult flat = made(0);
+    const StarJobResult tree = made(4);
+    EXPECT_EQ(flat.mergers, 0);
+    EXPECT_EQ(tree.mergers, 5 + 2 + 1);
+    EXPECT_EQ(tree.personal_ranks, flat.personal_ranks);
+    EXPECT_EQ(tree.bytes_up, flat.bytes_up);
+    EXPECT_LE(*tree.rse, 0.1 * 0.1);
+    // Where one merger has room for all nothing changes.
+    EXPECT_EQ(*made(18).rse, *flat.rse);
+    EXPECT_EQ(made(18).mergers, 0);
+}
+
+TEST(StarJob, ATreeIsForRowsThatAreMerged) {
+    StarJobOptions narrow = options({.rank = 3});
+    narrow.tree = 1;
+    EXPECT_THROW(StarJob{narrow}, InputError);
+    StarJobOptions sums = options({.aggregate = Aggregate::subspace, .rank = 3});
+    sums.tree = 4;
+    EXPECT_THROW(StarJob{sums}, InputError);
+}
+
 TEST(StarJob, CentringIsForTheDaemons) {
     StarJobOptions options;
     options.spec.job = resolve_job({.rank = 2});

@@ -1,7 +1,7 @@
 """A job of the star on somebody else's engine: the state machines of the daemons, whoever carries the messages.
 
-The server's side is `run_job`, over a `Carrier` that the engine provides; a site's is `respond`. Sites keep nothing between
-questions: each question tells what its answer follows from.
+The server's side is `run_job`, over a `Carrier` that the engine provides; a site's is `respond`. Nothing of a job stays in a
+site's process between questions: each question tells what its answer follows from. What a site must remember is in its files.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from ._watch import Watch, log
 _WINDOW = 256
 _FEATURES = "features.npz"
 _RESULT = "result.json"
+_LEDGER = "disclosed.jsonl"  # as couplet client has it in its kit
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class JobOptions:
     flags: as written after `couplet simulate`, for a star: --rank, --eps, --aggregate and so on. sites: how many are waited
     for at the beginning; 0: those who are there. min_sites: without so many the job fails; None: everybody who was there.
     deadline: seconds, for every wait. output: folder for features.npz and result.json. kit: a coordinator's, for secure sums
-    between sites with kits.
+    between sites with kits. tree: sites that one merger of a tree takes; 0: one merges all.
     """
 
     flags: tuple[str, ...] = ()
@@ -86,10 +87,12 @@ class JobOptions:
     output: str = ""
     force: bool = False
     kit: str = ""
+    tree: int = 0
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], where: str = "configuration") -> JobOptions:
-        """From the flat tables of an engine: flags, rank, sites, min-sites, deadline, output, force."""
+        """From the flat tables of an engine: flags, rank, sites, min-sites, deadline, output, force,
+        kit, tree."""
         flags = shlex.split(str(config.get("flags", "")))
         if rank := whole(config, "rank", where):
             flags += ["--rank", str(rank)]
@@ -99,7 +102,7 @@ class JobOptions:
             raise InputError(f"{where}: deadline = {deadline!r}; expected seconds above 0")
         output = absolute(config.get("output", ""), "output", where)
         return cls(tuple(flags), whole(config, "sites", where), minimum or None, float(deadline), output,
-                   bool(config.get("force", False)), absolute(config.get("kit", ""), "kit", where))
+                   bool(config.get("force", False)), absolute(config.get("kit", ""), "kit", where), whole(config, "tree", where))
 
 
 def absolute(value: Any, key: str, where: str) -> str:
@@ -151,12 +154,13 @@ class _Job:
     def __init__(self, carrier: Carrier, options: JobOptions) -> None:
         self._carrier = carrier
         self._options = options
-        self._job = _engine.StarJob(list(options.flags), secrets.token_hex(16), options.kit)
+        self._job = _engine.StarJob(list(options.flags), secrets.token_hex(16), options.kit, options.tree)
         self._nodes: dict[str, Any] = {}  # by name, those that joined
         self._places: dict[str, int] = {}
         self._refused: dict[str, str] = {}
         self._lost: dict[str, str] = {}
         self._least = 1
+        self._waves = 0
         self._begun = time.monotonic()
 
     def run(self) -> JobResult:
@@ -334,6 +338,7 @@ class _Job:
                 until[ticket] = time.monotonic() + self._options.deadline
                 sent += 1
             if not waiting:
+                self._tell(wave, sent)
                 return wave
             for ticket, answer in self._carrier.receive(list(waiting)):
                 self._file(wave, waiting.pop(ticket), answer, take)
@@ -343,6 +348,12 @@ class _Job:
                 wave.lost[waiting.pop(ticket)] = f"no answer within {self._options.deadline:g} s"
                 del until[ticket]
             first = min(waiting.values(), default=sent)
+
+    def _tell(self, wave: _Wave, asked: int) -> None:
+        """Some jobs ask many times, and engines take their time: whoever waits sees that it goes on."""
+        self._waves += 1
+        log.info("question %d: answered by %d of %d sites, %.0f s since the beginning", self._waves, asked - len(wave.lost), asked,
+                 time.monotonic() - self._begun)
 
     @staticmethod
     def _file(wave: _Wave, k: int, answer: Answer, take: Callable[[int, Answer], None] | None) -> None:
@@ -408,7 +419,8 @@ class Site:
 
     number: in a simulation, where all write to one folder and the server has features.npz there: 1, 2, ... policy: as
     `policy_of` makes it. kit: of a client, whose certificate signs the keys of secure sums, and where the site keeps what it
-    must remember of them. A simulated site has keys of its own.
+    must remember of them. A simulated site has keys of its own. book: folder where the site keeps what it has shown of its
+    patients, so that jobs are held against those before them; the kit where it has one.
     """
 
     name: str
@@ -418,6 +430,12 @@ class Site:
     force: bool = False
     policy: str = ""
     kit: str = ""
+    book: str = ""
+
+    def ledger(self) -> str:
+        """File with what the site has shown; nothing: it does not remember."""
+        folder = self.book or self.kit
+        return os.path.join(folder, _LEDGER) if folder else ""
 
     def memory(self, job: str) -> str:
         """Folder for what must be remembered of a job of secure sums; nothing: the site takes no part in them."""
@@ -447,9 +465,10 @@ def _message(site: Site, question: Question) -> bytes:
     x: Array = as_client(array, site.data)
     job = _engine.secure_job(question.welcome)
     memory = site.memory(job) if job else ""
-    with _alone_in(memory):
-        reply, result = _engine.answer(question.welcome + question.common, x, labels, site.policy, (site.name, memory, site.kit),
-                                       Watch)
+    ledger = site.ledger()
+    with _alone_in(memory), _alone_in("" if os.path.dirname(ledger) == memory else os.path.dirname(ledger)):
+        reply, result = _engine.answer(question.welcome + question.common, x, labels, site.policy,
+                                       (site.name, memory, site.kit, ledger), Watch)
     if result is not None and site.output:
         _keep(site, labels, *result)
     if result is not None and memory and not site.kit:
@@ -461,7 +480,7 @@ def _message(site: Site, question: Question) -> bytes:
 
 @contextlib.contextmanager
 def _alone_in(memory: str) -> Iterator[None]:
-    """Questions about secure sums are answered one after another, whoever asks them at one time."""
+    """Questions to a site that remembers are answered one after another, whoever asks them at one time."""
     if not memory:
         yield
         return

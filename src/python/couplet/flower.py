@@ -3,15 +3,18 @@
     from couplet.flower import client_app, server_app
 
 Needs the extra `couplet[flower]`. What is computed and where results go is in the run configuration of the app (flags, rank,
-sites, min-sites, deadline, output, force); a SuperNode says in its --node-config what it is called, where its data is and what
-it agrees to (name, data, output, policy, kit). docs/flower-and-flare.md explains all of them.
+sites, min-sites, deadline, output, force, kit, tree); a SuperNode says in its --node-config what it is called, where its data is
+and what it agrees to (name, data, output, policy, kit, memory). docs/flower-and-flare.md explains all of them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +22,7 @@ import numpy as np
 
 from ._errors import InputError
 from ._star import Answer, JobOptions, Question, Site, absolute, data_files, numbered_site, policy_of, respond, run_job
+from ._watch import log
 
 try:
     import flwr
@@ -117,9 +121,25 @@ def _serve(grid: Any, run: Mapping[str, Any]) -> None:
     if not options.sites and run.get("data"):
         # A simulation: its nodes come one after another, and there is one for each file.
         options = replace(options, sites=len(data_files(str(run["data"]), where)))
-    result = run_job(_Nodes(grid), options)
+    with _spoken():
+        result = run_job(_Nodes(grid), options)
     shown = {key: result[key] for key in ("rse", "rel_error_bound", "ranks", "members", "refused", "lost") if key in result}
     print(f"couplet: {shown}" + (f"; written to {options.output}" if options.output else ""), flush=True)
+
+
+@contextlib.contextmanager
+def _spoken() -> Iterator[None]:
+    """What a job says on its way is in the run's log, which Flower takes from the output."""
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(logging.Formatter("couplet: %(message)s"))
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
 
 
 def _take_part(message: Any, node: Mapping[str, Any], run: Mapping[str, Any], node_id: int) -> Any:
@@ -138,7 +158,8 @@ def _site(node: Mapping[str, Any], run: Mapping[str, Any], node_id: int) -> Site
     if "data" in node:
         return Site(str(node.get("name", node_id)), str(node["data"]), str(node.get("output", "")),
                     force=node.get("force", False) is True, policy=policy_of(node.get("policy", "on"), "node configuration"),
-                    kit=absolute(node.get("kit", ""), "kit", "node configuration"))
+                    kit=absolute(node.get("kit", ""), "kit", "node configuration"),
+                    book=absolute(node.get("memory", ""), "memory", "node configuration"))
     if "partition-id" not in node or not run.get("data"):
         raise InputError("node configuration: no data; expected the path of this site's tensor. "
                          "Start the SuperNode with --node-config 'name=\"a\" data=\"/path/x.npy\"'.")

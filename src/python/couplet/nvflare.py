@@ -1,8 +1,8 @@
 """Couplet on NVIDIA FLARE: a Controller and an Executor for a job that the simulator runs and a provisioned system too.
 
 Needs the extra `couplet[nvflare]`. The job's server configuration says what is computed (rank, flags, sites, min_sites,
-deadline, output, force); a site says where its data is in local/couplet.json of its startup kit ({"data": ..., "output":
-...}), what it agrees to in local/policy.toml, and allows `couplet.nvflare` there. docs/flower-and-flare.md explains all of them.
+deadline, output, force, kit, tree); a site says where its data is in local/couplet.json of its startup kit ({"data": ...,
+"output": ...}), what it agrees to in local/policy.toml, and allows `couplet.nvflare` there. docs/flower-and-flare.md explains all of them.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ class CoupletController(Controller):  # type: ignore[misc]
     rank, flags: what is computed, as `couplet simulate` takes it. sites: how many are waited for; 0: those who are there.
     min_sites: without so many the job fails; 0: all who were there. deadline: seconds, for every wait. output: folder for
     features.npz and result.json; by default `couplet` in the job's folder, which `nvflare job download` brings. kit: a
-    coordinator's, for secure sums between sites with kits.
+    coordinator's, for secure sums between sites with kits. tree: sites that one merger of a tree takes; 0: one merges all.
     """
 
     def __init__(self, rank: int = 0, flags: str = "", sites: int = 0, min_sites: int = 0, deadline: float = 60.0,
-                 output: str = "", force: bool = False, kit: str = "") -> None:
+                 output: str = "", force: bool = False, kit: str = "", tree: int = 0) -> None:
         super().__init__()
-        self._config = {"kit": kit, "rank": rank, "flags": flags, "sites": sites, "min-sites": min_sites, "deadline": deadline,
-                        "output": output, "force": force}
+        self._config = {"rank": rank, "flags": flags, "sites": sites, "min-sites": min_sites, "deadline": deadline,
+                        "output": output, "force": force, "kit": kit, "tree": tree}
 
     def start_controller(self, fl_ctx: FLContext) -> None:
         """Nothing to prepare."""
@@ -226,8 +226,8 @@ def _site_of_file(name: str, path: str) -> Site:
         own = os.path.join(os.path.dirname(os.path.abspath(path)), _POLICY_FILE)
         policy = policy_of(said.get("policy", own if os.path.exists(own) else "on"), path)
         return Site(name, str(said["data"]), str(said.get("output", "")), force=bool(said.get("force", False)), policy=policy,
-                    kit=absolute(said.get("kit", ""), "kit", path))
+                    kit=absolute(said.get("kit", ""), "kit", path), book=absolute(said.get("memory", ""), "memory", path))
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: {error!r}; expected an object with data, and perhaps output, policy, kit and force") from None
+        raise InputError(f"{path}: {error!r}; expected an object with data, and perhaps output, policy, kit, memory and force") from None

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include "couplet/net/disclosure_ledger.hpp"
 #include "couplet/net/privacy_book.hpp"
 #include "couplet/net/site_memory.hpp"
+#include "couplet/privacy/records.hpp"
 #include "couplet/wire/envelope.hpp"
 #include "couplet/wire/site.hpp"
 #include "couplet/wire/star_job.hpp"
@@ -38,12 +40,14 @@ std::string_view view(const nb::bytes& bytes) { return {static_cast<const char*>
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 /// `kit` is a coordinator's, for secure sums between sites with kits; without one every site is believed.
+/// `tree`: sites to a merger of a tree; 0: there is none.
 wire::StarJobOptions job_options(const std::vector<std::string>& arguments, const std::string& id,
-                                 const std::string& kit) {
+                                 const std::string& kit, Index tree) {
     const cli::CarriedJob carried = cli::parse_carried_job(arguments);
     wire::StarJobOptions options{
         .id = wire::parse_job_id(id), .spec = {carried.job, carried.preparation, {}}, .schema = carried.schema};
     if (carried.missing) options.spec.missing.emplace();
+    options.tree = tree;
     options.spec.shield = carried.shield;
     if (carried.shield) options.notary = kit.empty() ? net::trusting_notary() : net::kit_notary(kit);
     return options;
@@ -77,6 +81,7 @@ std::string job_json(const StarJob& job) {
     json["ranks"] = message.features.train.ranks();
     json["personal_ranks"] = r.personal_ranks;
     json["rounds"] = r.rounds;
+    if (r.mergers > 0) json["mergers"] = r.mergers;
     json["numbers_up_per_client"] = number(r.numbers_up / clients);
     json["numbers_down_per_client"] = number(r.numbers_down / clients);
     json["numbers_total"] = number(r.numbers_up + r.numbers_down);
@@ -119,63 +124,90 @@ std::optional<net::SitePolicy> policy_of(const std::string& policy) {
     return policy == "on" ? net::SitePolicy{} : net::load_policy(policy);
 }
 
-std::shared_ptr<net::Consent> consent_of(const net::SitePolicy& policy, const Shape& shape) {
+std::shared_ptr<net::Consent> consent_of(const net::SitePolicy& policy, const Shape& shape, Index patients) {
     const auto sizes = shape.sizes();
-    return std::make_shared<net::Consent>(policy, shape[0], Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())));
+    return std::make_shared<net::Consent>(policy, patients, Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())));
 }
 
-/// Where a site keeps what it must remember of secure sums, and the kit that its keys are of, if any.
-struct SecurePlace {
+/// Where a site keeps what it must remember, each empty where it does not.
+struct SitePlace {
     std::string name;
-    std::string memory;
-    std::string kit;
+    std::string memory;  ///< folder, of secure sums
+    std::string kit;     ///< that its keys are of
+    std::string ledger;  ///< file, of what it has shown
 };
 
+/// What a site goes by; whoever holds one of these holds what it reads.
+struct SiteRules {
+    std::optional<net::SitePolicy> policy;
+    std::shared_ptr<const Tensor<double>> data;
+    std::optional<net::DisclosureLedger> ledger;
+    std::shared_ptr<net::Consent> consent;  ///< nothing: whatever is asked is answered
+
+    PrivacyGuarantee budget() const {
+        return policy ? PrivacyGuarantee{policy->dp_epsilon, policy->dp_delta} : PrivacyGuarantee{};
+    }
+    std::set<std::string> related(const net::Cohort& patients) const {
+        return ledger ? ledger->related(patients) : std::set<std::string>{};
+    }
+};
+
+std::shared_ptr<SiteRules> rules_of(const std::string& policy, const SitePlace& place,
+                                    std::shared_ptr<const Tensor<double>> data) {
+    auto rules = std::make_shared<SiteRules>();
+    rules->policy = policy_of(policy);
+    rules->data = std::move(data);
+    if (!place.ledger.empty()) rules->ledger.emplace(place.ledger);
+    if (!rules->policy) return rules;
+    // Empty records and copies of one hide nobody.
+    rules->consent = consent_of(*rules->policy, rules->data->shape(), count_patients(rules->data->view()));
+    if (rules->ledger) rules->consent->remember(*rules->ledger, *rules->data);
+    return rules;
+}
+
 /// Who else is in a sum, what it shows and what it spends are held against the policy before the first over the data.
-wire::SecureTools secure_tools(const wire::JobId& job, const SecurePlace& place,
-                               const std::shared_ptr<net::Consent>& consent, const net::SitePolicy& policy,
-                               const std::shared_ptr<const Tensor<double>>& data) {
+wire::SecureTools secure_tools(const wire::JobId& job, const SitePlace& place,
+                               const std::shared_ptr<SiteRules>& rules) {
     const net::SiteMemory memory(place.memory);
     wire::SecureTools tools =
         memory.tools(job, place.kit.empty() ? memory.own_notary(place.name) : net::kit_notary(place.kit));
-    if (consent) tools.demands = consent->demands();
+    if (rules->consent) tools.demands = rules->consent->demands();
     const std::filesystem::path account = std::filesystem::path(place.memory) / "privacy-account.txt";
-    const PrivacyGuarantee budget{policy.dp_epsilon, policy.dp_delta};
-    const std::string patients = net::make_cohort(*data, 0, 0, 0).id;
+    const net::Cohort patients = net::make_cohort(*rules->data, 0, 0, 0);
     tools.on_plan = [=](const ShieldPlan& plan) {
-        if (consent) consent->vet_plan(plan);
+        if (rules->consent) rules->consent->vet_plan(plan);
         if (!plan.noise) return;
-        net::PrivacyBook(account).require_room(patients, wire::to_hex(job), *plan.noise, budget);
+        net::PrivacyBook(account).require_room(patients.id, wire::to_hex(job), *plan.noise, rules->budget(),
+                                               rules->related(patients));
     };
     // A job that ends before its numbers leave has spent nothing.
     tools.on_sum = [=](const MaskedSum& sum) {
-        if (consent) consent->vet_sum(sum);
+        if (rules->consent) rules->consent->vet_sum(sum);
         if (!sum.plan.noise || sum.agreed) return;
-        net::PrivacyBook(account).spend(patients, wire::to_hex(job), *sum.plan.noise, budget);
+        if (rules->ledger) rules->ledger->enter(patients);
+        net::PrivacyBook(account).spend(patients.id, wire::to_hex(job), *sum.plan.noise, rules->budget(),
+                                        rules->related(patients));
     };
     return tools;
 }
 
-wire::SiteOptions site_options(const std::string& policy, const SecurePlace& place,
+wire::SiteOptions site_options(const std::string& policy, const SitePlace& place,
                                const std::shared_ptr<const Tensor<double>>& data) {
-    const auto rules = policy_of(policy);
-    const auto consent = rules ? consent_of(*rules, data->shape()) : nullptr;
+    const auto rules = rules_of(policy, place, data);
     wire::SiteOptions options;
-    if (consent) options.vet = [consent](const wire::Message& message) { consent->vet(message); };
+    if (rules->consent) options.vet = [rules](const wire::Message& message) { rules->consent->vet(message); };
     if (place.memory.empty()) return options;
-    options.secure = [=](const wire::JobId& job) {
-        return secure_tools(job, place, consent, rules.value_or(net::SitePolicy{}), data);
-    };
+    options.secure = [=](const wire::JobId& job) { return secure_tools(job, place, rules); };
     return options;
 }
 
 /// What a site answers to packed messages within its policy, and, with the final features, (personal core, features,
 /// fields as JSON).
 nb::tuple answer(const nb::bytes& messages, const ArrayIn<double>& x, const LabelTuples& labels,
-                 const std::string& policy, const std::tuple<std::string, std::string, std::string>& where,
+                 const std::string& policy, const std::tuple<std::string, std::string, std::string, std::string>& where,
                  const nb::object& watcher) {
-    const auto& [name, memory, kit] = where;
-    const SecurePlace place{name, memory, kit};
+    const auto& [name, memory, kit, ledger] = where;
+    const SitePlace place{name, memory, kit, ledger};
     auto tensor = Tensor<double>::copy(view_of<double>(x));
     tensor.set_labels(to_labels(labels));
     const auto data = std::make_shared<const Tensor<double>>(std::move(tensor));
@@ -207,7 +239,7 @@ void vet(const nb::bytes& messages, const std::vector<Index>& shape, const std::
     if (shape.size() < 2) throw InputError({"data", "no features", "patients by features", ""});
     const auto rules = policy_of(policy);
     if (!rules) return;
-    const auto consent = consent_of(*rules, Shape(shape));
+    const auto consent = consent_of(*rules, Shape(shape), shape[0]);
     for (const wire::Message& message : wire::unpack(view(messages), "coordinator")) consent->vet(message);
 }
 
@@ -230,9 +262,9 @@ void add_star(nb::module_& module) {
     nb::class_<StarJob>(module, "StarJob")
         .def(
             "__init__",
-            [](StarJob* self, const std::vector<std::string>& arguments, const std::string& id,
-               const std::string& kit) { new (self) StarJob(job_options(arguments, id, kit)); },
-            nb::arg("arguments"), nb::arg("id"), nb::arg("kit"))
+            [](StarJob* self, const std::vector<std::string>& arguments, const std::string& id, const std::string& kit,
+               Index tree) { new (self) StarJob(job_options(arguments, id, kit, tree)); },
+            nb::arg("arguments"), nb::arg("id"), nb::arg("kit"), nb::arg("tree") = 0)
         .def_prop_ro("is_secure", &StarJob::is_secure)
         .def("asked", &StarJob::asked)
         .def("close_step", &StarJob::close_step)

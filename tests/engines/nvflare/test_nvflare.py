@@ -11,7 +11,8 @@ import numpy as np
 import couplet
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from engine_support import EXAMPLES, loopback_of, make_clients, same, same_personal, shown  # noqa: E402
+from engine_support import (EXAMPLES, close, loopback_of, make_clients, remembers, same, same_personal,  # noqa: E402
+                            secure_sites, shown)
 
 loopback = loopback_of("nvflare")
 SERVER = {"rank": 4, "deadline": 300.0}
@@ -25,7 +26,7 @@ def test_the_commands_of_the_readme_are_understood():
                 assert "couplet[nvflare]" in words
             case "./run" | "./simulate":
                 options = loopback.arguments().parse_args(words[1:])
-                assert len(options.files) == 3 and options.rank == 10 and str(options.output) == "result"
+                assert len(options.files) == 3 and options.rank == 10 and str(options.output) in ("result", "nodes")
             case "nvflare":
                 asked = subprocess.run([loopback.BIN / "nvflare", *words[1:3], "-h"], text=True, capture_output=True, check=True)
                 assert all(word in asked.stdout for word in words if word.startswith("-"))
@@ -60,12 +61,22 @@ def test_secure_sums_in_the_simulator_have_the_bits_of_couplet_simulate(tmp_path
     assert result["privacy"]["secure"] and result["privacy"]["threshold"] == 3 and "rse" not in result
 
 
-def test_a_provisioned_system_of_3_gives_the_same_bits_and_goes_on_without_a_site(tmp_path):
+def test_a_tree_of_mergers_in_the_simulator_fits_as_well(tmp_path):
+    files = make_clients(tmp_path, 16, patients=8)
+    out = tmp_path / "out"
+    (tmp_path / "a").mkdir()
+    log = loopback.simulate(files, {**SERVER, "tree": 4}, out, False, tmp_path / "a", 4)
+    assert (out / "result.json").exists(), log
+    assert close(out, couplet.simulate(files, rank=4), 4 + 1)
+
+
+def test_a_provisioned_system_of_3_gives_the_same_bits_also_masked_and_goes_on_without_a_site(tmp_path):
     files = make_clients(tmp_path, 3)
     sites = {f"site-{k}": {"data": str(file), "output": str(tmp_path / f"at-{k}"), "force": True}
              for k, file in enumerate(files, 1)}
     folder = tmp_path / "system"
     folder.mkdir()
+    kit = secure_sites(loopback, sites, folder)
     with loopback.Loopback(sites, folder) as system:
         out = tmp_path / "out"
         log = system.run({**SERVER, "sites": 3, "output": str(out)})
@@ -76,9 +87,19 @@ def test_a_provisioned_system_of_3_gives_the_same_bits_and_goes_on_without_a_sit
             assert np.array_equal(np.load(tmp_path / f"at-{k}" / "personal.npz")["core_1"][0], core)
             assert same(tmp_path / f"at-{k}", expected)
 
+        # Secure sums: the same bits as simulate's, and every site keeps in its kit what it has shown.
+        secure = tmp_path / "secure"
+        log = system.run({**SERVER, "flags": "--secure --policy off --sketch gram", "sites": 3, "output": str(secure), "kit": str(kit)})
+        assert (secure / "result.json").exists(), log
+        expected = couplet.simulate(files, rank=4, secure=True, policy="off", sketch="gram")
+        assert same(secure, expected) and same(tmp_path / "at-2", expected), log
+        result = json.loads((secure / "result.json").read_text())
+        assert result["privacy"]["secure"] and "rse" not in result
+        assert all(remembers(kit.parent / name, result["job"]) for name in sites)
+
         # A site whose schema is another is named, and nobody else suffers when enough remain.
         own = np.load(files[1])
-        np.save(files[1], np.ones((9, 6, 4)))
+        np.save(files[1], np.random.default_rng(1).normal(size=(9, 6, 4)))
         log = system.run({**SERVER, "sites": 3, "min_sites": 2, "output": str(tmp_path / "two")})
         result = json.loads((tmp_path / "two" / "result.json").read_text())
         assert result["members"] == ["site-1", "site-3"] and "size 4" in result["refused"]["site-2"], log
@@ -88,6 +109,8 @@ def test_a_provisioned_system_of_3_gives_the_same_bits_and_goes_on_without_a_sit
         np.save(files[1], own)
         local = system.kits / "site-3" / "local"
         (local / "policy.toml").write_text("min_patients = 1000\n")
+        del sites["site-3"]["policy"]
+        (local / "couplet.json").write_text(json.dumps(sites["site-3"]))
         (local / "privacy.json").write_text(json.dumps({"default_scope": "public", "scopes": [
             {"name": "public", "properties": {}, **{kind: [{"path": "couplet.nvflare.PolicyFilter", "args": {}}]
                                                     for kind in ("task_data_filters", "task_result_filters")}}]}))

@@ -7,6 +7,7 @@
 
 #include "couplet/ctt/client.hpp"
 #include "couplet/ctt/completion.hpp"
+#include "couplet/ctt/merge_tree.hpp"
 #include "couplet/ctt/merger.hpp"
 #include "couplet/ctt/prepare.hpp"
 #include "couplet/ctt/refit.hpp"
@@ -94,6 +95,11 @@ class StarCoordinator {
     Index sum_length() const noexcept { return subspace_ && request_sent_ ? subspace_->sum_length() : 0; }
     /// What was merged before, each client's by itself (stack only); call before next().
     void resume(std::vector<MergeState> earlier);
+    /// Merges uploads in a tree (stack only), where there are more clients than `width`; call before next(). Throws
+    /// InputError for a job that merges nothing, and for one that saves its merge or goes on from one.
+    void merge_in_tree(Index width);
+    /// Of the tree; 0: there is none.
+    Index mergers() const noexcept { return tree_ ? tree_->mergers() : 0; }
     /// From here on uploads are kept, for uploads() (stack only).
     void keep_uploads() noexcept { keeping_ = true; }
     /// Those of this job, in the order of the clients.
@@ -107,6 +113,7 @@ class StarCoordinator {
     void on_upload(Index client, Upload upload);
     void on_sum(Index client, const SumReply& reply);
     void take_in_order();
+    void make_mergers(const Shape& features, const Start& everybody);
     FeaturesMessage finish();
 
     Job job_;
@@ -121,7 +128,10 @@ class StarCoordinator {
     bool keeping_ = false;
     std::vector<MergeState> kept_;
     std::optional<Merger> merger_;
-    Matrix<double> average_;  ///< sum of the rows, R1 x P
+    Index width_ = 0;
+    std::optional<MergeTree> tree_;      ///< in place of the merger
+    std::vector<bool> is_in_tree_ = {};  ///< by client
+    Matrix<double> average_;             ///< sum of the rows, R1 x P
     std::map<Index, Upload> waiting_uploads_;
     std::map<Index, std::vector<double>> waiting_sums_;
     Index taken_ = 0;  ///< clients whose message of this round is in

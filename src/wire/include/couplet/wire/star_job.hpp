@@ -23,6 +23,7 @@ struct StarJobOptions {
     JobSpec spec = {};
     std::optional<Schema> schema = {};  ///< of the job; nothing: the one that most sites bring
     Notary notary = {};                 ///< of a job of secure sums: name_of and verify
+    Index tree = 0;                     ///< sites to a merger of a tree of them; 0: one merges all
 };
 
 /// A site that does not take part, and why.
@@ -40,6 +41,7 @@ struct StarJobResult {
     std::vector<double> rse_per_client;
     std::vector<Index> personal_ranks;
     Index rounds = 0;
+    Index mergers = 0;  ///< of a tree
     double numbers_up = 0;
     double numbers_down = 0;
     double bytes_up = 0;
@@ -126,6 +128,7 @@ class StarJob {
     JobId id_;
     JobSpec spec_;
     std::optional<Schema> given_;
+    Index tree_ = 0;
     Notary notary_;
     Schema schema_;
     std::map<std::string, Hello> hellos_;
