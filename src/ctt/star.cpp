@@ -121,7 +121,7 @@ void StarCoordinator::resume(std::vector<MergeState> earlier) {
 
 void StarCoordinator::merge_in_tree(Index width) {
     if (job_.aggregate != Aggregate::stack || start_ || !earlier_.empty() || keeping_) {
-        throw InputError({"tree", "a job that merges nothing, or whose merge is saved", "--aggregate stack", ""});
+        throw InputError({"tree", "a job that merges nothing, or whose merge is saved", "`aggregate` stack", ""});
     }
     if (width < 2) throw InputError({"tree", std::to_string(width), "at least 2 clients to a merger", ""});
     width_ = width;

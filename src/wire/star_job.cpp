@@ -72,8 +72,8 @@ StarJob::StarJob(StarJobOptions options)
     refuse_centring(spec_);
     if (spec_.shield) require_private_preparation(spec_.shield->guarantee, spec_.preparation);
     if (tree_ != 0 && (tree_ < 2 || spec_.job.aggregate != Aggregate::stack)) {
-        throw InputError({"tree", text(tree_, " sites to a merger of --aggregate ", to_string(spec_.job.aggregate)),
-                          "at least 2, of --aggregate stack", "Sums need no tree: they are added as they come."});
+        throw InputError({"tree", text(tree_, " sites to a merger of `aggregate` ", to_string(spec_.job.aggregate)),
+                          "at least 2, of `aggregate` stack", "Sums need no tree: they are added as they come."});
     }
     // What rounding changes from one attempt to the next must stay below what counts as settled.
     if (spec_.missing) spec_.job.precision = Precision::f64;

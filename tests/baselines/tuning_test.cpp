@@ -54,7 +54,7 @@ TEST(Tuning, ParametersOfOtherMethodsAreRefused) {
     EXPECT_EQ(blamed(Method::cidertf, {.noise = 1}), "`gradient_noise`");
     EXPECT_EQ(blamed(Method::dpfact, {.threshold = 1}), "`threshold`");
     EXPECT_EQ(blamed(Method::dpfact, {.gossip = 1}), "`gossip`");
-    EXPECT_EQ(blamed(Method::ctt, {.decay = 1}), "`decay`");
+    EXPECT_EQ(blamed(Method::fedsvd, {.decay = 1}), "`decay`");
 }
 
 TEST(Tuning, OutOfRangeIsRefused) {
@@ -126,9 +126,7 @@ TEST(Tuning, DefaultsAreThoseOfTheDocumentation) {
               (Tuning{.step = 1, .decay = 0.01, .fibers = 1024, .tau = 8, .threshold = 1e-6, .gossip = 1}));
     EXPECT_EQ(resolve_tuning(Method::dpsgd, {}, 64).fibers, 1024);
     EXPECT_EQ(resolve_tuning(Method::dpsgd, {}, 65).fibers, 1040);
-    for (const Method method : {Method::ctt, Method::centralized, Method::local, Method::fedsvd}) {
-        EXPECT_EQ(resolve_tuning(method, {}, 5), Tuning{});
-    }
+    EXPECT_EQ(resolve_tuning(Method::fedsvd, {}, 5), Tuning{});
 }
 
 TEST(Tuning, BoundsAreTakenAndOneBeyondIsRefused) {

@@ -126,7 +126,7 @@ def test_a_deployment_of_3_gives_the_same_bits_also_masked_and_survives_a_node_t
         killer = threading.Thread(target=kill_in_mid_round, args=(deployment, "client-2", asked))
         killer.start()
         quorum = tmp_path / "quorum"
-        log = deployment.run(f'rank=4 sites=3 min-sites=2 deadline=40.0 output="{quorum}"', timeout=900)
+        log = deployment.run(f'rank=4 sites=3 min-sites=2 deadline=60.0 output="{quorum}"', timeout=900)
         killer.join()
         assert (quorum / "result.json").exists(), log
         result = json.loads((quorum / "result.json").read_text())
