@@ -11,8 +11,9 @@
 
 namespace couplet::net {
 
-/// So many calls a party may open in one breath. A call holds a thread until its connection has time for it, and a flood
-/// leaves it none: who opens too many is known by the last of them only, so that there must be threads for all of these.
+/// So many calls a party may open in one breath. A call holds a thread until its connection has time for it, and a
+/// flood leaves it none: who opens too many is known by the last of them only, so that there must be threads for all of
+/// these.
 inline constexpr int calls_at_once = 24;
 /// The threads of a server that so many parties call.
 int server_threads(std::size_t parties);

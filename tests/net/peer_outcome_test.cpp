@@ -110,7 +110,7 @@ TEST(PeerOutcomeTest, WithAMajorityMoreTimeIsWhatIsMissing) {
     ASSERT_EQ(row.at(0).failure(), Membership::Failure::deadline);
     const RunError error = no_result(PeerNetwork(row_kit(3, 0)), row.at(0), {}, 3000ms);
     EXPECT_EQ(error.parts().expected, "a result within 3 s");
-    EXPECT_NE(error.parts().remedy.find("--deadline"), std::string::npos);
+    EXPECT_NE(error.parts().remedy.find("`deadline`"), std::string::npos);
 }
 
 }  // namespace
