@@ -258,7 +258,7 @@ def test_with_scaled_clients_a_norm_must_be_one(daemons):
     with channel(star.kits / "c4", star.address) as connection:
         refused = greet(Stream(connection), "c4", version(), MODES, 12, 400.0)
         assert refused.WhichOneof("body") == "refusal"
-        assert "a squared norm of 400; expected 1, as --scale-clients norm makes it" in refused.refusal.reason.decode()
+        assert "a squared norm of 400; expected 1, as `scale_clients` norm makes it" in refused.refusal.reason.decode()
     star.start(*star.names)
     star.wait()
     star.expect_right()
