@@ -113,7 +113,7 @@ class Site {
 void keep(const net::ClientResult& result, const JobOutput& output, const Federation& federation) {
     const nlohmann::json metadata{{"job", result.job}, {"version", version()}};
     nlohmann::json own = metadata;
-    if (!federation.data_prints.empty()) own["data"] = federation.data_prints.front();
+    if (federation.are_whole) own["data"] = federation.print_of(0);
     save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), own, true);
     nlohmann::json shared = metadata;
     shared["seed"] = result.spec.job.seed;

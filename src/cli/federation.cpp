@@ -120,7 +120,6 @@ Federation from_files(const FederationInput& input, const Session& session) {
         tensors.push_back(read_client(file, input, session));
         federation.personal_labels.push_back(patients_of(tensors.back()));
         federation.identities.push_back(identity_of(file, federation.identities));
-        federation.data_prints.push_back(data_print(tensors.back().view()));
         federation.rows.push_back(tensors.back().shape()[0]);
     }
     federation.features = without_first(tensors.front().shape());
@@ -128,6 +127,7 @@ Federation from_files(const FederationInput& input, const Session& session) {
     federation.sites = sites_of(files);
     federation.description = files.size() == 1 ? files.front() : fmt::format("{} files", files.size());
     federation.source = std::make_unique<MemorySource>(std::move(tensors));
+    federation.are_whole = true;
     return federation;
 }
 
@@ -147,6 +147,7 @@ Federation from_memory(const FederationInput& input) {
     federation.features = without_first(input.tensors.front()->shape());
     federation.description = "memory";
     federation.source = std::make_unique<MemorySource>(MemorySource::sharing(input.tensors));
+    federation.are_whole = true;
     return federation;
 }
 
@@ -223,6 +224,10 @@ void require_same_parts(const std::vector<std::string>& identities, const std::v
 
 std::string Federation::name(Index k) const {
     return names.empty() ? fmt::format("client {}", k + 1) : names[static_cast<std::size_t>(k)];
+}
+
+std::string Federation::print_of(Index k) const {
+    return are_whole ? data_print(source->client(k)->view()) : std::string();
 }
 
 std::string Federation::site(Index k) const { return sites.empty() ? name(k) : sites[static_cast<std::size_t>(k)]; }

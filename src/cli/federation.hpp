@@ -39,7 +39,7 @@ struct Federation {
     Shape features;                           ///< of the first client, I2 x ... x IN
     std::vector<std::string> identities;      ///< under which a saved merge knows the clients, see require_same_parts()
     std::vector<ModeLabels> personal_labels;  ///< empty, or of mode 1 of each client
-    std::vector<std::string> data_prints;     ///< of clients that are a file each, see data_print(); else empty
+    bool are_whole = false;                   ///< each client is a tensor that somebody has, not a part of one
     std::string description;                  ///< "4 files", "X.npy split", the full specification
 
     Index clients() const { return source->clients(); }
@@ -48,6 +48,8 @@ struct Federation {
     /// The short name for people who read the result: "north" of data/north.npy, and of north/tensor.tns where a table
     /// was built there; name() where two files would share it.
     std::string site(Index k) const;
+    /// What client k's data is known by (couplet/io/data_print.hpp); empty unless the clients are whole.
+    std::string print_of(Index k) const;
     /// The error with "client 3" replaced by "c.npy (client 3)" where it blames a client that came from a file.
     InputError named(const InputError& error) const;
 };

@@ -73,7 +73,7 @@ Job checked_job(const CLI::App& app, Options& options, const Session& session) {
 void keep(const net::PeerResult& result, const JobOutput& output, const Federation& federation) {
     const nlohmann::json metadata{{"job", result.job}, {"members", result.members}, {"version", version()}};
     nlohmann::json own = metadata;
-    if (!federation.data_prints.empty()) own["data"] = federation.data_prints.front();
+    if (federation.are_whole) own["data"] = federation.print_of(0);
     save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), own, true);
     nlohmann::json shared = metadata;
     shared["seed"] = result.spec.job.seed;

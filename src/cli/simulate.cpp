@@ -548,6 +548,9 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
                             .loss = options.baseline.options.loss,
                             .scale_clients = options.flags.preparation().scale_clients};
     const Federation& federation = report.federation;
+    std::vector<std::string> prints;  // of the data as it came, before it is moved and scaled
+    for (Index k = 0; !options.output.empty() && k < federation.clients(); ++k)
+        prints.push_back(federation.print_of(k));
     how.names = federation.identities;
     take_up(app, options, how);
     if (options.method == "ctt") refuse_idle_errors(app, resolve_job(options.flags.job), federation.features);
@@ -575,7 +578,7 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
             if (!folder) return;
             const bool labelled = !federation.personal_labels.empty();
             nlohmann::json metadata{{"client", k + 1}, {"version", version()}};
-            if (!federation.data_prints.empty()) metadata["data"] = federation.data_prints[at];
+            if (!prints[at].empty()) metadata["data"] = prints[at];
             folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{}, metadata);
         };
     }

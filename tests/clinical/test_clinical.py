@@ -289,6 +289,9 @@ def three_sites(tmp_path_factory) -> pathlib.Path:
 def test_a_patient_is_told_of_its_own_site(three_sites):
     told = ["explain", three_sites / "result", "--patient", "south3", "--patients", three_sites / "south" / "patients.csv"]
     assert done(*told)["patient"]["site"] == "south"
+    files = [three_sites / site / "tensor.npy" for site in ["north", "south", "west"]]
+    done("simulate", *files, "--rank", 2, "--centre", "--scale", "-o", three_sites / "moved")
+    assert done("explain", three_sites / "moved", *told[2:])["patient"]["site"] == "south"
     ran = couplet(*told, "--site", 1)
     assert ran.returncode == 2 and "the patients of south; expected those of north" in ran.stderr, ran.stderr
     other = three_sites / "list.csv"
