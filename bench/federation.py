@@ -3,7 +3,8 @@
 algorithm, on the same files in one run. The real data sets need COUPLET_DATA; what is missing is said and left out.
 
 Both read the files first and then run again and again in one process; medians count. "first" is what a single run of the
-simulate verb reports as its total. NumPy runs with one thread and with all, as OpenBLAS configures itself and with the kernel
+simulate verb reports as its total. Couplet's messages are quantised and coded, which NumPy's version does not do: "plain" is
+couplet with messages of 64-bit numbers (--precision f64). NumPy runs with one thread and with all, as OpenBLAS configures itself and with the kernel
 family couplet asks for; its best median counts.
 """
 import argparse
@@ -105,7 +106,7 @@ def main():
     core_type = json.loads(subprocess.run([options.machine], capture_output=True, text=True, check=True).stdout)["blas_core"]
     report = {"cores": cores, "cases": []}
     print(f"{cores} cores, K = {CLIENTS}; milliseconds, medians")
-    print(f"{'case':>22} {'R1':>4} {'couplet':>9} {'first':>9} {'numpy':>9} {'x':>6} {'RSE':>10} {'numpy RSE':>10}  numpy threads, kernels")
+    print(f"{'case':>22} {'R1':>4} {'couplet':>9} {'first':>9} {'plain':>9} {'numpy':>9} {'x':>6} {'plain x':>7} {'RSE':>10} {'numpy RSE':>10}  numpy threads, kernels")
     for name, rank, recipe in CASES:
         with tempfile.TemporaryDirectory(prefix="couplet-bench-") as folder:
             made = subprocess.run([options.couplet, "data", *recipe, "--clients", str(CLIENTS), "-o", folder, "--force"],
@@ -120,6 +121,9 @@ def main():
             repeated = json.loads(subprocess.run([options.federation, str(rank), "2", *files], capture_output=True,
                                                  text=True, check=True).stdout)
             ours = statistics.median(repeated["samples"])
+            plain = json.loads(subprocess.run([options.federation, "--plain", str(rank), "2", *files], capture_output=True,
+                                              text=True, check=True).stdout)
+            uncoded = statistics.median(plain["samples"])
             peers = {}
             for core in ("as configured", core_type):
                 for threads in sorted({1, cores}):
@@ -131,9 +135,9 @@ def main():
                     peers[(threads, core)] = json.loads(done.stdout)
             best = min(peers, key=lambda key: statistics.median(peers[key]["samples"]))
             theirs = statistics.median(peers[best]["samples"])
-            print(f"{name:>22} {rank:>4} {ours * 1e3:9.2f} {first * 1e3:9.2f} {theirs * 1e3:9.1f} {theirs / ours:6.1f} {runs[0]['rse']:10.3e} "
+            print(f"{name:>22} {rank:>4} {ours * 1e3:9.2f} {first * 1e3:9.2f} {uncoded * 1e3:9.2f} {theirs * 1e3:9.1f} {theirs / ours:6.1f} {theirs / uncoded:7.1f} {runs[0]['rse']:10.3e} "
                   f"{peers[best]['rse']:10.3e}  {best[0]}, {best[1]}", flush=True)
-            report["cases"].append({"name": name, "rank": rank, "couplet": repeated, "first_runs": runs,
+            report["cases"].append({"name": name, "rank": rank, "couplet": repeated, "plain": plain, "first_runs": runs,
                                     "numpy": [{"threads": key[0], "core": key[1], **value} for key, value in peers.items()]})
     keep_samples(options.output, report)
     return 0
