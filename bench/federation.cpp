@@ -1,5 +1,6 @@
-// federation [--plain] RANK SECONDS FILE...: the whole federation on these clients, again and again in one process for so
-// many seconds; --plain: messages of 64-bit numbers, nothing is quantised and coded. Prints one JSON object: every sample, and the error.
+// federation [--plain] RANK SECONDS FILE...: the whole federation on these clients, again and again in one process for
+// so many seconds; --plain: messages of 64-bit numbers, nothing is quantised and coded. Prints one JSON object: every
+// sample, and the error.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
