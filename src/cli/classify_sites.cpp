@@ -51,12 +51,10 @@ struct Source {
 
 /// How many people each client of a folder has, by its manifest; nothing where it does not say.
 std::vector<Index> rows_of_clients(const fs::path& folder, Index people) {
-    std::ifstream stream(folder / "manifest.json");
-    const auto manifest = nlohmann::json::parse(stream, nullptr, false);
     std::vector<Index> rows;
-    for (const auto& client : manifest["clients"]) {
-        if (!client.contains("rows") || !client["rows"].is_number_integer()) return {};
-        rows.push_back(client["rows"].get<Index>());
+    for (const ListedClient& client : listed_clients(folder)) {
+        if (!client.rows) return {};
+        rows.push_back(*client.rows);
     }
     const bool fits = std::all_of(rows.begin(), rows.end(), [](Index n) { return n > 0; }) &&
                       std::accumulate(rows.begin(), rows.end(), Index{0}) == people;

@@ -5,12 +5,12 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/data/client_folder.hpp"
 #include "couplet/explain/page.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/data_print.hpp"
@@ -120,18 +120,15 @@ std::size_t site_of(const CLI::App& app, const Options& options, const Findings&
 
 /// The tensor that couplet table wrote with a list of patients; empty where there is none beside it.
 std::filesystem::path tensor_beside(const std::filesystem::path& patients) {
-    const auto folder = patients.parent_path();
-    std::ifstream stream(folder / "manifest.json");
-    const auto manifest = Json::parse(stream, nullptr, false);
-    if (!manifest.is_object() || !manifest.contains("clients") || !manifest["clients"].is_array()) return {};
-    if (manifest["clients"].size() != 1 || !manifest["clients"][0].is_object()) return {};
-    const auto file = folder / std::filesystem::path(manifest["clients"][0].value("file", "")).filename();
+    const auto clients = listed_clients(patients.parent_path());
+    if (clients.size() != 1) return {};
+    const auto file = patients.parent_path() / clients.front().file;
     std::error_code failed;
     return std::filesystem::is_regular_file(file, failed) ? file : std::filesystem::path();
 }
 
 /// Rows are patients by their number alone: a list of other rows would tell one patient's story of another.
-void require_rows_of(const std::string& patients, const SiteScores& site, const Session& session) {
+void require_same_data(const std::string& patients, const SiteScores& site, const Session& session) {
     if (site.data.empty()) return;
     const auto tensor = tensor_beside(patients);
     if (tensor.empty()) {
@@ -257,7 +254,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     if (!options.patient.empty()) {
         const std::size_t site = site_of(app, options, explanation.findings);
         told.patient = tell_patient(explanation, site, read_patients(options.patients), options.patient);
-        require_rows_of(options.patients, explanation.findings.sites[site], session);
+        require_same_data(options.patients, explanation.findings.sites[site], session);
     }
     Explanation before;
     if (!options.compare.empty()) {

@@ -1,9 +1,7 @@
 #include "couplet/data/client_files.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/data/client_folder.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/folder_lock.hpp"
 #include "couplet/io/npy.hpp"
@@ -70,22 +69,6 @@ const fs::path& made(const fs::path& folder) {
     return folder;
 }
 
-/// The names that a manifest lists; nothing where there is none that can be read.
-std::optional<std::set<std::string>> listed_in(const fs::path& manifest) {
-    std::error_code failed;
-    if (!fs::is_regular_file(manifest, failed)) return std::nullopt;
-    std::ifstream stream(manifest);
-    const Json json = Json::parse(stream, nullptr, false);
-    if (!json.is_object() || !json.contains("clients") || !json["clients"].is_array()) return std::nullopt;
-    std::set<std::string> names{manifest_name};
-    for (const Json& client : json["clients"]) {
-        for (const char* key : {"file", "labels"}) {
-            if (client.is_object() && client.contains(key) && client[key].is_string()) names.insert(client[key]);
-        }
-    }
-    return names;
-}
-
 void prepare(const fs::path& folder, bool overwrite) {
     const std::vector<fs::path> old = files_of_ours(folder);
     if (!old.empty() && !overwrite) {
@@ -93,12 +76,13 @@ void prepare(const fs::path& folder, bool overwrite) {
                           "Choose another output folder, or use `force` to replace them."});
     }
     // A file that only looks like one of ours is somebody's.
-    if (const auto listed = listed_in(folder / manifest_name)) {
-        for (const fs::path& file : old) {
-            if (listed->contains(file.filename().string())) continue;
-            throw InputError({file.string(), "a file that the folder's manifest does not list",
-                              "a folder whose clients may be replaced", "Move it, or choose another output folder."});
-        }
+    std::set<std::string> listed{manifest_name};
+    for (const ListedClient& client : listed_clients(folder)) listed.insert({client.file, client.labels});
+    for (const fs::path& file : old) {
+        // Without a manifest they are what an interrupted run left.
+        if (listed.size() == 1 || listed.contains(file.filename().string())) continue;
+        throw InputError({file.string(), "a file that the folder's manifest does not list",
+                          "a folder whose clients may be replaced", "Move it, or choose another output folder."});
     }
     // From here on a folder without its manifest is known to be incomplete.
     remove_file(folder / manifest_name);

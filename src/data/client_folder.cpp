@@ -90,6 +90,27 @@ Tensor<double> stack(const std::vector<Tensor<double>>& parts) {
 
 }  // namespace
 
+std::vector<ListedClient> listed_clients(const fs::path& folder) {
+    const fs::path path = folder / "manifest.json";
+    std::error_code failed;
+    if (!fs::is_regular_file(path, failed)) return {};  // a pipe would wait for its writer
+    std::ifstream stream(path);
+    const Json manifest = Json::parse(stream, nullptr, false);
+    if (!manifest.is_object() || !manifest.contains("clients") || !manifest["clients"].is_array()) return {};
+    const auto name = [](const Json& entry, const char* key) {
+        const bool named = entry.is_object() && entry.contains(key) && entry[key].is_string();
+        return named ? fs::path(entry[key].get<std::string>()).filename().string() : std::string();
+    };
+    std::vector<ListedClient> clients;
+    for (const Json& entry : manifest["clients"]) {
+        ListedClient client{.file = name(entry, "file"), .labels = name(entry, "labels")};
+        if (entry.is_object() && entry.contains("rows") && entry["rows"].is_number_integer())
+            client.rows = entry["rows"];
+        clients.push_back(std::move(client));
+    }
+    return clients;
+}
+
 std::vector<std::int64_t> read_labels(const fs::path& file) {
     const NpyHeader header = read_npy_header(file);
     if (header.shape.order() != 1) {

@@ -18,6 +18,7 @@
 #include "couplet/net/backoff.hpp"
 #include "couplet/net/doubts.hpp"
 #include "couplet/secure/secure_client.hpp"
+#include "couplet/secure/shield_report.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "crash_point.hpp"
 #include "job_file.hpp"
@@ -253,20 +254,8 @@ class Work {
         return &*answer_;
     }
     void describe_secure() {
-        const ShieldPlan* plan = secure_ ? secure_->plan() : nullptr;
-        ShieldReport report;
-        report.secure = true;
-        report.policy = spec_.shield->policy && !spec_.shield->guarantee;
+        ShieldReport report = report_of(*spec_.shield, secure_ ? secure_->plan() : nullptr);
         if (secure_) report.threshold = secure_threshold(*spec_.shield, secure_clients_);
-        if (plan != nullptr) {
-            report.ring_bits = plan->how.ring.bits();
-            report.sums = plan->sums;
-            report.directions = plan->directions;
-            report.clip = plan->clip;
-            report.changes = plan->changes;
-            report.warnings = plan->warnings;
-            report.noise = plan->noise;
-        }
         result_.shield = std::move(report);
     }
 

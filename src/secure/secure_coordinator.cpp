@@ -8,6 +8,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/privacy/shamir.hpp"
 #include "couplet/secure/early_features.hpp"
+#include "couplet/secure/shield_report.hpp"
 
 namespace couplet {
 namespace {
@@ -224,18 +225,9 @@ void SecureCoordinator::finish_sum() {
 }
 
 ShieldReport SecureCoordinator::report() const {
-    ShieldReport report;
-    report.secure = true;
-    report.policy = options_.terms.policy && !plan_->noise;
+    ShieldReport report = report_of(options_.terms, &*plan_);
     report.threshold = threshold();
-    report.ring_bits = plan_->how.ring.bits();
-    report.sums = plan_->sums;
-    report.directions = plan_->directions;
-    report.clip = plan_->clip;
-    report.changes = plan_->changes;
-    report.warnings = plan_->warnings;
     if (!shortened_.empty()) report.warnings.push_back(shortened_);
-    report.noise = plan_->noise;
     if (!plan_->noise) return report;
     std::optional<Index> width;
     if (plan_->sums > 1) width = block_width(*plan_, shape_);

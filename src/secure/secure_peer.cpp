@@ -12,6 +12,7 @@
 #include "couplet/privacy/shamir.hpp"
 #include "couplet/secure/own_numbers.hpp"
 #include "couplet/secure/secure_messages.hpp"
+#include "couplet/secure/shield_report.hpp"
 
 namespace couplet {
 namespace {
@@ -63,17 +64,7 @@ const Features& SecurePeer::features() const {
 
 ShieldReport SecurePeer::report() const {
     result();
-    ShieldReport report;
-    report.secure = true;
-    report.policy = options_.terms.policy && !options_.terms.guarantee;
-    report.ring_bits = plan_->how.ring.bits();
-    report.sums = plan_->sums;
-    report.directions = plan_->directions;
-    report.clip = plan_->clip;
-    report.changes = plan_->changes;
-    report.warnings = plan_->warnings;
-    report.noise = plan_->noise;
-    return report;
+    return report_of(options_.terms, &*plan_);
 }
 
 std::vector<PeerMessage> SecurePeer::start() {

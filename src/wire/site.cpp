@@ -6,6 +6,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
+#include "couplet/secure/shield_report.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
 
@@ -270,9 +271,7 @@ const Message* Site::answer_secure(const Message& question, const SecureRequest&
 }
 
 ShieldReport Site::shield_report() const {
-    ShieldReport report;
-    report.secure = true;
-    report.policy = spec_.shield->policy && !spec_.shield->guarantee;
+    ShieldReport report = report_of(*spec_.shield, nullptr);
     report.threshold = secure_threshold(*spec_.shield, secure_clients_);
     return report;
 }

@@ -34,16 +34,6 @@ Merger::Outcome merge_in_one(const Clients& clients, const Job& job) {
     return merger.finish();
 }
 
-double rse_with(const Clients& clients, const Features& features) {
-    std::vector<double> errors2, norms2;
-    for (const auto& x : clients) {
-        const auto fit = refit(x.view(), features);
-        errors2.push_back(fit.error2);
-        norms2.push_back(fit.norm2);
-    }
-    return rse_of(errors2, norms2);
-}
-
 bool same_bits(const Features& a, const Features& b) {
     if (a.train.ranks() != b.train.ranks()) return false;
     for (Index n = 0; n < a.train.order(); ++n) {

@@ -13,16 +13,6 @@ Upload copy_of(const Tensor<double>& x, const Job& job, const Start& start) {
     return compress_client(x.view(), client_limits(job, hello_of(x), start));
 }
 
-double rse_with(const Clients& clients, const Features& features) {
-    std::vector<double> errors2, norms2;
-    for (const auto& x : clients) {
-        const auto fit = refit(x.view(), features);
-        errors2.push_back(fit.error2);
-        norms2.push_back(fit.norm2);
-    }
-    return rse_of(errors2, norms2);
-}
-
 /// Clients of different sizes, ranks and scales: rank 1, one patient, zero, 1e6 apart.
 Clients random_federation(Random& random) {
     const auto order = 2 + static_cast<Index>(random.below(3));

@@ -20,16 +20,6 @@ std::vector<double> sum_over(const Clients& clients, const SubspaceIteration& it
     return sum;
 }
 
-double rse_with(const Clients& clients, const Features& features) {
-    std::vector<double> errors2, norms2;
-    for (const auto& x : clients) {
-        const auto fit = refit(x.view(), features);
-        errors2.push_back(fit.error2);
-        norms2.push_back(fit.norm2);
-    }
-    return rse_of(errors2, norms2);
-}
-
 TEST(SubspaceTest, ReachesCentralizedAccuracy) {
     for (const Shape& shape : {Shape{15, 80}, Shape{15, 9, 10}, Shape{15, 5, 4, 6}}) {
         const auto clients = population(4, shape, 12, 0.85, 0.05, 8);

@@ -68,6 +68,24 @@ TEST_F(ClientFolderTest, RefusesFilesThatDoNotFit) {
     EXPECT_NE(refused().find("labels_2.npy"), std::string::npos) << refused();
 }
 
+TEST_F(ClientFolderTest, AFolderSaysWhomItHoldsWithoutBeingRead) {
+    EXPECT_TRUE(listed_clients(out_).empty());
+    write(2, true);
+    const auto clients = listed_clients(out_);
+    ASSERT_EQ(clients.size(), 2u);
+    EXPECT_EQ(clients[1].file, "client_2.npy");
+    EXPECT_EQ(clients[1].labels, "labels_2.npy");
+    EXPECT_EQ(clients[1].rows, 2);
+    put("clients/manifest.json", R"({"clients": [{"file": "../x.npy", "rows": "3"}, 7]})");
+    const auto odd = listed_clients(out_);
+    ASSERT_EQ(odd.size(), 2u);
+    EXPECT_EQ(odd[0].file, "x.npy") << "names of the folder alone";
+    EXPECT_FALSE(odd[0].rows);
+    EXPECT_EQ(odd[1].file, "");
+    put("clients/manifest.json", "[]");
+    EXPECT_TRUE(listed_clients(out_).empty());
+}
+
 TEST_F(ClientFolderTest, LabelsAreWholeNumbers) {
     Tensor<double> labels({3});
     labels.data()[0] = 2;

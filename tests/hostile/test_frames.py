@@ -46,13 +46,9 @@ def strike(star, attack, over):
                 number += 1
 
 
-def memory(pid: int) -> int:
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return 1024 * int(text.split("VmHWM:")[1].split()[0])
-
-
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_a_job_ends_right_under_a_flood_of_frames(star, attack):
+@contextlib.contextmanager
+def under_attack(star, attack):
+    """The coordinator, after some seconds of it; its memory was bounded."""
     star.start("coordinator")
     star.await_port()
     over = threading.Event()
@@ -62,13 +58,24 @@ def test_a_job_ends_right_under_a_flood_of_frames(star, attack):
     try:
         time.sleep(SECONDS)
         assert memory(star.pid("coordinator")) < MOST_MEMORY
-        assert "bytes that say nothing" in star.parties["coordinator"].said()
-        star.start(*star.names)
-        star.wait(seconds=90)
+        yield
     finally:
         over.set()
         for one in attackers:
             one.join(30)
+
+
+def memory(pid: int) -> int:
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(text.split("VmHWM:")[1].split()[0])
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_a_job_ends_right_under_a_flood_of_frames(star, attack):
+    with under_attack(star, attack):
+        assert "bytes that say nothing" in star.parties["coordinator"].said()
+        star.start(*star.names)
+        star.wait(seconds=90)
     star.expect_right()
 
 
@@ -81,24 +88,11 @@ def rapid_reset(number: int) -> bytes:
 
 def test_a_flood_of_streams_bars_its_certificate_and_the_others_finish(tmp_path):
     star = Daemons(tmp_path / "star", flags=("--rank", "3", "--min-clients", "3"), deadline="25s")
-    star.start("coordinator")
-    star.await_port()
-    over = threading.Event()
-    attackers = [threading.Thread(target=strike, args=(star, rapid_reset, over), daemon=True) for _ in range(3)]
-    for one in attackers:
-        one.start()
-    try:
-        time.sleep(SECONDS)
-        assert memory(star.pid("coordinator")) < MOST_MEMORY
-        others = ["c1", "c2", "c3"]
+    others = ["c1", "c2", "c3"]
+    with contextlib.closing(star), under_attack(star, rapid_reset):
         star.start(*others)
         star.wait("coordinator", *others, seconds=120)
         said = star.parties["coordinator"].said()
-    finally:
-        over.set()
-        for one in attackers:
-            one.join(30)
-        star.close()
     assert "c4 " in said and "more calls than anybody needs" in said and "It may connect again in" in said
     simulated = tmp_path / "simulated"
     couplet("simulate", *star.data[:3], "--threads", 1, "-o", simulated, "--rank", 3)

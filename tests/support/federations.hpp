@@ -116,6 +116,17 @@ inline double rse_of(const std::vector<double>& errors2, const std::vector<doubl
     return norm2 > 0 ? error2 / norm2 : 0;
 }
 
+/// Of clients that are fitted with these features.
+inline double rse_with(const Clients& clients, const Features& features) {
+    std::vector<double> errors2, norms2;
+    for (const auto& x : clients) {
+        const auto fit = refit(x.view(), features);
+        errors2.push_back(fit.error2);
+        norms2.push_back(fit.norm2);
+    }
+    return rse_of(errors2, norms2);
+}
+
 struct StarOutcome {
     std::deque<StarClient> clients;
     std::optional<StarCoordinator> coordinator;

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "couplet/secure/shield_plan.hpp"
+
+namespace couplet {
+
+/// What any party of a masked job can say of it: the terms, and the plan where one was made (else null).
+ShieldReport report_of(const ShieldTerms& terms, const ShieldPlan* plan);
+
+}  // namespace couplet
