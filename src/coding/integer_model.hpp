@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "couplet/tensor/matrix.hpp"
+#include "mixing.hpp"
 #include "range_coder.hpp"
 
 namespace couplet {
@@ -29,52 +30,7 @@ struct Neighbourhood {
     bool has_plane = false;
 };
 
-/// Tables of the model, made of integers alone: the same on every machine.
 namespace tables {
-
-inline constexpr int odds_range = 1536;  // log odds of 12 in 128ths
-inline constexpr int odds_entries = 4096;
-
-/// 65536 / (1 + exp(-x / 128)) for x = 0 ... 1535, from repeated products in fixed point: the same on every machine.
-constexpr std::array<std::uint16_t, odds_range> make_probabilities() {
-    constexpr std::uint64_t one = std::uint64_t{1} << 32;
-    constexpr std::uint64_t factor = 4261543595;  // 2^32 exp(-1/128)
-    std::array<std::uint16_t, odds_range> table = {};
-    std::uint64_t power = one;
-    for (auto& entry : table) {
-        entry = static_cast<std::uint16_t>(std::min<std::uint64_t>((one << 16) / (one + power), 65535));
-        power = power * factor >> 32;
-    }
-    return table;
-}
-inline constexpr auto probabilities = make_probabilities();
-
-constexpr std::uint32_t probability_of(int x) {
-    if (x < 0) return 65536 - probability_of(-x);
-    return probabilities[static_cast<std::size_t>(std::min(x, odds_range - 1))];
-}
-
-/// The x whose probability is just above each of 4096 probabilities.
-constexpr std::array<std::int16_t, odds_entries> make_odds() {
-    std::array<std::int16_t, odds_entries> table = {};
-    int x = 1 - odds_range;
-    for (int i = 0; i < odds_entries; ++i) {
-        const auto middle = static_cast<std::uint32_t>(16 * i + 8);
-        while (x < odds_range - 1 && probability_of(x) < middle) ++x;
-        table[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(x);
-    }
-    return table;
-}
-inline constexpr auto odds_table = make_odds();
-
-inline constexpr std::uint16_t most_seen = 255;
-/// How far a counter moves towards the bit after so many: about 1 / (seen + 1.6), in 65536ths.
-constexpr std::array<std::int32_t, most_seen + 1> make_rates() {
-    std::array<std::int32_t, most_seen + 1> table = {};
-    for (int i = 0; i <= most_seen; ++i) table[static_cast<std::size_t>(i)] = 655360 / (10 * i + 16);
-    return table;
-}
-inline constexpr auto rates = make_rates();
 
 constexpr std::array<std::int64_t, 33> make_reciprocals() {
     std::array<std::int64_t, 33> table = {};
@@ -101,105 +57,95 @@ inline std::uint32_t bucket(std::uint32_t value) {
     return 4 * (top - 1) + ((value >> (top - 2)) & 3);
 }
 
-/// Natural logarithm of the odds p / (1 - p), in 128ths, of a probability in units of 2^-16.
-inline int log_odds(std::uint32_t p) { return tables::odds_table[p >> 4]; }
-/// Its inverse, at least 2 and at most 65534: no decision is free or costs more than 15 bits.
-inline std::uint32_t odds_probability(int x) { return std::clamp<std::uint32_t>(tables::probability_of(x), 2, 65534); }
+inline std::uint32_t magnitude(std::int32_t value) { return static_cast<std::uint32_t>(std::abs(value)); }
 
-/// An adaptive probability: the share of set bits so far, at first of all, later with more weight on the last 255.
-struct Counter {
-    std::uint16_t p = 1 << 15;
-    std::uint16_t seen = 0;
+/// |value| as it counts in averages: at most Neighbourhood::most, in 64ths.
+inline std::uint32_t scaled_magnitude(std::int32_t value) {
+    return Neighbourhood::unit * static_cast<std::uint32_t>(std::min(std::abs(value), Neighbourhood::most));
+}
 
-    void update(bool bit) {
-        const std::int32_t target = bit ? 65535 : 0;
-        const std::int32_t moved = p + (target - p) * (tables::rates[seen] >> 1) / 32768;
-        p = static_cast<std::uint16_t>(std::clamp(moved, 32, 65503));
-        if (seen < tables::most_seen) ++seen;
-    }
-};
-
-/// One decision from the opinions of N counters: their log odds, weighted, where weights follow the gradient of the
-/// code length (the logistic mixing of Mahoney's PAQ).
-template <std::size_t N>
-class Mixer {
-  public:
-    explicit Mixer(std::size_t sets, std::int32_t weight) : weights_(sets, filled(weight)) {}
-
-    template <class Coder>
-    bool code(Coder& coder, bool bit, std::size_t set, const std::array<Counter*, N>& counters) {
-        std::array<std::int32_t, N>& weights = weights_[set];
-        std::array<std::int32_t, N> odds;
-        std::int64_t sum = 0;
-        for (std::size_t k = 0; k < N; ++k) {
-            odds[k] = log_odds(counters[k]->p);
-            sum += static_cast<std::int64_t>(weights[k]) * odds[k];
-        }
-        const std::uint32_t p = odds_probability(static_cast<int>(sum >> 16));
-        bit = coder.code(bit, p);
-        const std::int32_t error = (bit ? 65535 : 0) - static_cast<std::int32_t>(p);
-        for (std::size_t k = 0; k < N; ++k) {
-            const std::int32_t step = (odds[k] * error * learning_rate + (1 << 13)) >> 14;
-            weights[k] = std::clamp(weights[k] + step, -most_weight, most_weight);
-            counters[k]->update(bit);
-        }
-        return bit;
-    }
-
-  private:
-    static constexpr std::int32_t learning_rate = 3;
-    static constexpr std::int32_t most_weight = std::int32_t{1} << 22;
-    static std::array<std::int32_t, N> filled(std::int32_t weight) {
-        std::array<std::int32_t, N> result;
-        result.fill(weight);
-        return result;
-    }
-    std::vector<std::array<std::int32_t, N>> weights_;
-};
-
-/// Codes integers as decisions: is the bit length more than 0, 1, 2, ...; the bits below the leading one, the first two
-/// of them adaptive; the sign. Encoder and decoder run the same code, so they cannot disagree.
+/// Codes integers as decisions: the bit length, up or down from the one that the neighbours suggest; the bits below the
+/// leading one, the first two of them adaptive; the sign. Encoder and decoder run the same code, so they cannot
+/// disagree.
+template <class Mixing>
 class IntegerModel {
   public:
-    IntegerModel();
+    IntegerModel()
+        : table_((single_scales * buckets + coarse * coarse) * nodes), lengths_(sets, 2458), signs_(1, 3250) {}
 
     /// The integer that was coded: `value` with an encoder, |value| <= 2^30; what the bytes say with a decoder, whose
     /// caller checks that it is not larger.
     template <class Coder>
     std::int32_t code(Coder& coder, std::int32_t value, const Neighbourhood& near) {
-        choose_scales(near);
-        const auto magnitude = static_cast<std::uint32_t>(std::abs(value));
-        const int length = std::bit_width(magnitude);
-        int coded = 0;
-        while (coded < longest && decide(coder, coded < length, length_node(coded), length_set(coded))) ++coded;
-        if (coded == 0) return 0;
-        std::uint32_t result = 1;
-        for (int bit = coded - 2; bit >= 0; --bit) {
-            const int depth = coded - 2 - bit;
-            const bool set = (magnitude >> bit & 1) != 0;
-            const bool one =
-                depth < 2 ? decide(coder, set, mantissa_node(coded, depth, result & 1), mantissa_set(coded, depth))
-                          : coder.code(set, 1U << (probability_bits - 1));
-            result = 2 * result + (one ? 1 : 0);
-        }
+        const int expected = choose_scales(near);
+        const std::uint32_t size = magnitude(value);
+        const int length = code_length(coder, std::bit_width(size), expected);
+        if (length == 0) return 0;
+        const auto result = static_cast<std::int32_t>(code_mantissa(coder, size, length));
         const bool negative = signs_.code(coder, value < 0, 0, choose_signs(near));
-        const auto size = static_cast<std::int32_t>(result);
-        return negative ? -size : size;
+        return negative ? -result : result;
     }
 
   private:
     static constexpr int longest = 31;  ///< bits of 2^30
-    static constexpr std::size_t nodes = 64;
     static constexpr std::size_t scale_count = 6;
+    // Counters of one scale: 128 buckets; of two scales together: 32 by 32 coarse ones.
+    static constexpr std::size_t single_scales = 5;
+    static constexpr std::size_t buckets = 128;
+    static constexpr std::size_t coarse = 32;
+    static constexpr std::size_t nodes = 64;
     static constexpr std::size_t sets = 96;
 
-    static std::size_t length_node(int coded) { return static_cast<std::size_t>(std::min(coded, 20)); }
-    static std::size_t length_set(int coded) { return length_node(coded); }
+    enum Way : std::size_t { first, up, down };
+
+    // Within a bucket lengths hardly differ by more than a few bits, so that those 16 (5) apart may share a counter.
+    static std::size_t length_node(int threshold, Way way) {
+        return 3 * static_cast<std::size_t>(threshold % 16) + way;
+    }
+    static std::size_t length_set(int threshold, Way way) {
+        return 3 * static_cast<std::size_t>(std::min(threshold, 20)) + way;
+    }
     static std::size_t mantissa_node(int length, int depth, std::uint32_t last) {
-        return 20 + 3 * static_cast<std::size_t>(std::min(length, 11)) + (depth == 0 ? 0 : 1 + last);
+        return 48 + 3 * static_cast<std::size_t>(length % 5) + (depth == 0 ? 0 : 1 + last);
     }
     static std::size_t mantissa_set(int length, int depth) {
-        return 32 + 4 * static_cast<std::size_t>(std::min(length, 15)) + static_cast<std::size_t>(depth);
+        return 64 + 2 * static_cast<std::size_t>(std::min(length, 15)) + static_cast<std::size_t>(depth);
+    }
+
+    /// The bit length that was coded. Most are close to what is expected: two or three decisions.
+    template <class Coder>
+    int code_length(Coder& coder, int length, int expected) {
+        const auto longer = [&](int threshold, Way way) {
+            return decide(coder, length > threshold, length_node(threshold, way), length_set(threshold, way));
+        };
+        int coded = expected;
+        if (longer(coded, first)) {
+            ++coded;
+            while (coded < longest && longer(coded, up)) ++coded;
+        } else {
+            while (coded > 0 && !longer(coded - 1, down)) --coded;
+        }
+        return coded;
+    }
+
+    template <class Coder>
+    std::uint32_t code_mantissa(Coder& coder, std::uint32_t size, int length) {
+        constexpr int adaptive = 2;
+        std::uint32_t result = 1;
+        int left = length - 1;
+        for (int depth = 0; depth < adaptive && left > 0; ++depth) {
+            --left;
+            const bool one = decide(coder, (size >> left & 1) != 0, mantissa_node(length, depth, result & 1),
+                                    mantissa_set(length, depth));
+            result = 2 * result + (one ? 1 : 0);
+        }
+        while (left > 0) {
+            const int count = std::min(left, most_plain_bits);
+            left -= count;
+            const std::uint32_t mask = (std::uint32_t{1} << count) - 1;
+            result = result << count | coder.code_plain(size >> left & mask, count);
+        }
+        return result;
     }
 
     template <class Coder>
@@ -208,41 +154,108 @@ class IntegerModel {
         for (std::size_t k = 0; k < scale_count; ++k) counters[k] = scales_[k] + node;
         return lengths_.code(coder, bit, set, counters);
     }
-    void choose_scales(const Neighbourhood& near);
-    std::array<Counter*, 3> choose_signs(const Neighbourhood& near);
+
+    /// Takes the counters of the scales around; returns the bit length that they suggest.
+    int choose_scales(const Neighbourhood& near) {
+        const std::uint32_t left = 2 * magnitude(near.left[0]) + magnitude(near.left[1]);
+        const std::uint32_t above = 2 * magnitude(near.above[0]) + magnitude(near.above[1]);
+        const std::uint32_t plane = magnitude(near.plane[0]) + 2 * magnitude(near.plane[1]) + magnitude(near.plane[2]);
+        const std::uint32_t row = bucket(near.row / 4);
+        const std::uint32_t column = bucket(near.column / 4);
+        const auto blend = static_cast<std::uint32_t>(
+            (3ULL * near.row + 2ULL * near.column + 2ULL * near.row_near + near.column_near) / 16);
+        const std::array<std::uint32_t, single_scales> single = {
+            row, column, bucket(2 * (left + above)), bucket(blend),
+            near.has_plane ? bucket(2 * (left + plane)) : bucket(4 * left)};
+        for (std::size_t k = 0; k < single_scales; ++k) scales_[k] = table_.data() + (k * buckets + single[k]) * nodes;
+        scales_[single_scales] =
+            table_.data() + (single_scales * buckets + coarse_bucket(row) * coarse + coarse_bucket(column)) * nodes;
+        return std::max(0, static_cast<int>(std::bit_width(blend / (Neighbourhood::unit / 2))) - 1);
+    }
+    static std::size_t coarse_bucket(std::uint32_t fine) { return std::min<std::size_t>(fine / 2, coarse - 1); }
+
+    std::array<Counter*, 3> choose_signs(const Neighbourhood& near) {
+        // A smooth surface goes on as a plane, a smooth line as a line.
+        const std::int32_t predicted =
+            near.has_plane ? near.left[0] + near.plane[1] - near.plane[2] : 2 * near.left[0] - near.left[1];
+        const std::size_t steepness = std::min<std::size_t>(bucket(magnitude(predicted)), 19);
+        Counter* const counters = sign_counters_.data();
+        return {counters + 5 * sign_class(near.left[0]) + sign_class(near.left[1]),
+                counters + 25 + 5 * sign_class(near.plane[1]) + sign_class(predicted),
+                counters + 50 + (predicted < 0 ? 20 : 0) + steepness};
+    }
+    /// 0, small or large, positive or negative.
+    static std::size_t sign_class(std::int32_t value) {
+        if (value == 0) return 0;
+        return value > 0 ? (value > 2 ? 2 : 1) : (value < -2 ? 4 : 3);
+    }
 
     std::vector<Counter> table_;
     std::array<Counter*, scale_count> scales_ = {};  ///< the nodes of each scale that was chosen
-    Mixer<scale_count> lengths_;
+    Mixer<scale_count, Mixing> lengths_;
     std::array<Counter, 96> sign_counters_ = {};
-    Mixer<3> signs_;
+    Mixer<3, Mixing> signs_;
 };
 
 /// The neighbourhoods of a block in the order of coding, row by row, with running averages.
 class Neighbourhoods {
   public:
-    Neighbourhoods(Index cols, Index inner);
+    Neighbourhoods(Index cols, Index inner)
+        : inner_(inner < cols ? inner : 0), columns_(static_cast<std::size_t>(cols)) {}
 
     /// Of the number at (i, j); those before it in `q` must be there.
-    Neighbourhood at(MatrixView<const std::int32_t> q, Index i, Index j) const;
+    Neighbourhood at(MatrixView<const std::int32_t> q, Index i, Index j) const {
+        const Column& column = columns_[static_cast<std::size_t>(j)];
+        Neighbourhood near;
+        near.row = row_;
+        near.row_near = row_near_;
+        near.column = column.average;
+        near.column_near = column.near;
+        const std::int32_t* row = q.row(i);
+        if (j > 0) near.left[0] = limited(row[j - 1]);
+        if (j > 1) near.left[1] = limited(row[j - 2]);
+        if (i > 0) near.above[0] = limited(q(i - 1, j));
+        if (i > 1) near.above[1] = limited(q(i - 2, j));
+        near.has_plane = inner_ > 0;
+        if (inner_ > 0) {
+            if (inner_ > 1 && j + 1 >= inner_) near.plane[0] = limited(row[j + 1 - inner_]);
+            if (j >= inner_) near.plane[1] = limited(row[j - inner_]);
+            if (j > inner_) near.plane[2] = limited(row[j - inner_ - 1]);
+        }
+        return near;
+    }
+
     /// Takes the number at (i, j) into the averages.
-    void add(std::int32_t value, Index i, Index j);
+    void add(std::int32_t value, Index i, Index j) {
+        const std::uint32_t size = scaled_magnitude(value);
+        const auto cols = static_cast<Index>(columns_.size());
+        row_ = averaged(row_, size, i == 0 ? average_over(j + 1, 32) : 32);
+        row_near_ = averaged(row_near_, size, 4);
+        Column& column = columns_[static_cast<std::size_t>(j)];
+        column.average = averaged(column.average, size, average_over(i, 6));
+        column.near = averaged(column.near, size, average_over(i, 2));
+        row_sum_ += size;
+        if (j + 1 < cols) return;
+        // A row begins with the mean of the one before.
+        row_ = static_cast<std::uint32_t>(row_sum_ / static_cast<std::uint64_t>(cols));
+        row_near_ = 0;
+        row_sum_ = 0;
+    }
 
   private:
     struct Column {
         std::uint32_t average = 0;
         std::uint32_t near = 0;
     };
+    static std::int32_t limited(std::int32_t value) {
+        return std::clamp(value, -Neighbourhood::most, Neighbourhood::most);
+    }
+
     Index inner_;
     std::vector<Column> columns_;
     std::uint32_t row_ = 0;
     std::uint32_t row_near_ = 0;
     std::uint64_t row_sum_ = 0;
 };
-
-/// |value| as it counts in averages: at most Neighbourhood::most, in 64ths.
-inline std::uint32_t scaled_magnitude(std::int32_t value) {
-    return Neighbourhood::unit * static_cast<std::uint32_t>(std::min(std::abs(value), Neighbourhood::most));
-}
 
 }  // namespace couplet

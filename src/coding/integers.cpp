@@ -1,6 +1,8 @@
 #include "couplet/coding/integers.hpp"
 
 #include <array>
+#include <bit>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -17,9 +19,11 @@ void require_sizes(Index rows, Index cols, Index inner) {
                       "sizes of at least 0", ""});
 }
 
-void encode(RangeEncoder& encoder, MatrixView<const std::int32_t> q, Index inner) {
+/// False: given up. `go_on` is asked after every row.
+template <class GoOn>
+bool encode(RangeEncoder& encoder, MatrixView<const std::int32_t> q, Index inner, GoOn go_on) {
     require_sizes(q.rows, q.cols, inner);
-    IntegerModel model;
+    IntegerModel<FastMixing> model;
     Neighbourhoods neighbourhoods(q.cols, inner);
     for (Index i = 0; i < q.rows; ++i) {
         for (Index j = 0; j < q.cols; ++j) {
@@ -31,12 +35,14 @@ void encode(RangeEncoder& encoder, MatrixView<const std::int32_t> q, Index inner
             model.code(encoder, value, neighbourhoods.at(q, i, j));
             neighbourhoods.add(value, i, j);
         }
+        if (!go_on(std::span(q.row(i), static_cast<std::size_t>(q.cols)))) return false;
     }
+    return true;
 }
 
 void decode(RangeDecoder& decoder, Index inner, MatrixView<std::int32_t> q) {
     require_sizes(q.rows, q.cols, inner);
-    IntegerModel model;
+    IntegerModel<FastMixing> model;
     Neighbourhoods neighbourhoods(q.cols, inner);
     for (Index i = 0; i < q.rows; ++i) {
         for (Index j = 0; j < q.cols; ++j) {
@@ -54,8 +60,48 @@ void decode(RangeDecoder& decoder, Index inner, MatrixView<std::int32_t> q) {
 
 std::vector<std::byte> encode_integers(std::span<const IntegerMatrix<const std::int32_t>> matrices) {
     RangeEncoder encoder;
-    for (const auto& matrix : matrices) encode(encoder, matrix.values, matrix.inner);
+    for (const auto& matrix : matrices) {
+        encode(encoder, matrix.values, matrix.inner, [](std::span<const std::int32_t>) { return true; });
+    }
     return std::move(encoder).finish();
+}
+
+double integer_weight(std::span<const std::int32_t> q) {
+    // In tenths of a bit.
+    constexpr std::int64_t zero = 2;
+    constexpr std::int64_t sign_and_length = 15;
+    std::int64_t sum = 0;
+    for (const std::int32_t value : q) {
+        const int bits = std::bit_width(static_cast<std::uint32_t>(std::abs(value)));
+        sum += bits == 0 ? zero : sign_and_length + 10 * bits;
+    }
+    return static_cast<double>(sum) / 10;
+}
+
+std::optional<std::vector<std::byte>> encode_integers_within(
+    std::span<const IntegerMatrix<const std::int32_t>> matrices, Index most) {
+    // The first numbers take more than their share, because the coder has yet to learn.
+    constexpr double first_part = 0.25;
+    constexpr double learning = 0.1;
+    double total = 0;
+    for (const auto& [q, inner] : matrices) {
+        total += integer_weight(std::span(q.data, static_cast<std::size_t>(q.rows * q.cols)));
+    }
+    const auto room = static_cast<double>(most);
+    RangeEncoder encoder;
+    double done = 0;
+    const auto go_on = [&](std::span<const std::int32_t> row) {
+        done += integer_weight(row);
+        const double part = done / total;
+        const auto used = static_cast<double>(encoder.size());
+        return used <= room && (part < first_part || used / part <= room * (1 + learning * (1 - part)));
+    };
+    for (const auto& matrix : matrices) {
+        if (!encode(encoder, matrix.values, matrix.inner, go_on)) return std::nullopt;
+    }
+    auto bytes = std::move(encoder).finish();
+    if (static_cast<Index>(bytes.size()) > most) return std::nullopt;
+    return bytes;
 }
 
 std::vector<std::byte> encode_integers(MatrixView<const std::int32_t> q, Index inner) {

@@ -8,44 +8,51 @@
 namespace couplet {
 namespace {
 
-constexpr std::size_t tail_bytes = 5;  // of a stream without a decision: the zero and four that determine it
+constexpr std::size_t word = 4;
 
 }  // namespace
 
-void RangeEncoder::shift() {
-    constexpr std::uint64_t top = std::uint64_t{0xff} << 24;
-    const bool carry = low_ >> 32 != 0;
-    if (carry || low_ < top) {
-        std::uint8_t byte = held_;
-        for (; count_ > 0; --count_) {
-            bytes_.push_back(std::byte(static_cast<std::uint8_t>(byte + (carry ? 1 : 0))));
-            byte = 0xff;
-        }
-        held_ = static_cast<std::uint8_t>(low_ >> 24);
+void RangeEncoder::carry() {
+    for (auto byte = bytes_.rbegin(); byte != bytes_.rend(); ++byte) {
+        *byte = std::byte(static_cast<std::uint8_t>(std::to_integer<unsigned>(*byte) + 1));
+        if (*byte != std::byte{0}) return;
     }
-    ++count_;
-    low_ = (low_ & 0x00ffffff) << 8;
+}
+
+void RangeEncoder::write() {
+    for (int bits = 56; bits >= 32; bits -= 8) bytes_.push_back(std::byte(static_cast<std::uint8_t>(low_ >> bits)));
+    low_ <<= 32;
 }
 
 std::vector<std::byte> RangeEncoder::finish() && {
-    for (std::size_t i = 0; i < tail_bytes; ++i) shift();
+    // The range holds exactly one multiple of 2^32 that is at most this far above its lower end.
+    add(least_range - 1);
+    write();
     return std::move(bytes_);
 }
 
-RangeDecoder::RangeDecoder(std::span<const std::byte> bytes) : bytes_(bytes) {
-    if (next() != 0) throw InputError({"coded numbers", "bytes that do not start with 0", "a stream of them", ""});
-    for (std::size_t i = 1; i < tail_bytes; ++i) code_ = (code_ << 8) | next();
+std::uint32_t RangeDecoder::next() {
+    const std::size_t at = position_;
+    position_ += word;
+    if (at == bytes_.size()) return 0;
+    if (at + word > bytes_.size()) {
+        throw InputError({"coded numbers", "the end of the bytes", "more of them", ""});
+    }
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < word; ++i) value = value << 8 | std::to_integer<std::uint32_t>(bytes_[at + i]);
+    return value;
 }
 
-void RangeDecoder::refuse_end() { throw InputError({"coded numbers", "the end of the bytes", "more of them", ""}); }
+void RangeDecoder::refuse_stream() {
+    throw InputError({"coded numbers", "bytes that no encoder writes", "a stream of them", ""});
+}
 
 void RangeDecoder::finish() const {
-    if (position_ != bytes_.size()) {
-        throw InputError({"coded numbers", std::to_string(bytes_.size() - position_) + " bytes too many",
-                          "none after the last number", ""});
+    if (position_ != bytes_.size() + word) {
+        throw InputError({"coded numbers", std::to_string(bytes_.size()) + " bytes",
+                          std::to_string(position_ - word) + " for numbers like these", ""});
     }
-    // The encoder ends with its lower bound itself, so nothing is left of the difference.
-    if (code_ != 0) throw InputError({"coded numbers", "an end that no encoder writes", "a stream of them", ""});
+    if (code_ >= RangeEncoder::least_range) refuse_stream();
 }
 
 }  // namespace couplet

@@ -5,37 +5,47 @@
 namespace couplet::reference {
 namespace {
 
-/// A range coder whose lower bound is one long number, most significant byte first; `range` belongs to its last 32
+/// A range coder whose lower bound is one long number, most significant byte first; `range` belongs to its last 64
 /// bits.
 class LongNumberEncoder {
   public:
     bool code(bool bit, std::uint32_t p) {
-        const std::uint32_t bound = (range_ >> probability_bits) * p;
+        const std::uint64_t bound = (range_ >> probability_bits) * p;
         if (!bit) add(bound);
         range_ = bit ? bound : range_ - bound;
-        while (range_ < RangeEncoder::least_range) {
-            range_ <<= 8;
-            low_.push_back(0);
-        }
+        shift();
         return bit;
     }
-    std::vector<std::byte> finish() const {
+    std::uint32_t code_plain(std::uint32_t bits, int count) {
+        range_ >>= count;
+        add(range_ * bits);
+        shift();
+        return bits;
+    }
+    std::vector<std::byte> finish() {
+        add(RangeEncoder::least_range - 1);
         std::vector<std::byte> bytes;
-        for (const std::uint8_t byte : low_) bytes.push_back(std::byte(byte));
+        for (std::size_t i = 0; i + 4 < low_.size(); ++i) bytes.push_back(std::byte(low_[i]));
         return bytes;
     }
 
   private:
-    void add(std::uint32_t value) {
-        std::uint64_t carry = value;
-        for (std::size_t at = low_.size(); carry > 0; --at) {
-            carry += low_[at - 1];
-            low_[at - 1] = static_cast<std::uint8_t>(carry);
-            carry >>= 8;
+    void add(std::uint64_t value) {
+        unsigned carry = 0;
+        for (std::size_t at = low_.size(); value > 0 || carry > 0; --at) {
+            const unsigned sum = low_[at - 1] + static_cast<unsigned>(value & 255) + carry;
+            low_[at - 1] = static_cast<std::uint8_t>(sum);
+            carry = sum >> 8;
+            value >>= 8;
         }
     }
-    std::vector<std::uint8_t> low_ = std::vector<std::uint8_t>(5, 0);
-    std::uint32_t range_ = 0xffffffff;
+    void shift() {
+        if (range_ >= RangeEncoder::least_range) return;
+        range_ <<= 32;
+        low_.resize(low_.size() + 4, 0);
+    }
+    std::vector<std::uint8_t> low_ = std::vector<std::uint8_t>(8, 0);
+    std::uint64_t range_ = ~std::uint64_t{0};
 };
 
 std::int32_t number_at(MatrixView<const std::int32_t> q, Index i, Index j) {
@@ -78,7 +88,7 @@ Neighbourhood neighbourhood(MatrixView<const std::int32_t> q, Index inner, Index
 
 std::vector<std::byte> encode_integers(MatrixView<const std::int32_t> q, Index inner) {
     LongNumberEncoder encoder;
-    IntegerModel model;
+    IntegerModel<PlainMixing> model;
     for (Index i = 0; i < q.rows; ++i) {
         for (Index j = 0; j < q.cols; ++j) model.code(encoder, q(i, j), neighbourhood(q, inner, i, j));
     }

@@ -198,6 +198,10 @@ std::vector<Tensor<double>> decode_cores(const BlockCode& code) {
 
 FeatureBlock decode_block(std::shared_ptr<const BlockCode> code) {
     auto cores = decode_cores(*code);
+    return decoded_block(std::move(code), std::move(cores));
+}
+
+FeatureBlock decoded_block(std::shared_ptr<const BlockCode> code, std::vector<Tensor<double>> cores) {
     if (code->ranks.empty()) {
         auto rows = Matrix<double>::adopt(std::move(cores.front()).release(), code->rows, code->features.size());
         FeatureBlock block(std::move(rows), code->features);
@@ -211,6 +215,10 @@ FeatureBlock decode_block(std::shared_ptr<const BlockCode> code) {
 
 Features decode_features(std::shared_ptr<const BlockCode> code) {
     auto cores = decode_cores(*code);
+    return decoded_features(std::move(code), std::move(cores));
+}
+
+Features decoded_features(std::shared_ptr<const BlockCode> code, std::vector<Tensor<double>> cores) {
     if (code->ranks.empty()) {
         cores = split_rows(std::move(cores.front()), code->features);
     } else {

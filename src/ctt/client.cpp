@@ -212,12 +212,12 @@ std::optional<Upload> coded_client(const TensorView<const double>& x, const Clie
     const bool by_rank = rows.tail2 > limits.svd_eps * limits.svd_eps * rows.norm2 * (1 + 1e-9);
     const double total2 = by_rank ? message2 : limits.total_eps * limits.total_eps * rows.norm2 - rows.tail2;
     const Shape features = feature_shape(x.shape());
-    const auto coded = limits.code_bytes ? code_rows_within(rows.weighted, features, *limits.code_bytes)
-                                         : code_rows(rows.weighted, features, {total2, message2});
+    auto coded = limits.code_bytes ? code_rows_within(rows.weighted, features, *limits.code_bytes)
+                                   : code_rows(rows.weighted, features, {total2, message2});
     if (!coded && limits.code_bytes) refuse_bytes(*limits.code_bytes);
     if (!coded) return std::nullopt;
-    return Upload{ReleaseGate::release(decode_block(coded->code)), x.shape()[0], rows.norm2,
-                  rows.tail2 + coded->dropped2, coded->error2};
+    return Upload{ReleaseGate::release(decoded_block(std::move(coded->code), std::move(coded->cores))), x.shape()[0],
+                  rows.norm2, rows.tail2 + coded->dropped2, coded->error2};
 }
 
 Upload exact_client(TensorView<const double> x, const ClientLimits& limits) {
@@ -259,8 +259,8 @@ Upload compress_client(TensorView<const double> x, const ClientLimits& limits) {
     }
     Upload upload = exact_client(std::move(x), limits);
     if (limits.precision == Precision::f64) return upload;
-    const auto coded = float_block(upload.block.get());
-    upload.block = ReleaseGate::release(decode_block(coded.code));
+    auto coded = float_block(upload.block.get());
+    upload.block = ReleaseGate::release(decoded_block(std::move(coded.code), std::move(coded.cores)));
     const double error = std::sqrt(upload.tt_tail2) + std::sqrt(coded.error2);
     upload.tt_tail2 = error * error;
     return upload;

@@ -1,7 +1,6 @@
 #include "code_rows.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -30,6 +29,7 @@ constexpr double close_enough = 0.975;
 constexpr int most_probes = 16;
 // Of two forms whose weights differ by this factor the heavier one takes more bytes.
 constexpr double clearly_more = 1.5;
+constexpr Index any_bytes = std::numeric_limits<Index>::max();
 
 struct Loss {
     double dropped2 = 0;
@@ -69,17 +69,6 @@ std::optional<Loss> search_step(const CodeLimits& limits, double start, double l
     if (low == 0) return std::nullopt;
     if (!last_is_best) best = probe(low);
     return best;
-}
-
-/// About the bits that integers take: what the coder needs grows with it, from step to step, more than with anything
-/// else that is as quickly computed.
-double weight_of(std::span<const std::int32_t> q) {
-    double sum = 0;
-    for (const std::int32_t value : q) {
-        const int bits = std::bit_width(static_cast<std::uint32_t>(std::abs(value)));
-        sum += bits == 0 ? 0.2 : 1.5 + bits;
-    }
-    return sum;
 }
 
 /// The step near `step`, within the bounds, at which the integers have this weight.
@@ -155,7 +144,8 @@ class DenseCoder {
     double weight() const {
         double sum = 0;
         const auto cols = static_cast<std::size_t>(rows_.cols());
-        for (const Index i : kept_) sum += weight_of(std::span(q_).subspan(static_cast<std::size_t>(i) * cols, cols));
+        for (const Index i : kept_)
+            sum += integer_weight(std::span(q_).subspan(static_cast<std::size_t>(i) * cols, cols));
         return sum;
     }
 
@@ -168,14 +158,7 @@ class DenseCoder {
         for (Index i = 0; i < rows_.rows(); ++i) {
             const std::span<const double> row(rows_.view().row(i), static_cast<std::size_t>(cols));
             const auto q = std::span(q_).subspan(static_cast<std::size_t>(i * cols), row.size());
-            quantise(row, step, q);
-            double error2 = 0;
-            bool zero = true;
-            for (std::size_t j = 0; j < row.size(); ++j) {
-                const double e = row[j] - static_cast<double>(q[j]) * step;
-                error2 += e * e;
-                zero = zero && q[j] == 0;
-            }
+            const auto [error2, zero] = quantise_measured(row, step, q);
             (zero ? loss.dropped2 : loss.error2) += error2;
             if (!zero) kept_.push_back(i);
         }
@@ -183,13 +166,22 @@ class DenseCoder {
 
     bool possible() const { return !kept_.empty(); }
 
-    CodedRows coded() const {
+    CodedRows coded() const { return *coded_within(any_bytes); }
+    std::optional<CodedRows> coded_within(Index bytes) const {
         BlockCode code{BlockCode::Kind::integers, static_cast<Index>(kept_.size()), features_, {}, step_, {}};
         std::vector<std::int32_t> q;
+        q.reserve(kept_.size() * static_cast<std::size_t>(rows_.cols()));
         const auto cols = static_cast<std::ptrdiff_t>(rows_.cols());
         for (const Index i : kept_) q.insert(q.end(), q_.begin() + i * cols, q_.begin() + (i + 1) * cols);
-        code.bytes = encode_integers({q.data(), code.rows, rows_.cols()}, code_inner(code));
-        return {std::make_shared<const BlockCode>(std::move(code)), kept_, loss_.dropped2, loss_.error2};
+        const IntegerMatrix<const std::int32_t> matrix{{q.data(), code.rows, rows_.cols()}, code_inner(code)};
+        auto encoded = encode_integers_within(std::span(&matrix, 1), bytes);
+        if (!encoded) return std::nullopt;
+        code.bytes = std::move(*encoded);
+        std::vector<Tensor<double>> decoded;
+        decoded.emplace_back(Shape{code.rows, rows_.cols(), 1});
+        dequantise(q, step_, decoded.front().elements());
+        return CodedRows{std::make_shared<const BlockCode>(std::move(code)), kept_, loss_.dropped2, loss_.error2,
+                         std::move(decoded)};
     }
 
   private:
@@ -259,7 +251,7 @@ class TrainCoder {
     }
     double weight() const {
         double sum = 0;
-        for (const IntegerCore& core : cores_) sum += weight_of(core.q);
+        for (const IntegerCore& core : cores_) sum += integer_weight(core.q);
         return sum;
     }
 
@@ -298,8 +290,8 @@ class TrainCoder {
         });
     }
 
-    CodedRows coded() const {
-        const Loss lost = loss();
+    CodedRows coded() const { return *coded_within(any_bytes); }
+    std::optional<CodedRows> coded_within(Index bytes) const {
         BlockCode code{BlockCode::Kind::integers, cores_.front().shape[0], train_.shape(), {}, step_, {}};
         std::vector<std::vector<std::int32_t>> laid_out;
         std::vector<IntegerMatrix<const std::int32_t>> matrices;
@@ -317,8 +309,12 @@ class TrainCoder {
             matrices.push_back(layout.matrix<const std::int32_t>(laid_out.back().data()));
         }
         code.ranks.push_back(1);
-        code.bytes = encode_integers(matrices);
-        return {std::make_shared<const BlockCode>(std::move(code)), kept_, lost.dropped2, lost.error2};
+        auto encoded = encode_integers_within(matrices, bytes);
+        if (!encoded) return std::nullopt;
+        code.bytes = std::move(*encoded);
+        const Loss lost = loss();
+        return CodedRows{std::make_shared<const BlockCode>(std::move(code)), kept_, lost.dropped2, lost.error2,
+                         decoded_cores()};
     }
 
   private:
@@ -349,11 +345,14 @@ class TrainCoder {
         }
         return result;
     }
+    std::vector<Tensor<double>> decoded_cores() const {
+        std::vector<Tensor<double>> cores;
+        for (const auto& core : decoded_) cores.push_back(Tensor<double>::copy(core.view()));
+        return cores;
+    }
     Loss loss() const {
         if (static_cast<Index>(cores_.size()) == train_.order()) {
-            std::vector<Tensor<double>> cores;
-            for (const auto& core : decoded_) cores.push_back(Tensor<double>::copy(core.view()));
-            return measured(TensorTrain<double>(std::move(cores)));
+            return measured(TensorTrain<double>(decoded_cores()));
         }
         Loss all;
         for (Index i = 0; i < train_.left_rank(); ++i) all.error2 += row2(i);
@@ -466,6 +465,14 @@ std::optional<CodedRows> train_within(const TensorTrain<double>& train, const Ma
     return search_within(TrainCoder(train, rows), bytes, train.parameters(), norm, largest);
 }
 
+/// What takes fewer bytes; the first is coded to the end.
+template <class First, class Second>
+CodedRows smaller_code(const First& first, const Second& second) {
+    auto best = first.coded();
+    auto other = second.coded_within(static_cast<Index>(best.code->bytes.size()) - 1);
+    return other ? std::move(*other) : std::move(best);
+}
+
 double lost2(const CodedRows& coded) { return coded.dropped2 + coded.error2; }
 
 bool possible(const CodeLimits& limits) { return limits.total2 > 0 && limits.error2 > 0; }
@@ -488,9 +495,7 @@ std::optional<CodedRows> code_rows(const Matrix<double>& rows, const Shape& feat
     // Coding takes the time; what is clearly the larger is not coded.
     if (!dense_fits || dense.weight() > clearly_more * cores.weight()) return cores.coded();
     if (cores.weight() > clearly_more * dense.weight()) return dense.coded();
-    auto as_rows = dense.coded();
-    auto as_train = cores.coded();
-    return as_train.code->bytes.size() < as_rows.code->bytes.size() ? std::move(as_train) : std::move(as_rows);
+    return cores.weight() < dense.weight() ? smaller_code(cores, dense) : smaller_code(dense, cores);
 }
 
 std::optional<CodedRows> code_train(const TensorTrain<double>& train, const CodeLimits& limits) {
@@ -512,7 +517,7 @@ std::optional<CodedRows> code_rows_within(const Matrix<double>& rows, const Shap
     auto cores = train_within(train, &rows, bytes, norm);
     // With steps as large as its numbers a train may be worse than nothing; rows never are.
     const double most = dense ? lost2(*dense) : norm * norm;
-    return cores && lost2(*cores) < most ? cores : dense;
+    return cores && lost2(*cores) < most ? std::move(cores) : std::move(dense);
 }
 
 std::optional<CodedRows> code_train_within(const TensorTrain<double>& train, Index bytes) {
@@ -577,14 +582,16 @@ CodedRows float_block(const FeatureBlock& block) {
     }
     require_floats(largest);
     CodedRows result{std::make_shared<const BlockCode>(std::move(code)), everything(block.rows()), 0, 0};
-    auto decoded = decode_cores(*result.code);
+    result.cores = decode_cores(*result.code);
     if (block.is_dense()) {
         for (Index i = 0; i < block.dense().size(); ++i) {
-            const double e = block.dense().data()[i] - decoded.front().data()[i];
+            const double e = block.dense().data()[i] - result.cores.front().data()[i];
             result.error2 += e * e;
         }
     } else {
-        const double distance = norm(add(block.train(), scale(TensorTrain<double>(std::move(decoded)), -1.0)));
+        std::vector<Tensor<double>> cores;
+        for (const auto& core : result.cores) cores.push_back(Tensor<double>::copy(core.view()));
+        const double distance = norm(add(block.train(), scale(TensorTrain<double>(std::move(cores)), -1.0)));
         result.error2 = distance * distance;
     }
     return result;

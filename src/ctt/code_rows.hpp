@@ -15,9 +15,10 @@ struct CodeLimits {
 
 struct CodedRows {
     std::shared_ptr<const BlockCode> code;
-    std::vector<Index> kept;  ///< rows that are left
-    double dropped2 = 0;      ///< of the rows that became zero and are not sent
-    double error2 = 0;        ///< of the others: what the receiver decodes against what they were
+    std::vector<Index> kept;                 ///< rows that are left
+    double dropped2 = 0;                     ///< of the rows that became zero and are not sent
+    double error2 = 0;                       ///< of the others: what the receiver decodes against what they were
+    std::vector<Tensor<double>> cores = {};  ///< decode_cores(*code): who coded them knows them
 };
 
 /// Rows quantised with the largest step within the limits, as dense rows or as a train, whichever is fewer bytes. One

@@ -111,10 +111,10 @@ double Ledger::rel_error_bound(double final_cut2) const {
 namespace {
 
 /// Takes over a coded state and what it lost.
-void replace_by(MergeState& state, const CodedRows& coded) {
+void replace_by(MergeState& state, CodedRows coded) {
     const double lost = std::sqrt(state.ledger.tt_tail2) + std::sqrt(coded.dropped2 + coded.error2);
     state.ledger.tt_tail2 = lost * lost;
-    state.block = decode_block(coded.code);
+    state.block = decoded_block(std::move(coded.code), std::move(coded.cores));
 }
 
 [[noreturn]] void refuse_budget(Index bytes) {
@@ -140,10 +140,10 @@ void code_state(MergeState& state, double limit2) {
         state.block = decode_block(zero_code(block.features()));
         return;
     }
-    const auto coded = can_expand(block.rows(), block.features())
-                           ? code_rows(singular_rows(block), block.features(), {limit2, limit2})
-                           : code_train(singular_train(block), {limit2, limit2});
-    if (coded) replace_by(state, *coded);
+    auto coded = can_expand(block.rows(), block.features())
+                     ? code_rows(singular_rows(block), block.features(), {limit2, limit2})
+                     : code_train(singular_train(block), {limit2, limit2});
+    if (coded) replace_by(state, std::move(*coded));
 }
 
 void code_state_within(MergeState& state, Index bytes) {
@@ -152,11 +152,11 @@ void code_state_within(MergeState& state, Index bytes) {
         state.block = decode_block(zero_code_within(block.features(), bytes));
         return;
     }
-    const auto coded = can_expand(block.rows(), block.features())
-                           ? code_rows_within(singular_rows(block), block.features(), bytes)
-                           : code_train_within(singular_train(block), bytes);
+    auto coded = can_expand(block.rows(), block.features())
+                     ? code_rows_within(singular_rows(block), block.features(), bytes)
+                     : code_train_within(singular_train(block), bytes);
     if (!coded) refuse_budget(bytes);
-    replace_by(state, *coded);
+    replace_by(state, std::move(*coded));
 }
 
 Merger::Merger(const Job& job, Shape features, const Start& total)
@@ -271,8 +271,8 @@ namespace {
 
 /// In 32-bit numbers; returns what they lose, as a square. Rounding knows nothing of right angles.
 double round_to_floats(Merged& merged) {
-    const auto coded = float_block(FeatureBlock(weighted_train(merged.features)));
-    merged.features = decode_features(coded.code);
+    auto coded = float_block(FeatureBlock(weighted_train(merged.features)));
+    merged.features = decoded_features(std::move(coded.code), std::move(coded.cores));
     const double lost = std::sqrt(merged.discarded2) + std::sqrt(coded.error2);
     merged.discarded2 = lost * lost;
     return coded.error2;
@@ -318,7 +318,7 @@ std::optional<Merger::Outcome> Merger::finish_coded() {
     if (!coded) return std::nullopt;
     // What the feature bonds cut may point the same way as the error of the code.
     coded->error2 += 2 * std::sqrt(std::min(bonds2, merged.discarded2) * (coded->dropped2 + coded->error2));
-    return coded_outcome(merged, *coded);
+    return coded_outcome(merged, std::move(*coded));
 }
 
 std::optional<Merger::Outcome> Merger::finish_within(Index bytes) {
@@ -326,18 +326,18 @@ std::optional<Merger::Outcome> Merger::finish_within(Index bytes) {
     cuts.max_rank = job_.rank.value_or(unlimited_rank);
     const auto merged = merge_blocks(pointers(blocks_), cuts);
     const auto weighted = weighted_train(merged.features);
-    const auto coded = can_expand(weighted.left_rank(), features_)
-                           ? code_rows_within(expanded(weighted), features_, bytes)
-                           : code_train_within(weighted, bytes);
+    auto coded = can_expand(weighted.left_rank(), features_) ? code_rows_within(expanded(weighted), features_, bytes)
+                                                             : code_train_within(weighted, bytes);
     if (!coded) refuse_budget(bytes);
-    return coded_outcome(merged, *coded);
+    return coded_outcome(merged, std::move(*coded));
 }
 
-Merger::Outcome Merger::coded_outcome(const Merged& merged, const CodedRows& coded) const {
+Merger::Outcome Merger::coded_outcome(const Merged& merged, CodedRows coded) const {
     // S - U What = (S - U W) + U (W - What), at right angles where W = U^T S.
     const double lost2 = merged.discarded2 + coded.dropped2 + coded.error2;
     // A projection loses no more than everything.
-    return {decode_features(coded.code), ledger_, std::min(1.0, ledger_.rel_error_bound(lost2))};
+    return {decoded_features(std::move(coded.code), std::move(coded.cores)), ledger_,
+            std::min(1.0, ledger_.rel_error_bound(lost2))};
 }
 
 }  // namespace couplet

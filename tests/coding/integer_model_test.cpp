@@ -2,23 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace couplet {
 namespace {
-
-TEST(IntegerModel, OddsAndProbabilitiesAreInverse) {
-    for (int x = -1000; x <= 1000; ++x) {
-        const double exact = 65536 / (1 + std::exp(-x / 128.0));
-        EXPECT_NEAR(odds_probability(x), exact, 1.5) << x;
-        if (std::abs(x) < 700) {
-            EXPECT_NEAR(log_odds(odds_probability(x)), x, 6) << x;
-        }
-    }
-    EXPECT_EQ(odds_probability(-100000), 2U);
-    EXPECT_EQ(odds_probability(100000), 65534U);
-    for (std::uint32_t p = 1; p < 65536; ++p) ASSERT_GE(log_odds(p), log_odds(p - 1));
-}
 
 TEST(IntegerModel, BucketsGrowWithTheValue) {
     EXPECT_EQ(bucket(0), 0U);
@@ -41,14 +26,6 @@ TEST(IntegerModel, AveragesApproachWhatTheySee) {
     for (int i = 0; i < 400; ++i) value = averaged(value, 0, 32);
     EXPECT_EQ(value, 0U);
     EXPECT_EQ(averaged(17, 1000, 1), 1000U);
-}
-
-TEST(IntegerModel, ACounterLearnsAShare) {
-    Counter counter;
-    for (int i = 0; i < 2000; ++i) counter.update(i % 10 == 0);
-    EXPECT_NEAR(counter.p / 65536.0, 0.1, 0.02);
-    for (int i = 0; i < 10000; ++i) counter.update(true);
-    EXPECT_LE(counter.p, 65503);
 }
 
 TEST(IntegerModel, LooksAtTheNumbersBesideAndAbove) {

@@ -39,6 +39,27 @@ TEST(Quantise, IsWithinSixTenthsOfAStep) {
     }
 }
 
+TEST(Quantise, MeasuresWhatItLoses) {
+    Random random(2);
+    for (const std::size_t size : {0, 1, 3, 4, 5, 8, 1001}) {
+        std::vector<double> d(size);
+        for (double& value : d) value = 10 * random.normal();
+        for (const double step : {1e-3, 1.0, 1e3}) {
+            std::vector<std::int32_t> q(size);
+            const Quantised measured = quantise_measured(d, step, q);
+            EXPECT_EQ(q, quantised(d, step));
+            double error2 = 0;
+            bool zero = true;
+            for (std::size_t i = 0; i < size; ++i) {
+                error2 += std::pow(d[i] - q[i] * step, 2);
+                zero = zero && q[i] == 0;
+            }
+            EXPECT_NEAR(measured.error2, error2, 1e-12 * error2);
+            EXPECT_EQ(measured.zero, zero);
+        }
+    }
+}
+
 TEST(Quantise, RefusesWhatDoesNotFit) {
     EXPECT_THROW(quantised({1e10}, 1), InputError);
     EXPECT_THROW(quantised({std::nan("")}, 1), InputError);

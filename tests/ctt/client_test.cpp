@@ -239,7 +239,7 @@ TEST(CompressClientTest, AZeroClientsRowIsCodedAndKeepsItsBytes) {
         EXPECT_EQ(upload.block->squared_norm(), 0);
         ASSERT_TRUE(upload.block->code());
         EXPECT_LE(upload.block->code()->bytes.size(), 20U);
-        limits.code_bytes = 4;
+        limits.code_bytes = 3;
         EXPECT_THROW(compress_client(x.view(), limits), InputError);
     }
     const Hello nothing{{15, 16}, 4, 0};

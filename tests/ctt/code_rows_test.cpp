@@ -25,6 +25,12 @@ Matrix<double> singular_rows(const Shape& shape, Index rank, double decay, doubl
 
 /// What the code loses, by its definition.
 void expect_measured(const Matrix<double>& rows, const CodedRows& coded) {
+    const auto cores = decode_cores(*coded.code);
+    ASSERT_EQ(coded.cores.size(), cores.size());
+    for (std::size_t n = 0; n < cores.size(); ++n) {
+        ASSERT_EQ(coded.cores[n].shape(), cores[n].shape());
+        ASSERT_TRUE(std::ranges::equal(coded.cores[n].elements(), cores[n].elements())) << "core " << n;
+    }
     const FeatureBlock block = decode_block(coded.code);
     ASSERT_EQ(block.rows(), static_cast<Index>(coded.kept.size()));
     Matrix<double> decoded(block.rows(), rows.cols());

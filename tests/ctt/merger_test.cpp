@@ -431,7 +431,7 @@ TEST(MergerTest, ZerosKeepTheBudget) {
         EXPECT_EQ(state.block.squared_norm(), 0);
         EXPECT_EQ(state.ledger.tt_tail2, 0);
     }
-    EXPECT_THROW(code_state_within(zeros, 4), InputError);
+    EXPECT_THROW(code_state_within(zeros, 3), InputError);
     for (JobOptions options : {JobOptions{.eps = 0.1}, JobOptions{.rank = 2, .precision = Precision::f32},
                                JobOptions{.bytes = 500}, JobOptions{.eps = 0.0}}) {
         Merger merger(resolve_job(options), features, {1, 3, 0});

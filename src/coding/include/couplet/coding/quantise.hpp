@@ -15,6 +15,15 @@ inline constexpr double rounding_offset = 0.4;
 /// least least_step(). `d` must be finite, or it is refused.
 void quantise(std::span<const double> d, double step, std::span<std::int32_t> q);
 
+struct Quantised {
+    double error2 = 0;
+    bool zero = true;  ///< every integer
+};
+
+/// The same integers and what they lose, in one pass that checks nothing: for finite numbers and a step that is at
+/// least least_step() of them.
+Quantised quantise_measured(std::span<const double> d, double step, std::span<std::int32_t> q) noexcept;
+
 /// d = q * step, one multiplication a number: the same bits everywhere.
 void dequantise(std::span<const std::int32_t> q, double step, std::span<double> d);
 

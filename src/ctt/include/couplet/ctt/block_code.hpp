@@ -44,11 +44,14 @@ std::vector<Tensor<double>> decode_cores(const BlockCode& code);
 
 /// The rows, ready to be merged; carries the code, so that it travels again as it came.
 FeatureBlock decode_block(std::shared_ptr<const BlockCode> code);
+/// The same for one who has decode_cores(*code) already: its sender.
+FeatureBlock decoded_block(std::shared_ptr<const BlockCode> code, std::vector<Tensor<double>> cores);
 
 /// The features that everybody uses: the same row space, right-orthonormal cores, rows by falling norm, which is their
 /// weight. Rows that others span already are left out. Plain loops in a fixed order, no BLAS: every party holds the
 /// same bits. Throws InputError when nothing is left (a coordinator sends at least one direction). Cost: about 4 R1^2 P
 /// flops for dense rows, sum of 8 R_{n-1} I_n R_n (R_{n-1} + R_n) for a train.
 Features decode_features(std::shared_ptr<const BlockCode> code);
+Features decoded_features(std::shared_ptr<const BlockCode> code, std::vector<Tensor<double>> cores);
 
 }  // namespace couplet

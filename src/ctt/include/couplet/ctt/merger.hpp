@@ -76,7 +76,7 @@ class Merger {
     Outcome finish_exact();
     std::optional<Outcome> finish_coded();
     std::optional<Outcome> finish_within(Index bytes);
-    Outcome coded_outcome(const Merged& merged, const CodedRows& coded) const;
+    Outcome coded_outcome(const Merged& merged, CodedRows coded) const;
 
     Job job_;
     Shape features_;
