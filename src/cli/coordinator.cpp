@@ -119,6 +119,7 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     const net::CoordinatorResult result = coordinator.run();
     session.print(coordinator_json(result, folder), coordinator_text(result, folder));
     warn_of_idle_errors(app, result, session);
+    if (const auto lower = lower_rank_note(result.spec.job, result.ranks); !lower.empty()) session.note(lower);
     require_settled(result.imputed);
 }
 

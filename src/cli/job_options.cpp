@@ -64,6 +64,15 @@ void refuse_idle_errors(const CLI::App& app, const Job& job, const Shape& featur
     }
 }
 
+std::string lower_rank_note(const Job& job, std::span<const Index> ranks) {
+    const bool by_error = job.aggregate == Aggregate::stack && !job.eps && !has_budget(job) && job.eps1 + job.eps2 > 0;
+    if (!by_error || !job.rank || ranks.empty() || ranks.front() >= *job.rank) return "";
+    return fmt::format(
+        "note: rank {} and not {}: with it messages are within the errors that they may have, --eps1 {} and --eps2 {}; "
+        "smaller ones keep more",
+        ranks.front(), *job.rank, job.eps1, job.eps2);
+}
+
 void refuse_idle_consensus(const CLI::App& app, const Job& job) {
     if (job.aggregate == Aggregate::stack) {
         refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",

@@ -64,5 +64,8 @@ void refuse_idle_consensus(const CLI::App& app, const Job& job);
 void refuse_idle_flags(const CLI::App& app, const Job& job);
 /// Refuses errors where nothing is cut: average and subspace of patients by features have one core of a given rank.
 void refuse_idle_errors(const CLI::App& app, const Job& job, const Shape& features);
+/// What to say of features of a lower rank than was asked for, because of the errors that messages may have; empty:
+/// nothing.
+std::string lower_rank_note(const Job& job, std::span<const Index> ranks);
 
 }  // namespace couplet::cli

@@ -378,7 +378,7 @@ FeatureSums sum_features(const Options& options, const SimulationOptions& how, c
         if (options.privacy.secure) {
             clients.push_back(std::move(client));
         } else {
-            sums.add(feature_sums(client.training->view()));
+            sums.add(feature_sums(client.training->view(), options.centring));
         }
     }
     if (!options.privacy.secure) return sums;
@@ -589,6 +589,10 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     if (!report.centring.empty()) count_centring(options.centring, masked, report);
     measure_joining(options, report);
     tell_order(report, session);
+    if (const auto lower = lower_rank_note(report.result.job, report.result.ranks);
+        options.method == "ctt" && !lower.empty()) {
+        session.note(lower);
+    }
     warn_of_known_data(report.result, session);
     report.tuning = done.tuning;
     report.trace = std::move(done.trace);
@@ -632,7 +636,8 @@ void add_rank_option(CLI::App& app, const std::shared_ptr<Options>& options) {
     app.remove_option(app.get_option("--rank"));
     add_text(
         app, "--rank", "R", "chosen by --eps",
-        "Rank R1 between patients and features; the CP rank of the methods that have one. auto: tries ranks and "
+        "Rank R1 between patients and features, at most; the CP rank of the methods that have one. auto: tries ranks "
+        "and "
         "eps2 on patients that every client holds out (a fifth, or --heldout), up to where more brings less than 0.1%",
         [options](const auto& text) {
             options->rank_auto = text == "auto";
@@ -716,8 +721,9 @@ extern const Verb simulate_verb{
         "showing their tensors: each compresses its own, the coordinator (or the neighbours) merges what was sent, and "
         "each fits its patients to the result. The programs of a real federation are run, so ranks, rounds and numbers "
         "sent are those of the network.\n\n"
-        "Clients come from files, from one file with --split, or from --synthetic. Give --rank for features of a fixed "
-        "size, --eps for a certified error, or --bytes for what the messages may take.",
+        "Clients come from files, from one file with --split, or from --synthetic. Give --rank for features of at most "
+        "that "
+        "rank, --eps for a certified error, or --bytes for what the messages may take.",
     .output =
         "RSE: squared error over squared norm, of all clients together; its root is the relative error. rank sent: of "
         "what the client sends; its personal core has R_1 columns. feature ranks: R_1 ... R_N of the shared cores, "

@@ -35,34 +35,65 @@ Tensor<double> changed(const TensorView<const double>& x, Index width, Change ch
 }  // namespace
 
 void FeatureSums::add(const FeatureSums& other) {
-    if (sum.empty()) {
-        sum.assign(other.sum.size(), 0);
-        square.assign(other.square.size(), 0);
+    if (patients == 0) {
+        *this = other;
+        return;
     }
-    if (sum.size() != other.sum.size()) {
-        throw InputError({"sums", std::to_string(other.sum.size()) + " features", std::to_string(sum.size()), ""});
+    if (sum.size() != other.sum.size() || square.size() != other.square.size()) {
+        throw InputError({"sums", std::to_string(std::max(other.sum.size(), other.square.size())) + " features",
+                          std::to_string(std::max(sum.size(), square.size())), ""});
     }
+    if (other.patients == 0) return;
+    const auto here = static_cast<double>(patients);
+    const auto there = static_cast<double>(other.patients);
+    for (std::size_t i = 0; i < square.size(); ++i) {
+        // Chan, Golub and LeVeque 1979.
+        const double apart = sum.empty() ? 0 : other.sum[i] / there - sum[i] / here;
+        square[i] += other.square[i] + apart * apart * (here * there / (here + there));
+    }
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other.sum[i];
     patients += other.patients;
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-        sum[i] += other.sum[i];
-        square[i] += other.square[i];
-    }
 }
 
-FeatureSums feature_sums(const TensorView<const double>& x) {
-    const Index width = x.shape().product(1, x.shape().order());
-    // Wider than what travels: of a feature that varies little its variance is the difference of two such sums.
-    std::vector<long double> sum(static_cast<std::size_t>(width));
-    std::vector<long double> square(static_cast<std::size_t>(width));
+namespace {
+
+/// Sums of change(x, i) over the patients, in more digits than travel.
+template <class Change>
+std::vector<long double> summed(const TensorView<const double>& x, Change change) {
+    std::vector<long double> sum(static_cast<std::size_t>(x.shape().product(1, x.shape().order())));
     const double* value = x.data();
     for (Index p = 0; p < x.shape()[0]; ++p) {
-        for (std::size_t i = 0; i < sum.size(); ++i, ++value) {
-            const long double wide = *value;
-            sum[i] += wide;
-            square[i] += wide * wide;
-        }
+        for (std::size_t i = 0; i < sum.size(); ++i, ++value) sum[i] += change(static_cast<long double>(*value), i);
     }
-    return {x.shape()[0], {sum.begin(), sum.end()}, {square.begin(), square.end()}};
+    return sum;
+}
+
+template <class Mean>
+std::vector<double> squares_about(const TensorView<const double>& x, const std::vector<Mean>& mean) {
+    const auto sums = summed(x, [&](long double value, std::size_t i) {
+        const long double left = mean.empty() ? value : value - mean[i];
+        return left * left;
+    });
+    return {sums.begin(), sums.end()};
+}
+
+}  // namespace
+
+FeatureSums feature_sums(const TensorView<const double>& x, const CentringOptions& options) {
+    FeatureSums result{x.shape()[0]};
+    std::vector<long double> mean;
+    if (options.centre) {
+        const auto sum = summed(x, [](long double value, std::size_t) { return value; });
+        result.sum.assign(sum.begin(), sum.end());
+        const auto count = static_cast<long double>(std::max<Index>(1, x.shape()[0]));
+        for (const long double all : sum) mean.push_back(all / count);
+    }
+    if (options.scale) result.square = squares_about(x, mean);
+    return result;
+}
+
+std::vector<double> sum_squares(const TensorView<const double>& x, std::span<const double> mean) {
+    return squares_about(x, std::vector<double>(mean.begin(), mean.end()));
 }
 
 Centring centring_of(const FeatureSums& sums, const CentringOptions& options) {
@@ -72,12 +103,12 @@ Centring centring_of(const FeatureSums& sums, const CentringOptions& options) {
         for (const double sum : sums.sum) result.mean.push_back(sum / count);
     }
     if (!options.scale) return result;
-    for (std::size_t i = 0; i < sums.sum.size(); ++i) {
-        const long double mean = options.centre ? static_cast<long double>(sums.sum[i]) / count : 0;
-        const auto variance = static_cast<double>(static_cast<long double>(sums.square[i]) / count - mean * mean);
-        // The sums of a few hundred clients leave less than this of a constant's square: a deviation of 3e-7 of the
-        // mean is told from none.
-        const bool constant = variance <= 1e-13 * (sums.square[i] / count) + sums.resolution / count;
+    for (std::size_t i = 0; i < sums.square.size(); ++i) {
+        // What the rounding of a few hundred clients' means leaves of a constant.
+        constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
+        const double lost = options.centre ? rounding * std::abs(result.mean[i]) : 0;
+        const double variance = sums.square[i] / count;
+        const bool constant = variance <= lost * lost + sums.resolution / count;
         result.scale.push_back(constant ? 1 : std::sqrt(variance));
     }
     return result;
@@ -103,10 +134,10 @@ Index sums_length(Index features, const CentringOptions& options) {
     return 1 + features * ((options.centre ? 1 : 0) + (options.scale ? 1 : 0));
 }
 
-Released<std::vector<double>> release_sums(const FeatureSums& sums, const CentringOptions& options) {
+Released<std::vector<double>> release_sums(const FeatureSums& sums) {
     std::vector<double> numbers{static_cast<double>(sums.patients)};
-    if (options.centre) numbers.insert(numbers.end(), sums.sum.begin(), sums.sum.end());
-    if (options.scale) numbers.insert(numbers.end(), sums.square.begin(), sums.square.end());
+    numbers.insert(numbers.end(), sums.sum.begin(), sums.sum.end());
+    numbers.insert(numbers.end(), sums.square.begin(), sums.square.end());
     return ReleaseGate::release(std::move(numbers));
 }
 
@@ -115,8 +146,7 @@ namespace {
 // Sums are of as many numbers as a client has patients, in whatever order.
 constexpr double rounding = 1 + 1e-6;
 
-void require_possible(const FeatureSums& sums, const CentringOptions& options, const CentredParty& party,
-                      const std::string& who) {
+void require_possible(const FeatureSums& sums, const CentredParty& party, const std::string& who) {
     const auto refuse = [&](const char* what) {
         throw InputError({who, what, "sums over the data that it joined with", "Use the couplet client as it is."});
     };
@@ -125,15 +155,15 @@ void require_possible(const FeatureSums& sums, const CentringOptions& options, c
     const double most = rounding * party.norm2.value_or(largest_norm2) + std::numeric_limits<double>::min();
     const auto rows = static_cast<double>(party.rows);
     double squares = 0;
-    for (std::size_t i = 0; i < sums.sum.size(); ++i) {
-        const double square = options.scale ? sums.square[i] : most;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(party.features); ++i) {
+        const double square = sums.square.empty() ? 0 : sums.square[i];
         if (!(square >= 0) || square > most) refuse("a sum of squares that its data cannot have");
-        // Cauchy and Schwarz; written so that neither side overflows.
-        const double limit = std::sqrt(rounding * rows) * std::sqrt(square) + std::numeric_limits<double>::min();
-        if (!(std::abs(sums.sum[i]) <= limit)) refuse("a sum that its data cannot have");
-        squares += square;
+        // Of numbers with this mean; written so that nothing overflows.
+        const double length = sums.sum.empty() ? 0 : std::abs(sums.sum[i]) / std::sqrt(rows);
+        if (!(length <= std::sqrt(most))) refuse("a sum that its data cannot have");
+        squares += square + length * length;
     }
-    if (options.scale && squares > most) refuse("sums of squares that its data cannot have");
+    if (squares > most) refuse("sums of squares that its data cannot have");
 }
 
 }  // namespace
@@ -149,14 +179,14 @@ FeatureSums arrived_sums(std::span<const double> numbers, const CentringOptions&
                           "Use the couplet client as it is."});
     }
     const auto width = static_cast<std::size_t>(party.features);
-    FeatureSums sums{party.rows, std::vector<double>(width), std::vector<double>(width)};
+    FeatureSums sums{party.rows};
     auto rest = numbers.subspan(1);
     for (auto [wanted, part] : {std::pair{options.centre, &sums.sum}, std::pair{options.scale, &sums.square}}) {
         if (!wanted) continue;
-        std::copy_n(rest.begin(), width, part->begin());
+        part->assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(width));
         rest = rest.subspan(width);
     }
-    require_possible(sums, options, party, who);
+    require_possible(sums, party, who);
     return sums;
 }
 

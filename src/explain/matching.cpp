@@ -132,7 +132,7 @@ namespace {
 void centre_all(std::vector<Tensor<double>>& clients, const CentringOptions& options) {
     if (!options.any()) return;
     FeatureSums sums;
-    for (const auto& x : clients) sums.add(feature_sums(x.view()));
+    for (const auto& x : clients) sums.add(feature_sums(x.view(), options));
     const Centring centring = centring_of(sums, options);
     for (auto& x : clients) x = centred(x.view(), centring, "resample");
 }

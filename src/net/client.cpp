@@ -300,7 +300,7 @@ class Work {
             const Preparation training{.scale_clients = false, .heldout = spec_.preparation.heldout};
             const PreparedClient data = prepare_complete(x_, training);
             answer_.emplace(
-                wire::Message{route, SumReply{0, release_sums(feature_sums(data.training->view()), spec_.centring)}});
+                wire::Message{route, SumReply{0, release_sums(feature_sums(data.training->view(), spec_.centring))}});
             return &*answer_;
         }
         // Told again, nothing changes: what was computed from it stays.

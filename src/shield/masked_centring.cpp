@@ -1,6 +1,7 @@
 #include "couplet/shield/masked_centring.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -19,11 +20,51 @@ std::unique_ptr<MaskedSums> open_sums(Index clients, const Job& job, const SumDe
     return std::make_unique<PeerSums>(make_graph(job.graph, clients, job.seed), demands);
 }
 
+/// Numbers as several words each, of so many bits, the highest first: features in different units, as different as
+/// platelets a litre and mol a litre, are each known to their last digits although all have one bound. Steps are powers
+/// of two, so that what a word leaves to the next is exact.
+class Words {
+  public:
+    static constexpr int count = 4;
+    static constexpr int bits = 40;
+
+    /// For numbers of at most this magnitude from so many parties.
+    Words(double bound, std::size_t parties)
+        : bound_(std::exp2(std::ceil(std::log2(bound)))), ring_(bits + 2 + static_cast<int>(std::bit_width(parties))) {}
+
+    double step(int word) const { return std::ldexp(bound_, -bits * (word + 1)); }
+    FixedPoint how(int word) const { return {step(word), ring_}; }
+
+    std::vector<std::uint64_t> encoded(std::vector<double> numbers) const {
+        std::vector<std::uint64_t> result;
+        for (int word = 0; word < count; ++word) {
+            const auto integers = encode_fixed(numbers, how(word), word == 0 ? bound_ : step(word - 1));
+            const auto rounded = decode_fixed(integers, how(word));
+            for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] -= rounded[i];
+            result.insert(result.end(), integers.begin(), integers.end());
+        }
+        return result;
+    }
+    std::vector<double> decoded(std::span<const std::uint64_t> sums) const {
+        const std::size_t width = sums.size() / count;
+        std::vector<double> result(width);
+        for (int word = count; word-- > 0;) {  // the smallest first
+            const auto part = decode_fixed(sums.subspan(static_cast<std::size_t>(word) * width, width), how(word));
+            for (std::size_t i = 0; i < width; ++i) result[i] += part[i];
+        }
+        return result;
+    }
+
+  private:
+    double bound_;
+    Ring ring_;
+};
+
 std::vector<double> add_masked(MaskedSums& sums, const Parts& parts, double bound) {
-    const FixedPoint how = agree_fixed_point(bound, static_cast<std::int64_t>(parts.size()));
+    const Words words(bound, parts.size());
     std::vector<std::vector<std::uint64_t>> integers;
-    for (const auto& part : parts) integers.push_back(encode_fixed(part, how, bound));
-    return decode_fixed(sums.add(std::move(integers), how), how);
+    for (const auto& part : parts) integers.push_back(words.encoded(part));
+    return words.decoded(sums.add(std::move(integers), words.how(0)));
 }
 
 }  // namespace
@@ -43,22 +84,24 @@ MaskedCentring masked_feature_sums(const std::vector<TensorView<const double>>& 
     counts.pop_back();
     const double longest = std::max(histogram_quantile(counts, 1), 0x1.0p-250);
     const auto patients = static_cast<double>(std::max<Index>(1, result.sums.patients));
-    Parts own;
-    Parts squares;
-    for (const auto& x : clients) {
-        FeatureSums client = feature_sums(x);
-        own.push_back(std::move(client.sum));
-        squares.push_back(std::move(client.square));
+    // No entry of a record is longer than the record, and no mean either.
+    std::vector<double> mean;
+    if (options.centre) {
+        Parts own;
+        for (const auto& x : clients) own.push_back(feature_sums(x, {.centre = true}).sum);
+        result.sums.sum = add_masked(*sums, own, patients * longest);
+        mean = centring_of(result.sums, {.centre = true}).mean;
     }
-    // No entry of a record is longer than the record.
-    const std::size_t width = own.front().size();
-    result.sums.sum = options.centre ? add_masked(*sums, own, patients * longest) : std::vector<double>(width);
-    result.sums.square =
-        options.scale ? add_masked(*sums, squares, patients * longest * longest) : std::vector<double>(width);
-    // The means' own steps come in too, with the length of a record: a few more bits than the ring's.
-    result.sums.resolution = patients * longest * longest * 0x1.0p-46;
-    // A square that rounding has made negative is none.
-    for (double& square : result.sums.square) square = std::max(0.0, square);
+    if (options.scale) {
+        const double bound = 4 * patients * longest * longest;
+        Parts squares;
+        for (const auto& x : clients) squares.push_back(sum_squares(x, mean));
+        result.sums.square = add_masked(*sums, squares, bound);
+        // A square that rounding has made negative is none.
+        for (double& square : result.sums.square) square = std::max(0.0, square);
+        result.sums.resolution =
+            static_cast<double>(clients.size()) * Words(bound, clients.size()).step(Words::count - 1);
+    }
     result.traffic = sums->traffic();
     return result;
 }

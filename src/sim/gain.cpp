@@ -36,7 +36,7 @@ class OwnUnits {
   public:
     OwnUnits(const PreparedClient& client, const Centring& centring) : client_(client), centring_(centring) {
         const CentringOptions parts{!centring.mean.empty(), !centring.scale.empty()};
-        own_ = centring_of(feature_sums(original(*client.training).view()), parts);
+        own_ = centring_of(feature_sums(original(*client.training).view(), parts), parts);
     }
     Tensor<double> of(const Tensor<double>& x) const {
         return times(centred(original(x).view(), own_, "client").view(), 1 / client_.scale);

@@ -32,6 +32,16 @@ TEST_F(JobOptionsTest, FillTheJob) {
     EXPECT_NO_THROW(refuse_idle_flags(app_, resolve_job(flags_.job)));
 }
 
+TEST_F(JobOptionsTest, ALowerRankThanWasAskedForIsTold) {
+    const std::vector<Index> ranks = {1, 4, 1};
+    EXPECT_NE(lower_rank_note(resolve_job({.rank = 3}), ranks).find("rank 1 and not 3"), std::string::npos);
+    EXPECT_EQ(lower_rank_note(resolve_job({.rank = 1}), ranks), "");
+    EXPECT_EQ(lower_rank_note(resolve_job({.rank = 3, .eps = 0.1}), ranks), "");
+    EXPECT_EQ(lower_rank_note(resolve_job({.rank = 3, .eps1 = 0.0, .eps2 = 0.0}), ranks), "");
+    EXPECT_EQ(lower_rank_note(resolve_job({.aggregate = Aggregate::subspace, .rank = 3}), ranks), "");
+    EXPECT_EQ(lower_rank_note(resolve_job({.rank = 3}), {}), "");
+}
+
 TEST_F(JobOptionsTest, FlagsOfAnotherAggregateAreRefused) {
     parse("--rank 3 --passes 2 --save-state s.npz --resume r.npz");
     EXPECT_EQ(flags_.save_state, "s.npz");

@@ -70,6 +70,20 @@ TEST_F(SimulateTest, StarReachesTheStackedError) {
     EXPECT_TRUE(json.contains("seed") && json.contains("version"));
 }
 
+TEST_F(SimulateTest, ALowerRankThanWasAskedForIsTold) {
+    python(
+        "r = np.random.default_rng(6)\n"
+        "for name in 'de': np.save(name + '.npy', r.standard_normal((40, 8)) * ([1e4] + 7 * [1]))\n");
+    const Outcome run = simulate({"d.npy", "e.npy", "--rank", "3"});
+    EXPECT_EQ(run.status, 0);
+    EXPECT_EQ(run.json()["ranks"].front(), 1);
+    EXPECT_NE(run.err.find("rank 1 and not 3"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("--eps1 0.01"), std::string::npos) << run.err;
+    const Outcome whole = simulate({"d.npy", "e.npy", "--rank", "3", "--eps1", "0", "--eps2", "0"});
+    EXPECT_EQ(whole.json()["ranks"].front(), 3);
+    EXPECT_EQ(whole.err.find("and not"), std::string::npos) << whole.err;
+}
+
 TEST_F(SimulateTest, WithoutARankTheErrorIsCertified) {
     for (const char* eps : {"0.1", "0.02"}) {
         const Json json = fitted({"a.npy", "b.npy", "c.npy", "--eps", eps});

@@ -31,20 +31,48 @@ Job job_in(Network network) { return resolve_job({.network = network, .aggregate
 
 TEST(MaskedCentringTest, EqualsPlainSums) {
     const auto all = people(5);
-    FeatureSums plain;
-    for (const auto& x : all) plain.add(feature_sums(x.view()));
     for (const Network network : {Network::star, Network::decentralized}) {
         for (const CentringOptions& how : {CentringOptions{true, false}, {false, true}, {true, true}}) {
             const MaskedCentring masked = masked_feature_sums(views(all), how, job_in(network), {3, 1});
+            FeatureSums plain;
+            for (const auto& x : all) plain.add(feature_sums(x.view(), how));
             EXPECT_EQ(masked.sums.patients, plain.patients);
             EXPECT_GT(masked.traffic.bytes_up, 0);
             const Centring expected = centring_of(plain, how);
             const Centring found = centring_of(masked.sums, how);
             ASSERT_EQ(found.mean.size(), expected.mean.size());
             ASSERT_EQ(found.scale.size(), expected.scale.size());
-            for (std::size_t i = 0; i < found.mean.size(); ++i) EXPECT_NEAR(found.mean[i], expected.mean[i], 1e-9);
-            for (std::size_t i = 0; i < found.scale.size(); ++i) EXPECT_NEAR(found.scale[i], expected.scale[i], 1e-7);
+            for (std::size_t i = 0; i < found.mean.size(); ++i) EXPECT_NEAR(found.mean[i], expected.mean[i], 1e-12);
+            for (std::size_t i = 0; i < found.scale.size(); ++i) EXPECT_NEAR(found.scale[i], expected.scale[i], 1e-12);
         }
+    }
+}
+
+TEST(MaskedCentringTest, EveryUnitKeepsItsDigits) {
+    // Platelets a litre, age, creatinine in mol a litre, systolic pressure, and one that is the same for all.
+    const std::vector<std::pair<double, double>> units = {{2.5e11, 5e10}, {50, 15}, {9e-5, 2e-5}, {130, 20}, {1e-9, 0}};
+    Random random(8);
+    std::vector<Tensor<double>> all;
+    FeatureSums plain;
+    const CentringOptions both{true, true};
+    for (int k = 0; k < 4; ++k) {
+        Tensor<double> x(Shape{100, 5});
+        for (Index i = 0; i < x.size(); ++i) {
+            const auto& [mean, deviation] = units[static_cast<std::size_t>(i % 5)];
+            x.data()[i] = mean + deviation * random.normal();
+        }
+        plain.add(feature_sums(x.view(), both));
+        all.push_back(std::move(x));
+    }
+    const Centring expected = centring_of(plain, both);
+    for (const Network network : {Network::star, Network::decentralized}) {
+        const Centring found = centring_of(masked_feature_sums(views(all), both, job_in(network), {3, 1}).sums, both);
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            EXPECT_NEAR(found.mean[i], expected.mean[i], 1e-12 * std::abs(expected.mean[i])) << i;
+            EXPECT_NEAR(found.scale[i], expected.scale[i], 1e-12 * expected.scale[i]) << i;
+        }
+        EXPECT_NEAR(found.scale[2], 2e-5, 3e-6);
+        EXPECT_EQ(found.scale[4], 1);
     }
 }
 

@@ -19,17 +19,22 @@ struct CentringOptions {
     friend bool operator==(const CentringOptions&, const CentringOptions&) = default;
 };
 
-/// What one client tells for centring: sums over its patients, feature by feature. Those of several clients add up, so
-/// that every way to add (a coordinator, a tree, secure aggregation) can carry them.
+/// What one client tells for centring: sums over its patients, feature by feature.
 struct FeatureSums {
     Index patients = 0;
-    std::vector<double> sum = {};     ///< of each of the I2 ... IN features
-    std::vector<double> square = {};  ///< of the squares
-    double resolution = 0;            ///< what a sum of squares may be wrong by, beyond rounding
+    std::vector<double> sum = {};  ///< of each of the I2 ... IN features; empty: nothing is moved
+    /// Of the squares of what is left without the mean, or of the numbers themselves where nothing is moved; empty:
+    /// nothing is scaled. About the mean, because the variance of a feature that varies little beside it would be lost
+    /// in a difference of squares.
+    std::vector<double> square = {};
+    double resolution = 0;  ///< what a sum of squares may be wrong by, beyond rounding
 
+    /// Those of other patients too: squares about the means of both become squares about the mean of all.
     void add(const FeatureSums& other);
 };
-FeatureSums feature_sums(const TensorView<const double>& x);
+FeatureSums feature_sums(const TensorView<const double>& x, const CentringOptions& options);
+/// Of every feature the sum of (x - mean)^2; no means: of x^2.
+std::vector<double> sum_squares(const TensorView<const double>& x, std::span<const double> mean);
 
 /// How data is moved and scaled before a job, feature by feature: (x - mean) / scale.
 struct Centring {
@@ -52,7 +57,7 @@ Tensor<double> restored(const TensorView<const double>& x, const Centring& centr
 // ---- as messages: the sums up, the centring down, and the squared norm of what came of the data up
 
 /// The number of patients, then of every feature the sum (to centre) and the sum of squares (to scale).
-Released<std::vector<double>> release_sums(const FeatureSums& sums, const CentringOptions& options);
+Released<std::vector<double>> release_sums(const FeatureSums& sums);
 /// Numbers in them.
 Index sums_length(Index features, const CentringOptions& options);
 
@@ -62,7 +67,7 @@ struct CentredParty {
     Index features = 0;
     std::optional<double> norm2 = {};  ///< of the data as it was then; nothing: it said that of scaled data
 };
-/// Sums that have arrived; those that nobody asked for are zero. Throws InputError, naming `who`, for numbers that no
+/// Sums that have arrived. Throws InputError, naming `who`, for numbers that no
 /// data of this party can have: whoever sends them would spoil the means of all.
 FeatureSums arrived_sums(std::span<const double> numbers, const CentringOptions& options, const CentredParty& party,
                          const std::string& who);

@@ -15,8 +15,9 @@ struct MaskedCentring {
 };
 
 /// Adds up the sums of all clients' patients under secure aggregation, in the job's network: counts of record norms
-/// first, which say how large a sum can become, then sums and squares, each in a ring of its own. They equal plain sums
-/// to 52 bits of the largest possible one. Throws InputError for fewer clients than the demands allow.
+/// first, which say how large a sum can become, then sums, then squares about the means that they give. Every number
+/// travels as four words, down to 2^-160 of the largest possible one, so that features in very different units all keep
+/// their digits. Throws InputError for fewer clients than the demands allow.
 MaskedCentring masked_feature_sums(const std::vector<TensorView<const double>>& clients, const CentringOptions& options,
                                    const Job& job, const SumDemands& demands);
 
