@@ -17,6 +17,7 @@
 #include "couplet/io/tensor_file.hpp"
 #include "couplet/linalg/products.hpp"
 #include "format.hpp"
+#include "inputs.hpp"
 #include "layout.hpp"
 #include "options.hpp"
 #include "session.hpp"
@@ -61,6 +62,12 @@ void check_flags(const CLI::App& app, const Options& options) {
     needs("--patients", "--patient", !options.patient.empty());
     needs("--site", "--patient", !options.patient.empty());
     needs("--resamples", "--data", !options.data.empty());
+}
+
+Findings load(const std::string& result, const Session& session) {
+    Findings findings = load_findings(result);
+    for (const std::string& file : findings.unmarked) session.note(unmarked_note(file, result));
+    return findings;
 }
 
 Rotation rotation_of(const Options& options) { return options.rotate == "none" ? Rotation::none : Rotation::varimax; }
@@ -248,7 +255,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
     const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
-    Explanation explanation = explain(load_findings(options.result), how);
+    Explanation explanation = explain(load(options.result, session), how);
     add_resamples(options, session, explanation);
     Told told{.resamples = options.data.empty() ? 0 : options.resamples};
     if (!options.patient.empty()) {
@@ -258,7 +265,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     }
     Explanation before;
     if (!options.compare.empty()) {
-        before = explain(load_findings(options.compare), how);
+        before = explain(load(options.compare, session), how);
         told.drift = compare_results(before, explanation);
         told.before = &before;
     }

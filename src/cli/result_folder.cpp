@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/io/owner_only.hpp"
 #include "signals.hpp"
@@ -93,12 +94,18 @@ ResultFolder::~ResultFolder() {
 
 void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
                                 const nlohmann::json& metadata) {
-    const std::string name = fmt::format("personal_{}.npz", k + 1);
-    save_personal(folder_ / name, personal, labels, metadata, overwrite_);
-    written_.insert(name);
+    waiting_.push_back(
+        {fmt::format("personal_{}.npz", k + 1), Matrix<double>::copy(personal.view()), labels, metadata});
 }
 
 void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata) {
+    const std::string print = features_print(features.train);
+    for (Personal& one : waiting_) {
+        one.metadata["features_print"] = print;
+        save_personal(folder_ / one.name, one.core, one.labels, one.metadata, overwrite_);
+        written_.insert(one.name);
+        one.core = {};
+    }
     for (const fs::path& file : files_of_ours(folder_)) {
         const std::string name = file.filename().string();
         if (name != features_name && !written_.contains(name)) fs::remove(file);
