@@ -15,7 +15,7 @@
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/data_print.hpp"
 #include "couplet/io/tensor_file.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "layout.hpp"
@@ -93,12 +93,15 @@ void require_sites(const Options& options, const std::vector<Tensor<double>>& te
     const bool as_it_is = !findings.centred && !findings.scaled && !findings.fit.clipped;
     if (!findings.shares_of_data || !findings.gains.empty() || !as_it_is) return;
     for (std::size_t k = 0; k < tensors.size(); ++k) {
-        const double found = squared_norm<double>(tensors[k].view().unfold(1));
+        const auto size = scaled_norm<double>(tensors[k].view().unfold(1));
+        const double found = std::ldexp(size.squares, 2 * (size.exponent - findings.exponent));
         const double expected = findings.sites[k].norm2;
         // Imputed entries have no square in the file, and are refused later.
         if (std::isnan(found) || std::abs(found - expected) <= 1e-3 * expected) continue;
-        throw InputError({options.data[k], fmt::format("a sum of squares of {}", number_text(found)),
-                          fmt::format("{}, as {} has", number_text(expected), plain(findings.sites[k].name)),
+        throw InputError({options.data[k],
+                          fmt::format("a norm of {}", number_text(std::ldexp(std::sqrt(found), findings.exponent))),
+                          fmt::format("{}, as {} has", number_text(std::ldexp(std::sqrt(expected), findings.exponent)),
+                                      plain(findings.sites[k].name)),
                           "Give the tensors that the result is of, in its order."});
     }
 }

@@ -8,6 +8,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/data_print.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 
@@ -116,6 +117,30 @@ Fit fit_of(const nlohmann::json& metadata) {
     return fit;
 }
 
+/// One power of two for all sites: the shares do not change, and the squares of the largest are safe.
+int common_exponent(const std::vector<SiteScores>& sites) {
+    double largest = 0;
+    bool safe = true;
+    for (const SiteScores& site : sites) {
+        largest = std::max(largest, max_magnitude<double>(site.scores.view()));
+        safe = safe && scaled_norm<double>(site.scores.view()).exponent == 0;
+    }
+    return safe ? 0 : magnitude_exponent(largest);
+}
+
+void make_shares_safe(Findings& findings, const std::vector<fs::path>& files) {
+    findings.exponent = common_exponent(findings.sites);
+    for (std::size_t k = 0; k < findings.sites.size(); ++k) {
+        SiteScores& site = findings.sites[k];
+        const double largest = max_magnitude<double>(site.scores.view());
+        scale_by_power(site.scores.data(), site.scores.size(), -findings.exponent, site.scores.data());
+        site.norm2 = squared_norm<double>(site.scores.view());
+        if (largest == 0 || site.norm2 >= least_safe_square) continue;
+        throw InputError({files[k].string(), fmt::format("coordinates of at most {:.3g}", largest),
+                          "sites within 75 orders of magnitude of each other", "Scale the sites' data alike."});
+    }
+}
+
 std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
     std::vector<SiteGain> gains;
     if (!metadata.contains("gain") || !metadata["gain"].is_array()) return gains;
@@ -207,13 +232,13 @@ Findings load_findings(const fs::path& result) {
         SiteScores site{
             .name = listed<std::string>(metadata, "client_names", k).value_or(fmt::format("site {}", k + 1)),
             .scores = product<double>(rows, features.change.view())};
-        site.norm2 = squared_norm<double>(site.scores.view());
         if (mine.contains("data") && mine["data"].is_string()) site.data = mine["data"];
         auto rse = listed<double>(metadata, "rse_per_client", k);
         if (!rse) rse = number_at(mine, "rse");
         described.push_back(rse && *rse >= 0 && *rse < 1 ? 1 - *rse : 0);
         findings.sites.push_back(std::move(site));
     }
+    make_shares_safe(findings, files);
     // Shares of the data at some sites and of something else at others would not add up.
     const bool known = std::all_of(described.begin(), described.end(), [](double part) { return part > 0; });
     findings.shares_of_data = findings.shares_of_data && known && !described.empty();

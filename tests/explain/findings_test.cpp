@@ -166,6 +166,33 @@ TEST_F(FindingsTest, CoresWithoutAMarkAreNamed) {
     EXPECT_THROW(load_findings(folder_), InputError);
 }
 
+TEST_F(FindingsTest, SharesDoNotDependOnTheMagnitude) {
+    const auto scaled = [&](int site, double factor) {
+        const std::filesystem::path file = folder_ / ("personal_" + std::to_string(site) + ".npz");
+        auto personal = to_double(load_model(file));
+        for (double& value : personal.cores.front().elements()) value *= factor;
+        save_model(file, personal, true);
+    };
+    write({{"rse_per_client", {0.2, 0.1}}});
+    const auto plain = explain(load_findings(folder_)).components;
+    for (const double factor : {0x1p-700, 0x1p600, 0x1p1000}) {
+        write({{"rse_per_client", {0.2, 0.1}}});
+        for (const int site : {1, 2}) scaled(site, factor);
+        const Explanation now = explain(load_findings(folder_));
+        EXPECT_NE(now.findings.exponent, 0);
+        for (std::size_t r = 0; r < plain.size(); ++r) {
+            EXPECT_NEAR(now.components[r].share, plain[r].share, 1e-12) << factor;
+            EXPECT_NEAR(now.components[r].site_shares[1], plain[r].site_shares[1], 1e-12) << factor;
+        }
+    }
+    // One share of all is of the sum of their squares.
+    write({{"rse_per_client", {0.2, 0.1}}});
+    scaled(2, 0x1p-700);
+    EXPECT_THROW(load_findings(folder_), InputError);
+    scaled(2, 0);
+    EXPECT_EQ(load_findings(folder_).sites[1].norm2, 0);
+}
+
 TEST_F(FindingsTest, RefusesWhatIsNoResult) {
     EXPECT_THROW(load_findings(folder_), InputError);
     EXPECT_THROW(load_findings(folder_ / "nowhere"), InputError);

@@ -46,19 +46,20 @@ struct Findings {
     Schema schema = {};
     Matrix<double> rows = {};  ///< R1 x (I2 ... IN), orthonormal
     std::vector<SiteScores> sites = {};
-    bool shares_of_data = false;             ///< norm2 is that of the data
-    bool centred = false;                    ///< the features' means were taken out first
-    bool scaled = false;                     ///< and their deviations made 1
-    Fit fit = {};                            ///< how they came about
-    Index clients = 0;                       ///< who took part; 0 where it is not told
+    int exponent = 0;             ///< scores and norms are of the data times 2^-exponent, so that squares can be added
+    bool shares_of_data = false;  ///< norm2 is that of the data
+    bool centred = false;         ///< the features' means were taken out first
+    bool scaled = false;          ///< and their deviations made 1
+    Fit fit = {};                 ///< how they came about
+    Index clients = 0;            ///< who took part; 0 where it is not told
     std::optional<double> rse = {};          ///< of the fit
     std::vector<SiteGain> gains = {};        ///< by site; empty where it was not measured
     std::vector<std::string> unmarked = {};  ///< personal cores of which nothing says that they are of these features
 };
 
 /// Reads a folder that couplet simulate -o wrote or the result of a client or peer (features.npz with personal.npz,
-/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, and for features of more
-/// than 2^28 numbers when written out.
+/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, for features of more
+/// than 2^28 numbers when written out, and for sites whose magnitudes are too far apart for one share of all.
 Findings load_findings(const std::filesystem::path& result);
 
 /// Throws InputError, naming both files, where a personal core is of other features than these: it says of which it is,
