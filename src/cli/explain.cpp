@@ -14,6 +14,7 @@
 #include "couplet/explain/page.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/data_print.hpp"
+#include "couplet/io/staged_files.hpp"
 #include "couplet/io/tensor_file.hpp"
 #include "couplet/linalg/magnitude.hpp"
 #include "format.hpp"
@@ -246,6 +247,7 @@ void write_files(const Options& options, const Session& session, const Explanati
         open.push_back(std::make_unique<AtomicFile>(files[i], session.force(), permissions));
         open.back()->write(std::as_bytes(std::span(texts[i])));
     }
+    const CommitTogether together;
     for (const auto& file : open) file->commit();
 }
 

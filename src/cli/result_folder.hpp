@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,9 @@
 
 namespace couplet::cli {
 
-/// The result of a federation on disk: personal_<k>.npz with core_1 of each client, and last of all features.npz with
-/// core_2 ... core_N. Personal cores wait in memory, as each says of which features it is. Each file appears complete
-/// or not at all; unless finish() ends well, those written are removed.
+/// The result of a federation on disk: personal_<k>.npz with core_1 of each client, and features.npz with core_2 ...
+/// core_N. Personal cores wait in memory, as each says of which features it is. All files appear together, by finish(),
+/// or none.
 class ResultFolder {
   public:
     /// Makes the folder. Throws InputError when it holds files of these names and `overwrite` is false, when one of
@@ -41,9 +40,7 @@ class ResultFolder {
     std::filesystem::path folder_;
     std::optional<FolderLock> lock_;  ///< let go last, when what was written is finished or removed
     bool overwrite_;
-    bool finished_ = false;
     std::vector<Personal> waiting_;
-    std::set<std::string> written_;
 };
 
 /// Writes I1 x R1 numbers as a personal model; see ResultFolder::add_personal().

@@ -47,11 +47,12 @@ TEST_F(ResultFolderTest, NothingIsLeftOfAnUnfinishedResult) {
         cli::ResultFolder folder(path("r"), false);
         folder.add_personal(0, personal(), {}, Json::object());
         folder.add_personal(1, personal(), {}, Json::object());
+        EXPECT_FALSE(exists("r/personal_1.npz"));
         put("r/personal_2.npz", "of another program");
         EXPECT_THROW(folder.finish(features(), {}, Json::object()), InputError);
-        EXPECT_TRUE(exists("r/personal_1.npz"));
     }
     EXPECT_FALSE(exists("r/personal_1.npz"));
+    EXPECT_EQ(get("r/personal_2.npz"), "of another program");
     EXPECT_FALSE(exists("r/features.npz"));
 }
 
