@@ -118,8 +118,15 @@ void remove_temporaries(const fs::path& folder, pid_t process) noexcept {
     try {
         const std::string prefix = ".couplet-" + std::to_string(process) + "-";
         std::error_code ignored;
+        std::vector<fs::path> found;
         for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-            if (entry.path().filename().string().starts_with(prefix)) fs::remove_all(entry.path(), ignored);
+            if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+        }
+        for (const fs::path& one : found) {
+            // Under another name first: whoever is still writing into a folder cannot fill it again.
+            const fs::path away = one.string() + ".removed";
+            fs::rename(one, away, ignored);
+            fs::remove_all(ignored ? one : away, ignored);
         }
     } catch (const std::exception&) {
         return;  // the process ends anyway
