@@ -167,18 +167,18 @@ bool require_same_run(const Model<double>& features, const std::string& features
         if (print == theirs || print == word_at(features.metadata, "rounded_of")) return true;
         const std::string file = word_at(personal.metadata, "features");
         refuse(fmt::format("a personal core of the features {}{}", print, file.empty() ? "" : " (" + file + ")"),
-               "of the features " + theirs);
+               "one of the features " + theirs);
     }
     const std::string mine = word_at(personal.metadata, "job");
     const std::string theirs = word_at(features.metadata, "job");
     if (!mine.empty() && !theirs.empty()) {
-        if (mine != theirs) refuse("a personal core of the job " + mine, "of the job " + theirs);
+        if (mine != theirs) refuse("a personal core of the job " + mine, "one of the job " + theirs);
         return true;
     }
     const auto client = number_at(personal.metadata, "client");
     if (!client || !features.metadata.contains("personal_norm2") || !(*client >= 1 && *client <= 1e9)) return false;
     const auto norm2 = listed<double>(features.metadata, "personal_norm2", static_cast<std::size_t>(*client) - 1);
-    if (!norm2) refuse(fmt::format("a personal core of client {}", *client), "of one of fewer clients");
+    if (!norm2) refuse(fmt::format("a personal core of client {}", *client), "one of its clients");
     const Tensor<double>& core = personal.cores.front();
     const double found = squared_norm<double>({core.data(), core.shape()[1], core.shape()[2]});
     if (std::abs(found - *norm2) <= 1e-9 * *norm2) return true;
