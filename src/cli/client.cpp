@@ -15,6 +15,7 @@
 #include "audit_warning.hpp"
 #include "centring_file.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/net/consent.hpp"
 #include "couplet/net/privacy_book.hpp"
 #include "couplet/sim/gain.hpp"
@@ -113,6 +114,7 @@ class Site {
 void keep(const net::ClientResult& result, const JobOutput& output, const Federation& federation) {
     const nlohmann::json metadata{{"job", result.job}, {"version", version()}};
     nlohmann::json own = metadata;
+    own["features_print"] = features_print(result.features.train);
     if (federation.are_whole) own["data"] = federation.print_of(0);
     save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), own, true);
     nlohmann::json shared = metadata;

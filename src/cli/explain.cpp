@@ -14,9 +14,11 @@
 #include "couplet/explain/page.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/data_print.hpp"
+#include "couplet/io/staged_files.hpp"
 #include "couplet/io/tensor_file.hpp"
-#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "format.hpp"
+#include "inputs.hpp"
 #include "layout.hpp"
 #include "options.hpp"
 #include "session.hpp"
@@ -63,6 +65,12 @@ void check_flags(const CLI::App& app, const Options& options) {
     needs("--resamples", "--data", !options.data.empty());
 }
 
+Findings load(const std::string& result, const Session& session) {
+    Findings findings = load_findings(result);
+    for (const std::string& file : findings.unmarked) session.note(unmarked_note(file, result));
+    return findings;
+}
+
 Rotation rotation_of(const Options& options) { return options.rotate == "none" ? Rotation::none : Rotation::varimax; }
 
 /// Data of other sites, or in another order, would say something else of these components.
@@ -86,12 +94,15 @@ void require_sites(const Options& options, const std::vector<Tensor<double>>& te
     const bool as_it_is = !findings.centred && !findings.scaled && !findings.fit.clipped;
     if (!findings.shares_of_data || !findings.gains.empty() || !as_it_is) return;
     for (std::size_t k = 0; k < tensors.size(); ++k) {
-        const double found = squared_norm<double>(tensors[k].view().unfold(1));
+        const auto size = scaled_norm<double>(tensors[k].view().unfold(1));
+        const double found = std::ldexp(size.squares, 2 * (size.exponent - findings.exponent));
         const double expected = findings.sites[k].norm2;
         // Imputed entries have no square in the file, and are refused later.
         if (std::isnan(found) || std::abs(found - expected) <= 1e-3 * expected) continue;
-        throw InputError({options.data[k], fmt::format("a sum of squares of {}", number_text(found)),
-                          fmt::format("{}, as {} has", number_text(expected), plain(findings.sites[k].name)),
+        throw InputError({options.data[k],
+                          fmt::format("a norm of {}", number_text(std::ldexp(std::sqrt(found), findings.exponent))),
+                          fmt::format("{}, as {} has", number_text(std::ldexp(std::sqrt(expected), findings.exponent)),
+                                      plain(findings.sites[k].name)),
                           "Give the tensors that the result is of, in its order."});
     }
 }
@@ -236,6 +247,7 @@ void write_files(const Options& options, const Session& session, const Explanati
         open.push_back(std::make_unique<AtomicFile>(files[i], session.force(), permissions));
         open.back()->write(std::as_bytes(std::span(texts[i])));
     }
+    const CommitTogether together;
     for (const auto& file : open) file->commit();
 }
 
@@ -248,7 +260,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
     const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
-    Explanation explanation = explain(load_findings(options.result), how);
+    Explanation explanation = explain(load(options.result, session), how);
     add_resamples(options, session, explanation);
     Told told{.resamples = options.data.empty() ? 0 : options.resamples};
     if (!options.patient.empty()) {
@@ -258,7 +270,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     }
     Explanation before;
     if (!options.compare.empty()) {
-        before = explain(load_findings(options.compare), how);
+        before = explain(load(options.compare, session), how);
         told.drift = compare_results(before, explanation);
         told.before = &before;
     }

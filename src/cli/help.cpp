@@ -21,7 +21,8 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view root_text =
     "Decomposes tensors into tensor trains: chains of small cores whose product is the tensor, or close to it, for one "
     "owner or for a federation of owners who share features but not their data. "
-    "Tensors are .npy files (also .csv, .csv.gz, .tns), models are .npz files that numpy.load reads.";
+    "Tensors are .npy files (also .csv, .csv.gz, .tns), models are .npz files that numpy.load reads. Words "
+    "after -- are no options, for files that begin with a dash.";
 
 constexpr std::string_view root_examples =
     "couplet ranks X.npy                          which rank gives which error\n"

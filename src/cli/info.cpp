@@ -65,6 +65,8 @@ void show_tensor(const Options& options, const Session& session) {
     const bool fortran = options.input.ends_with(".npy") && read_npy_header(options.input).fortran_order;
     const bool none_finite = s.nan + s.inf == shape.size();
     const std::string no_number = "none: no number is finite";
+    // Finite numbers can have a norm that is none.
+    const bool beyond = !none_finite && std::isinf(s.norm);
     Json json{{"kind", "tensor"},
               {"dtype", file.converted_from().empty() ? std::string(dtype_name(file.dtype())) : file.converted_from()},
               {"order", shape.order()},
@@ -72,7 +74,7 @@ void show_tensor(const Options& options, const Session& session) {
               {"numbers", shape.size()},
               {"bytes", file_bytes(options.input)},
               {"fortran_order", fortran},
-              {"norm", none_finite ? Json() : Json(s.norm)},
+              {"norm", none_finite || beyond ? Json() : Json(s.norm)},
               {"min", none_finite ? Json() : Json(s.min)},
               {"max", none_finite ? Json() : Json(s.max)},
               {"mean", none_finite ? Json() : Json(s.mean)},
@@ -86,7 +88,9 @@ void show_tensor(const Options& options, const Session& session) {
               {"elements", fmt::format("{} {}{}", count_text(shape.size()), json["dtype"].get<std::string>(),
                                        fortran ? ", Fortran order" : "")},
               {"file", bytes_text(file_bytes(options.input))},
-              {"norm", none_finite ? no_number : number_text(s.norm)},
+              {"norm", none_finite ? no_number
+                       : beyond    ? "beyond the largest number, 1.8e308"
+                                   : number_text(s.norm)},
               {"min, mean, max",
                none_finite ? no_number
                            : fmt::format("{}, {}, {}", number_text(s.min), number_text(s.mean), number_text(s.max))},
@@ -235,7 +239,8 @@ extern const Verb info_verb{
         "Shows type, shape, size and norm; for a tensor also the range of its values and how many are zero or "
         "not finite, for a model its ranks, labels and metadata, for a saved merge the clients in it.",
     .output =
-        "--json, both: kind (tensor, model, features, personal), dtype, order, shape, numbers, bytes, norm, labels, "
+        "--json, both: kind (tensor, model, features, personal), dtype, order, shape, numbers, bytes, norm (null where "
+        "it is no number), labels, "
         "version. Tensors: fortran_order, min, max, mean, nonzeros, nan, inf. Models: ranks, compression, metadata. "
         "Saved "
         "merges (kind merge): shape, clients [{name, rows, rank}], rank, eps, scale_clients, bytes, labels, version.",

@@ -107,6 +107,11 @@ void require_complete(TensorView<const double> x, const std::string& path, const
     require_finite_in_parallel(x, path, missing_remedy);
 }
 
+std::string unmarked_note(const std::string& personal, const std::string& features) {
+    return fmt::format("note: {}: it does not say of which features it is; nobody can tell whether it belongs to {}",
+                       personal, features);
+}
+
 AnyModel read_model(const std::string& path) {
     for (const char* extension : {".npy", ".csv", ".csv.gz", ".tns", ".tns.gz"}) {
         if (!path.ends_with(extension)) continue;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/linalg/backend.hpp"
 #include "duration.hpp"
 #include "federation.hpp"
@@ -73,6 +74,7 @@ Job checked_job(const CLI::App& app, Options& options, const Session& session) {
 void keep(const net::PeerResult& result, const JobOutput& output, const Federation& federation) {
     const nlohmann::json metadata{{"job", result.job}, {"members", result.members}, {"version", version()}};
     nlohmann::json own = metadata;
+    own["features_print"] = features_print(result.features.train);
     if (federation.are_whole) own["data"] = federation.print_of(0);
     save_personal(output.file("personal.npz"), result.personal, federation.personal_labels.front(), own, true);
     nlohmann::json shared = metadata;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "format.hpp"
+
 namespace couplet::cli {
 namespace {
 
@@ -21,7 +23,8 @@ class Line {
     Line& operator=(const Line&) = delete;
 
     void show(const ProgressEvent& event) {
-        if (event.done >= event.total) return erase();
+        // Of a total that nobody knows (0) only the start is no news.
+        if (event.total > 0 ? event.done >= event.total : event.done == 0) return erase();
         if (phase_ != event.phase || event.done == 0) {
             phase_ = event.phase;
             since_ = std::chrono::steady_clock::now();
@@ -56,6 +59,7 @@ std::string time_text(double part, double seconds) {
 
 std::string bar_text(const ProgressEvent& event, bool utf8, double seconds) {
     const std::string_view phase = event.phase.substr(0, 16);
+    if (event.total == 0) return fmt::format("{}  {}{}", phase, count_text(event.done), time_text(0, seconds));
     // One step says nothing until it is over.
     if (event.total == 1) return fmt::format("{}  ...", phase);
     constexpr std::int64_t width = 40;

@@ -12,6 +12,7 @@
 #include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
+#include "couplet/io/data_print.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "job_options.hpp"
@@ -124,7 +125,11 @@ void execute(const Options& options, const Session& session) {
     double write_seconds = 0;
     if (!options.output.empty()) {
         save_personal(options.output, fit.personal, labels,
-                      {{"features", options.features}, {"rse", rse}, {"version", version()}}, session.force());
+                      {{"features", options.features},
+                       {"features_print", features_print(train)},
+                       {"rse", rse},
+                       {"version", version()}},
+                      session.force());
         write_seconds = watch.lap();
     }
     Json json{{"rse", rse},

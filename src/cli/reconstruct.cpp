@@ -32,7 +32,7 @@ struct Options {
 };
 
 /// Features and the personal core of a client make its train.
-Model<double> joined(const Options& options) {
+Model<double> joined(const Options& options, const Session& session) {
     Model<double> features = to_double(read_model(options.input));
     Model<double> personal = to_double(read_model(options.personal));
     const Index rank = features.is_features() ? features.cores.front().shape()[0] : 0;
@@ -40,10 +40,9 @@ Model<double> joined(const Options& options) {
         throw InputError({"--personal", fmt::format("{} with {}", options.personal, options.input),
                           "features.npz and a personal core of the same run", "Keep the files of one run together."});
     }
-    const Tensor<double>& core = personal.cores.front();
-    require_same_run(features.metadata, personal.metadata,
-                     Matrix<double>::copy(MatrixView<const double>(core.data(), core.shape()[1], core.shape()[2])),
-                     options.personal);
+    if (!require_same_run(features, options.input, personal, options.personal)) {
+        session.note(unmarked_note(options.personal, options.input));
+    }
     features.cores.insert(features.cores.begin(), std::move(personal.cores.front()));
     if (!features.labels.empty()) features.labels.insert(features.labels.begin(), ModeLabels{});
     features.first_mode = 1;
@@ -105,7 +104,7 @@ void reconstruct(Model<T> model, const Options& options, const Session& session,
 void execute(const Options& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
-    AnyModel any = options.personal.empty() ? read_model(options.input) : AnyModel(joined(options));
+    AnyModel any = options.personal.empty() ? read_model(options.input) : AnyModel(joined(options, session));
     const double read_seconds = watch.lap();
     std::visit([&](auto&& model) { reconstruct(std::forward<decltype(model)>(model), options, session, read_seconds); },
                std::move(any));
@@ -114,9 +113,10 @@ void execute(const Options& options, const Session& session) {
 Action setup(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "M.npz", options->input, "Model to multiply out");
-    app.add_option("--personal", options->personal,
-                   "Personal core of a client, where the model is the features of a federation: gives the client's "
-                   "tensor, with means and scales put back")
+    app.add_option(
+           "--personal", options->personal,
+           "Personal core of a client or of couplet project, where the model is the features of a federation: "
+           "gives the tensor of its patients, with means and scales put back. A core of other features is refused")
         ->type_name("P.npz");
     add_output(app, ".npy", true, options->output, "Tensor to write");
     return [options](Session& session) { execute(*options, session); };

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/io/owner_only.hpp"
+#include "couplet/io/staged_files.hpp"
 #include "signals.hpp"
 
 namespace couplet::cli {
@@ -85,26 +88,30 @@ ResultFolder::ResultFolder(fs::path folder, bool overwrite, const std::vector<st
     clean_on_interrupt(folder_);
 }
 
-ResultFolder::~ResultFolder() {
-    if (finished_) return;
-    std::error_code ignored;
-    for (const std::string& name : written_) fs::remove(folder_ / name, ignored);
-}
+ResultFolder::~ResultFolder() = default;
 
 void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
                                 const nlohmann::json& metadata) {
-    const std::string name = fmt::format("personal_{}.npz", k + 1);
-    save_personal(folder_ / name, personal, labels, metadata, overwrite_);
-    written_.insert(name);
+    waiting_.push_back(
+        {fmt::format("personal_{}.npz", k + 1), Matrix<double>::copy(personal.view()), labels, metadata});
 }
 
 void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata) {
-    for (const fs::path& file : files_of_ours(folder_)) {
-        const std::string name = file.filename().string();
-        if (name != features_name && !written_.contains(name)) fs::remove(file);
+    const std::string print = features_print(features.train);
+    StagedFiles files(folder_);
+    std::set<std::string> kept{features_name};
+    for (Personal& one : waiting_) {
+        one.metadata["features_print"] = print;
+        save_personal(files.add(one.name), one.core, one.labels, one.metadata, false);
+        kept.insert(one.name);
+        one.core = {};
     }
-    save_features(folder_ / features_name, features, labels, std::move(metadata), overwrite_);
-    finished_ = true;
+    save_features(files.add(features_name), features, labels, std::move(metadata), false);
+    std::vector<fs::path> stale;
+    for (const fs::path& file : files_of_ours(folder_)) {
+        if (overwrite_ && !kept.contains(file.filename().string())) stale.push_back(file);
+    }
+    files.commit(overwrite_, stale);
 }
 
 }  // namespace couplet::cli

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,9 @@
 
 namespace couplet::cli {
 
-/// The result of a federation on disk: personal_<k>.npz with core_1 of each client, and last of all features.npz with
-/// core_2 ... core_N. Each file appears complete or not at all; unless finish() is reached, those written are removed.
+/// The result of a federation on disk: personal_<k>.npz with core_1 of each client, and features.npz with core_2 ...
+/// core_N. Personal cores wait in memory, as each says of which features it is. All files appear together, by finish(),
+/// or none.
 class ResultFolder {
   public:
     /// Makes the folder. Throws InputError when it holds files of these names and `overwrite` is false, when one of
@@ -24,18 +24,23 @@ class ResultFolder {
     ResultFolder(const ResultFolder&) = delete;
     ResultFolder& operator=(const ResultFolder&) = delete;
 
-    /// k from 0; `personal` is I1 x R1. Labels that do not fit the rows keep their name only.
+    /// k from 0; `personal` is I1 x R1. Labels that do not fit the rows keep their name only. Written by finish().
     void add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
                       const nlohmann::json& metadata);
-    /// Writes the features and removes the personal files of an older, larger federation.
+    /// Writes everything and removes the personal files of an older, larger federation.
     void finish(const Features& features, const Labels& labels, nlohmann::json metadata);
 
   private:
+    struct Personal {
+        std::string name;
+        Matrix<double> core;
+        ModeLabels labels;
+        nlohmann::json metadata;
+    };
     std::filesystem::path folder_;
     std::optional<FolderLock> lock_;  ///< let go last, when what was written is finished or removed
     bool overwrite_;
-    bool finished_ = false;
-    std::set<std::string> written_;
+    std::vector<Personal> waiting_;
 };
 
 /// Writes I1 x R1 numbers as a personal model; see ResultFolder::add_personal().

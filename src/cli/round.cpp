@@ -5,10 +5,12 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "layout.hpp"
@@ -25,10 +27,25 @@ struct Options {
     std::string output;
 };
 
+/// What still holds of rounded features: the means that were taken out, and the personal cores that go with them.
+template <Real T>
+nlohmann::json kept_metadata(const Model<T>& model) {
+    nlohmann::json kept = nlohmann::json::object();
+    if (!model.is_features()) return kept;
+    if (model.metadata.contains("centring")) kept["centring"] = model.metadata["centring"];
+    if (model.metadata.contains("rounded_of")) {
+        kept["rounded_of"] = model.metadata["rounded_of"];
+    } else if constexpr (std::is_same_v<T, double>) {
+        kept["rounded_of"] = features_print(model.cores);
+    }
+    return kept;
+}
+
 template <Real T>
 void round_model(Model<T> model, const Options& options, const Session& session) {
     const Index first_mode = model.first_mode;
     const Labels labels = model.labels;
+    const nlohmann::json kept = kept_metadata(model);
     const TensorTrain<T> train = train_of(std::move(model), options.input);
     auto result =
         couplet::round(train, {.eps = options.eps.value_or(0), .max_rank = options.max_rank.value_or(unlimited_rank)});
@@ -36,7 +53,8 @@ void round_model(Model<T> model, const Options& options, const Session& session)
     const Index numbers = result.train.parameters();
     Model<T> rounded = to_model(std::move(result.train), first_mode);
     rounded.labels = labels;
-    rounded.metadata = {{"norm", result.norm}, {"rounding_error", result.rel_error}, {"version", version()}};
+    rounded.metadata = kept;
+    rounded.metadata.update({{"norm", result.norm}, {"rounding_error", result.rel_error}, {"version", version()}});
     save_model(options.output, rounded, session.force());
 
     const Json json{{"shape", train.shape().sizes()},

@@ -1,6 +1,7 @@
 #include "run.hpp"
 
 #include <fmt/format.h>
+#include <string.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -46,6 +47,7 @@ class CommandLine {
 
     /// Throws InputError for any wrong usage.
     void parse(int argc, const char* const* argv) {
+        words_.assign(argv, argv + argc);
         try {
             root_.parse(argc, argv);
         } catch (const CLI::Success&) {
@@ -76,7 +78,7 @@ class CommandLine {
     std::string name() const { return command_name(*active_app(root_)); }
 
     /// An argument is named as the user wrote it where the library says `max_rank`.
-    ErrorParts parts(const Error& error) const { return with_option_names(error.parts(), *active_app(root_)); }
+    ErrorParts parts(const Error& error) const { return with_option_names(error.parts(), *active_app(root_), words_); }
 
   private:
     CLI::App root_;
@@ -84,6 +86,7 @@ class CommandLine {
     bool version_ = false;
     bool help_ = false;
     std::map<const CLI::App*, Action> actions_;
+    std::vector<std::string> words_;
 };
 
 /// `couplet help simulate` is `couplet simulate --help`.
@@ -95,11 +98,17 @@ std::vector<const char*> without_help_verb(int argc, const char* const* argv) {
     return words;
 }
 
+/// Words after "--" are no options.
+std::vector<const char*>::const_iterator end_of_options(const std::vector<const char*>& words) {
+    return std::find_if(words.begin(), words.end(), [](std::string_view word) { return word == "--"; });
+}
+
 /// Where errors are said. Wrong usage is found before options are known, so --json is looked for among the words.
 class Complaints {
   public:
     explicit Complaints(const std::vector<const char*>& words)
-        : json_(std::any_of(words.begin(), words.end(), [](std::string_view word) { return word == "--json"; })) {}
+        : json_(std::any_of(words.begin(), end_of_options(words),
+                            [](std::string_view word) { return word == "--json"; })) {}
 
     int say(const std::string& who, const ErrorParts& parts, int status) const {
         return say(who, parts, Error(parts).what(), status);
@@ -109,16 +118,28 @@ class Complaints {
         return say(who, {"", message, "", ""}, message, status);
     }
 
+    /// For a signal that ends the process while the verb is still at work.
+    void say_interrupted(const std::string& who, int signal) const {
+        const char* name = ::sigabbrev_np(signal);
+        const ErrorParts parts{"the run", fmt::format("ended by SIG{}", name == nullptr ? "?" : name), "time to finish",
+                               "Run it again: nothing half-written is left."};
+        if (json_) write_last(object(who, parts, Error(parts).what(), 128 + signal));
+    }
+
   private:
-    int say(const std::string& who, const ErrorParts& parts, const std::string& message, int status) const {
-        write_stderr(fmt::format("{}: {}\n", who, message));
-        // One object and no more: a verb may have printed its result before it failed.
-        if (!json_ || wrote_stdout()) return status;
+    static std::string object(const std::string& who, const ErrorParts& parts, const std::string& message, int status) {
         const Json error{{"command", who},       {"message", message},         {"where", parts.where},
                          {"found", parts.found}, {"expected", parts.expected}, {"remedy", parts.remedy},
                          {"status", status}};
+        return Json{{"error", error}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
+    int say(const std::string& who, const ErrorParts& parts, const std::string& message, int status) const {
+        stand_aside();
+        write_stderr(fmt::format("{}: {}\n", who, visible(message)));
+        // One object and no more: a verb may have printed its result before it failed.
+        if (!json_ || wrote_stdout()) return status;
         try {
-            write_stdout(Json{{"error", error}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+            write_stdout(object(who, parts, message, status));
         } catch (const Error&) {
             return status;  // it was said on stderr
         }
@@ -133,11 +154,14 @@ class Complaints {
 int run(int argc, const char* const* argv) {
     watch_signals();
     const auto words = without_help_verb(argc, argv);
-    const Complaints complaints(words);
+    // Never destroyed: a signal may need it while the process ends.
+    const auto& complaints = *new Complaints(words);
     CommandLine line;
     try {
         line.parse(static_cast<int>(words.size()), words.data());
+        tell_interrupt([&complaints, who = line.name()](int signal) { complaints.say_interrupted(who, signal); });
         line.execute();
+        stand_aside();
         return done;
     } catch (const InputError& error) {
         return complaints.say(line.name(), line.parts(error), bad_input);

@@ -31,7 +31,7 @@ void Session::note(std::string_view text) const {
         if (listener_->note) listener_->note(text);
         return;
     }
-    write_stderr(fmt::format("{}: {}\n", who_, text));
+    write_stderr(fmt::format("{}: {}\n", who_, visible(text)));
 }
 
 Spelling Session::spelling() const {
@@ -40,7 +40,7 @@ Spelling Session::spelling() const {
 }
 
 void Session::print(const Json& json, std::string_view text) const {
-    if (!globals_.json) return write_stdout(text);
+    if (!globals_.json) return write_stdout(visible_lines(text));
     // File names may be any bytes; JSON is UTF-8.
     write_stdout(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

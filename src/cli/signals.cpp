@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "couplet/io/staged_files.hpp"
 #include "terminal.hpp"
 
 namespace couplet::cli {
@@ -24,6 +25,7 @@ struct Shared {
     std::mutex mutex;
     std::vector<fs::path> folders;
     std::function<void()> stop;
+    std::function<void(int)> tell;
     std::atomic<int> caught{0};
 };
 
@@ -59,8 +61,10 @@ void clear_terminal_line() {
             known.stop();
             continue;
         }
+        end_commits();
         for (const fs::path& folder : known.folders) remove_temporaries(folder, ::getpid());
         clear_terminal_line();
+        if (known.tell) known.tell(signal);
         ::_exit(128 + signal);
     }
 }
@@ -91,7 +95,18 @@ StopOnSignal::~StopOnSignal() {
     shared().stop = nullptr;
 }
 
+void stand_aside() {
+    // Whoever ends the process has it for good.
+    const std::lock_guard lock(shared().mutex);
+}
+
 int caught_signal() noexcept { return shared().caught; }
+
+void tell_interrupt(std::function<void(int)> tell) {
+    Shared& known = shared();
+    const std::lock_guard lock(known.mutex);
+    known.tell = std::move(tell);
+}
 
 void clean_on_interrupt(const fs::path& folder) {
     Shared& known = shared();
@@ -103,8 +118,15 @@ void remove_temporaries(const fs::path& folder, pid_t process) noexcept {
     try {
         const std::string prefix = ".couplet-" + std::to_string(process) + "-";
         std::error_code ignored;
+        std::vector<fs::path> found;
         for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-            if (entry.path().filename().string().starts_with(prefix)) fs::remove(entry.path(), ignored);
+            if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+        }
+        for (const fs::path& one : found) {
+            // Under another name first: whoever is still writing into a folder cannot fill it again.
+            const fs::path away = one.string() + ".removed";
+            fs::rename(one, away, ignored);
+            fs::remove_all(ignored ? one : away, ignored);
         }
     } catch (const std::exception&) {
         return;  // the process ends anyway

@@ -1,5 +1,6 @@
 #include "terminal.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,10 +8,12 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <system_error>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/utf8.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -26,15 +29,52 @@ int write_all(int descriptor, std::string_view text) noexcept {
     return 0;
 }
 
+std::atomic<bool> stdout_used{false};
+
+/// Never destroyed: a thread may wait on it while the process ends.
+std::mutex& stdout_turn() {
+    static auto* const only = new std::mutex;
+    return *only;
+}
+
+/// Controls, and what turns the direction of reading (Unicode's bidirectional controls).
+bool is_hidden(char32_t point) {
+    return is_control(point) || (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
+           point == 0x200e || point == 0x200f || point == 0x061c;
+}
+
+std::string made_visible(std::string_view text, bool lines) {
+    std::string result;
+    while (!text.empty()) {
+        const CodePoint next = first_code_point(text);
+        const std::size_t length = next.length > 0 ? next.length : 1;
+        if (next.length > 0 && (!is_hidden(next.value) || (lines && next.value == '\n'))) {
+            result += text.substr(0, length);
+        } else {
+            for (const char byte : text.substr(0, length)) {
+                result += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+            }
+        }
+        text.remove_prefix(length);
+    }
+    return result;
+}
+
 }  // namespace
 
-namespace {
-std::atomic<bool> stdout_used{false};
+std::string visible(std::string_view text) { return made_visible(text, false); }
+std::string visible_lines(std::string_view text) { return made_visible(text, true); }
+
+void write_last(std::string_view text) noexcept {
+    // Whoever is writing now has the word, and may never get rid of it.
+    if (!stdout_turn().try_lock()) return;
+    if (!stdout_used) write_all(STDOUT_FILENO, text);
 }
 
 bool wrote_stdout() noexcept { return stdout_used; }
 
 void write_stdout(std::string_view text) {
+    const std::lock_guard turn(stdout_turn());
     stdout_used = true;
     const int code = write_all(STDOUT_FILENO, text);
     if (code == 0 || code == EPIPE) return;

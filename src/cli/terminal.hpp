@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace couplet::cli {
@@ -7,6 +8,16 @@ namespace couplet::cli {
 /// Writes all of it. Nobody reading any more (`couplet ... | head -1`) counts as done; throws RunError when the
 /// disk behind stdout is full or fails.
 void write_stdout(std::string_view text);
+
+/// For the end of a process that another thread may be writing in: writes the text unless write_stdout() was called,
+/// and lets nobody write after it.
+void write_last(std::string_view text) noexcept;
+
+/// Text as a terminal shows it: what would move the cursor, change colours or turn the direction of reading, and bytes
+/// that are not UTF-8, as \x1b and the like. File names and labels may hold anything.
+std::string visible(std::string_view text);
+/// The same for a text of several lines, whose ends stay.
+std::string visible_lines(std::string_view text);
 
 /// Whether write_stdout() was called: a result or a part of it is there.
 bool wrote_stdout() noexcept;

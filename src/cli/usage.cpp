@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "couplet/core/spelling.hpp"
@@ -71,6 +72,15 @@ std::string underscored(std::string name) {
     return name;
 }
 
+/// What stands in backticks in the words of the user.
+std::set<std::string, std::less<>> quoted_in(const std::vector<std::string>& words) {
+    std::set<std::string, std::less<>> names;
+    for (const std::string& word : words) {
+        spelled(word, [&names](std::string_view name) { return *names.emplace(name).first; });
+    }
+    return names;
+}
+
 bool is_in_option(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
 
 /// Every --option of the text that `is_meant` as the library writes parameters.
@@ -121,8 +131,10 @@ std::string usage_line(const CLI::App& app) {
 
 void refuse_leftovers(const CLI::App& root) {
     for (const CLI::App* app = &root;;) {
-        const std::vector<std::string> left = app->remaining();
-        if (!left.empty() && is_option(left.front())) refuse_option(left.front(), *app);
+        std::vector<std::string> left = app->remaining();
+        const bool ended = !left.empty() && left.front() == "--";  // the end of the options, which is nobody's argument
+        if (ended) left.erase(left.begin());
+        if (!left.empty() && !ended && is_option(left.front())) refuse_option(left.front(), *app);
         if (!left.empty()) refuse_word(left.front(), *app);
         const auto subs = app->get_subcommands();
         if (subs.empty()) return;
@@ -173,8 +185,11 @@ std::string option_of(std::string_view parameter) {
 
 std::string with_option_names(std::string_view text) { return spelled(text, option_of); }
 
-ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app) {
-    ErrorParts named = spelled(parts, option_of);
+ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app, const std::vector<std::string>& words) {
+    const auto own = quoted_in(words);
+    ErrorParts named = spelled(parts, [&own](std::string_view name) {
+        return own.contains(name) ? fmt::format("`{}`", name) : option_of(name);
+    });
     for (const CLI::Option* option : app.get_options()) {
         for (const std::string& name : option->get_lnames()) {
             if (underscored(name) == parts.where) named.where = "--" + name;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/interrupt.hpp"
@@ -38,8 +39,9 @@ InputError missing_verb(const CLI::App& root);
 std::string option_of(std::string_view parameter);
 /// A text of the library with options for its parameters.
 std::string with_option_names(std::string_view text);
-/// The same for an error; one whose `where` is an argument of a function (max_rank) names the option, too.
-ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app);
+/// The same for an error; one whose `where` is an argument of a function (max_rank) names the option, too. What the
+/// user wrote on the command line (`words`) stays as it is: a file may be called `rank`.
+ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app, const std::vector<std::string>& words = {});
 
 /// The other way, for a program that embeds a verb and has options of its own, or none: what the command line says of
 /// the verb's options in the words of the library, `max_rank` for --max-rank.

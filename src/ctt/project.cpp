@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
+#include "couplet/core/error.hpp"
 #include "couplet/ctt/known_fit.hpp"
 #include "couplet/ctt/refit.hpp"
 #include "couplet/linalg/magnitude.hpp"
@@ -66,7 +68,13 @@ int make_known_squares_safe(Tensor<double>& x) {
     return exponent;
 }
 
+/// Data of a largest value in [2^exponent, 2^(exponent + 1)). A core of denormal numbers would be rounded more than
+/// the error that was computed says.
 void restore_magnitude(Matrix<double>& personal, int exponent, const std::string& where) {
+    if (exponent < std::numeric_limits<double>::min_exponent - 1) {
+        throw InputError({where, "no value above 2.2e-308", "zeros, or values that a personal core can be of",
+                          "Scale the data first."});
+    }
     with_exponent(max_magnitude<double>(personal.view()), exponent, where, "a personal core");
     scale_by_power(personal.data(), personal.size(), exponent, personal.data());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/folder_lock.hpp"
 #include "couplet/io/npy.hpp"
+#include "couplet/io/staged_files.hpp"
 
 namespace couplet {
 namespace {
@@ -51,12 +53,6 @@ std::vector<fs::path> files_of_ours(const fs::path& folder) {
     return files;
 }
 
-void remove_file(const fs::path& file) {
-    std::error_code failed;
-    fs::remove(file, failed);
-    if (failed) throw RunError({file.string(), failed.message(), "an old file that can be removed", ""});
-}
-
 /// The folder, which is there from now on.
 const fs::path& made(const fs::path& folder) {
     std::error_code failed;
@@ -84,20 +80,18 @@ void prepare(const fs::path& folder, bool overwrite) {
         throw InputError({file.string(), "a file that the folder's manifest does not list",
                           "a folder whose clients may be replaced", "Move it, or choose another output folder."});
     }
-    // From here on a folder without its manifest is known to be incomplete.
-    remove_file(folder / manifest_name);
 }
 
-void write_labels(const fs::path& path, std::span<const std::int64_t> labels, bool overwrite) {
-    AtomicFile file(path, overwrite);
+void write_labels(const fs::path& path, std::span<const std::int64_t> labels) {
+    AtomicFile file(path, false);
     const std::string header = encode_npy_header("<i8", Shape{static_cast<Index>(labels.size())});
     file.write(std::as_bytes(std::span(header)));
     file.write(std::as_bytes(labels));
     file.commit();
 }
 
-void write_text(const fs::path& path, const std::string& text, bool overwrite) {
-    AtomicFile file(path, overwrite);
+void write_text(const fs::path& path, const std::string& text) {
+    AtomicFile file(path, false);
     file.write(std::as_bytes(std::span(text)));
     file.commit();
 }
@@ -126,7 +120,7 @@ Json mode_labels(const Labels& labels) {
     return modes;
 }
 
-/// Writes one client after the other, the manifest last; what is written is removed again unless finish() is reached.
+/// Writes one client after the other; all of them, and the manifest last, get their names by finish().
 class FolderWriter {
   public:
     FolderWriter(const fs::path& folder, const Manifest& manifest, bool overwrite)
@@ -135,10 +129,7 @@ class FolderWriter {
           overwrite_(overwrite),
           about_{{"kind", manifest.kind}, {"spec", manifest.spec}, {"seed", manifest.seed}} {
         prepare(folder, overwrite);
-    }
-    ~FolderWriter() {
-        std::error_code ignored;
-        for (const std::string& name : written_) fs::remove(folder_ / name, ignored);
+        files_.emplace(folder);
     }
     FolderWriter(const FolderWriter&) = delete;
     FolderWriter& operator=(const FolderWriter&) = delete;
@@ -155,30 +146,31 @@ class FolderWriter {
         const Index rows = client.tensor.shape()[0];
         rows_ += rows;
         Json entry{{"file", client_name(k)}, {"rows", rows}, {"labels", nullptr}};
-        write_npy(folder_ / client_name(k), client.tensor.view(), overwrite_);
-        written_.insert(client_name(k));
+        write_npy(files_->add(client_name(k)), client.tensor.view(), false);
         if (!client.labels.empty()) {
-            write_labels(folder_ / labels_name(k), client.labels, overwrite_);
-            written_.insert(labels_name(k));
+            write_labels(files_->add(labels_name(k)), client.labels);
             entry["labels"] = labels_name(k);
         }
         clients_.push_back(std::move(entry));
     }
 
     void finish() {
-        remove_stale();
         about_["shape"][0] = rows_;
         about_["clients"] = std::move(clients_);
         const std::string text = about_.dump(2, ' ', false, Json::error_handler_t::replace);
-        write_text(folder_ / manifest_name, text + "\n", overwrite_);
-        written_.clear();
+        write_text(files_->add(manifest_name), text + "\n");
+        files_->commit(overwrite_, overwrite_ ? stale() : std::vector<fs::path>());
     }
 
   private:
-    void remove_stale() {
+    /// What only the folder before had, and its manifest: a folder without one is known to be incomplete.
+    std::vector<fs::path> stale() const {
+        const std::set<std::string> names(files_->names().begin(), files_->names().end());
+        std::vector<fs::path> files{folder_ / manifest_name};
         for (const fs::path& file : files_of_ours(folder_)) {
-            if (!written_.contains(file.filename().string())) remove_file(file);
+            if (!names.contains(file.filename().string())) files.push_back(file);
         }
+        return files;
     }
 
     fs::path folder_;
@@ -188,7 +180,7 @@ class FolderWriter {
     Json clients_ = Json::array();
     Shape first_;
     Index rows_ = 0;
-    std::set<std::string> written_;
+    std::optional<StagedFiles> files_;
 };
 
 void require_clients(Index clients) {

@@ -214,17 +214,22 @@ std::string lead_part(const ExperimentResult& result, const Experiment* about, c
         html += render_figure(lead.figure, lead.rows);
     }
     html += "<div class=\"side\">";
-    if (about != nullptr) html += element("p", escape_markup(about->about));
+    std::string words = about != nullptr ? element("p", escape_markup(about->about)) : "";
     constexpr std::size_t shown = 2;
     std::string list;
     std::string rest;
     for (std::size_t i = 0; i < result.findings.size(); ++i) {
         (i < shown ? list : rest) += element("li", escape_markup(result.findings[i]));
     }
-    if (!list.empty()) html += "<ul class=\"findings\">" + list + "</ul>";
+    if (!list.empty()) words += "<ul class=\"findings\">" + list + "</ul>";
     if (!rest.empty()) {
-        html +=
+        words +=
             folded(counted(result.findings.size() - shown, "more finding"), "<ul class=\"findings\">" + rest + "</ul>");
+    }
+    // A phone has the sentence above and the figure; a wide screen has room for the words beside it (style sheet).
+    if (!words.empty()) {
+        html += fmt::format("<details class=\"words-beside\"><summary>{}</summary>{}</details>",
+                            result.findings.empty() ? "how it was done" : "how it was done, and what was found", words);
     }
     for (const std::string& what : result.absent) {
         html += fmt::format("<p class=\"absent\">Not run. {}</p>", escape_markup(what));

@@ -93,12 +93,13 @@ constexpr const char* page_rules = R"css(
 .answers h3{font-weight:400;color:var(--soft);margin:0}.answers p{margin:.3rem 0 0;font-family:var(--sans);font-size:.86rem}
 .answers .verdict{font-size:1.24rem;font-weight:600;line-height:1.25;text-wrap:balance}
 .lead-part{display:grid;grid-template-columns:minmax(0,1.35fr) minmax(0,1fr);gap:0 2rem;margin:.7rem 0 .3rem;align-items:start}
-.lead-part .side{font-size:.92rem}.lead-part .side p:first-child{margin-top:0}.lead-part .findings{padding-left:1.1rem;margin:.5rem 0}
+.lead-part .side{font-size:.92rem}.lead-part .findings{padding-left:1.1rem;margin:.5rem 0}
 .folded{display:flex;flex-wrap:wrap;gap:.1rem 1.3rem}.folded>details{margin:.15rem 0}.folded>details[open]{flex-basis:100%;min-width:0}
 .report .tables h3{margin-top:1rem}
 .skip{position:absolute;left:-999rem}.skip:focus{left:1rem;top:.5rem;background:var(--page);padding:.3rem .6rem;z-index:2}
 svg .tag{font-size:12.5px}
 .report svg .tick,.report svg .tag,.report svg .value{font-size:13px}.report svg .label{font-size:13px}
+@supports selector(::details-content){@media print,(min-width:60.01rem){.words-beside>summary{display:none}.words-beside::details-content{content-visibility:visible;block-size:auto}.words-beside{margin:0}.words-beside>summary+p{margin-top:0}}}
 @media (max-width:60rem){.report .columns{display:block}.report nav.contents{background:var(--page);border-bottom:1px solid var(--line);padding:.5rem 0;z-index:1;overflow-x:auto;max-height:none}
 .report nav.contents ol{display:flex;flex-wrap:nowrap;gap:.2rem .5rem}.report nav.contents li{flex:none;margin:0}
 .report section{scroll-margin-top:3rem}.lead-part,.answers{grid-template-columns:minmax(0,1fr)}}

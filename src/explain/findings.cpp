@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
-#include "couplet/io/model.hpp"
+#include "couplet/io/data_print.hpp"
+#include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 
@@ -41,6 +42,12 @@ Matrix<double> written_out(const TensorTrain<double>& features, const std::strin
     return product_so_far;
 }
 
+TensorTrain<double> train_of(const Model<double>& model) {
+    std::vector<Tensor<double>> cores;
+    for (const auto& core : model.cores) cores.push_back(Tensor<double>::copy(core.view()));
+    return TensorTrain<double>(std::move(cores));
+}
+
 fs::path features_file(const fs::path& result) {
     std::error_code ignored;
     const fs::path file = fs::is_directory(result, ignored) ? result / "features.npz" : result;
@@ -60,9 +67,9 @@ std::vector<fs::path> personal_files(const fs::path& folder) {
     return files;
 }
 
-Matrix<double> load_personal(const fs::path& file, Index rank, const nlohmann::json& features,
-                             nlohmann::json& metadata) {
+Model<double> load_personal(const fs::path& file, const Model<double>& features) {
     Model<double> model = to_double(load_model(file));
+    const Index rank = features.cores.front().shape()[0];
     if (!model.is_personal() || model.cores[0].shape()[2] != rank) {
         throw InputError(
             {file.string(),
@@ -70,11 +77,7 @@ Matrix<double> load_personal(const fs::path& file, Index rank, const nlohmann::j
              fmt::format("a personal core of rank {}, as the features beside it", rank),
              "Keep the files of one run together."});
     }
-    metadata = std::move(model.metadata);
-    const Shape shape = model.cores[0].shape();
-    auto personal = Matrix<double>::adopt(std::move(model.cores[0]).release(), shape[1], shape[2]);
-    require_same_run(features, metadata, personal, file.string());
-    return personal;
+    return model;
 }
 
 /// A number of the metadata; nothing where it is none.
@@ -114,6 +117,30 @@ Fit fit_of(const nlohmann::json& metadata) {
     return fit;
 }
 
+/// One power of two for all sites: the shares do not change, and the squares of the largest are safe.
+int common_exponent(const std::vector<SiteScores>& sites) {
+    double largest = 0;
+    bool safe = true;
+    for (const SiteScores& site : sites) {
+        largest = std::max(largest, max_magnitude<double>(site.scores.view()));
+        safe = safe && scaled_norm<double>(site.scores.view()).exponent == 0;
+    }
+    return safe ? 0 : magnitude_exponent(largest);
+}
+
+void make_shares_safe(Findings& findings, const std::vector<fs::path>& files) {
+    findings.exponent = common_exponent(findings.sites);
+    for (std::size_t k = 0; k < findings.sites.size(); ++k) {
+        SiteScores& site = findings.sites[k];
+        const double largest = max_magnitude<double>(site.scores.view());
+        scale_by_power(site.scores.data(), site.scores.size(), -findings.exponent, site.scores.data());
+        site.norm2 = squared_norm<double>(site.scores.view());
+        if (largest == 0 || site.norm2 >= least_safe_square) continue;
+        throw InputError({files[k].string(), fmt::format("coordinates of at most {:.3g}", largest),
+                          "sites within 75 orders of magnitude of each other", "Scale the sites' data alike."});
+    }
+}
+
 std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
     std::vector<SiteGain> gains;
     if (!metadata.contains("gain") || !metadata["gain"].is_array()) return gains;
@@ -128,24 +155,36 @@ std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
 
 }  // namespace
 
-void require_same_run(const nlohmann::json& features, const nlohmann::json& personal, const Matrix<double>& core,
-                      const std::string& where) {
+bool require_same_run(const Model<double>& features, const std::string& features_file, const Model<double>& personal,
+                      const std::string& personal_file) {
     const auto refuse = [&](const std::string& found, const std::string& expected) {
-        throw InputError({where, found, expected, "Keep the files of one run together."});
+        throw InputError({personal_file, found, fmt::format("{}, as {}", expected, features_file),
+                          "Keep the files of one run together."});
     };
-    const std::string mine = word_at(personal, "job");
-    const std::string theirs = word_at(features, "job");
-    if (!mine.empty() && !theirs.empty() && mine != theirs) {
-        refuse("a personal core of the job " + mine, theirs + ", as the features");
+    if (const std::string print = word_at(personal.metadata, "features_print"); !print.empty()) {
+        const std::string theirs = features_print(features.cores);
+        // Rounded features are the same directions, a little changed.
+        if (print == theirs || print == word_at(features.metadata, "rounded_of")) return true;
+        const std::string file = word_at(personal.metadata, "features");
+        refuse(fmt::format("a personal core of the features {}{}", print, file.empty() ? "" : " (" + file + ")"),
+               "one of the features " + theirs);
     }
-    const auto client = number_at(personal, "client");
-    if (!client || *client < 1 || *client > 1e9) return;
-    const auto norm2 = listed<double>(features, "personal_norm2", static_cast<std::size_t>(*client) - 1);
-    if (!norm2) return;
-    const double found = squared_norm<double>(core.view());
-    if (std::abs(found - *norm2) <= 1e-9 * *norm2) return;
+    const std::string mine = word_at(personal.metadata, "job");
+    const std::string theirs = word_at(features.metadata, "job");
+    if (!mine.empty() && !theirs.empty()) {
+        if (mine != theirs) refuse("a personal core of the job " + mine, "one of the job " + theirs);
+        return true;
+    }
+    const auto client = number_at(personal.metadata, "client");
+    if (!client || !features.metadata.contains("personal_norm2") || !(*client >= 1 && *client <= 1e9)) return false;
+    const auto norm2 = listed<double>(features.metadata, "personal_norm2", static_cast<std::size_t>(*client) - 1);
+    if (!norm2) refuse(fmt::format("a personal core of client {}", *client), "one of its clients");
+    const Tensor<double>& core = personal.cores.front();
+    const double found = squared_norm<double>({core.data(), core.shape()[1], core.shape()[2]});
+    if (std::abs(found - *norm2) <= 1e-9 * *norm2) return true;
     refuse(fmt::format("a personal core with a sum of squares of {}", found),
-           fmt::format("{}, as the features say of client {}", *norm2, *client));
+           fmt::format("{} of client {}", *norm2, *client));
+    return false;
 }
 
 OrthonormalRows orthonormal_rows(const TensorTrain<double>& features, const std::string& where) {
@@ -167,10 +206,9 @@ Findings load_findings(const fs::path& result) {
                           "couplet simulate ... -o DIR writes them as DIR/features.npz."});
     }
     Findings findings{.source = result.string()};
-    const nlohmann::json metadata = model.metadata;
-    const Labels labels = model.labels;
-    const TensorTrain<double> train = to_train(std::move(model));
-    findings.schema = make_schema(train.shape(), labels, file.string());
+    const nlohmann::json& metadata = model.metadata;
+    const TensorTrain<double> train = train_of(model);
+    findings.schema = make_schema(train.shape(), model.labels, file.string());
     OrthonormalRows features = orthonormal_rows(train, file.string());
     findings.rows = std::move(features.rows);
     findings.rse = number_at(metadata, "rse");
@@ -184,18 +222,23 @@ Findings load_findings(const fs::path& result) {
     std::vector<double> described;
     const auto files = personal_files(file.parent_path());
     for (std::size_t k = 0; k < files.size(); ++k) {
-        nlohmann::json mine;
-        const Matrix<double> personal = load_personal(files[k], train.left_rank(), metadata, mine);
+        const Model<double> personal = load_personal(files[k], model);
+        const nlohmann::json& mine = personal.metadata;
+        if (!require_same_run(model, file.string(), personal, files[k].string())) {
+            findings.unmarked.push_back(files[k].string());
+        }
+        const Tensor<double>& core = personal.cores.front();
+        const MatrixView<const double> rows(core.data(), core.shape()[1], core.shape()[2]);
         SiteScores site{
             .name = listed<std::string>(metadata, "client_names", k).value_or(fmt::format("site {}", k + 1)),
-            .scores = product<double>(personal.view(), features.change.view())};
-        site.norm2 = squared_norm<double>(site.scores.view());
+            .scores = product<double>(rows, features.change.view())};
         if (mine.contains("data") && mine["data"].is_string()) site.data = mine["data"];
         auto rse = listed<double>(metadata, "rse_per_client", k);
         if (!rse) rse = number_at(mine, "rse");
         described.push_back(rse && *rse >= 0 && *rse < 1 ? 1 - *rse : 0);
         findings.sites.push_back(std::move(site));
     }
+    make_shares_safe(findings, files);
     // Shares of the data at some sites and of something else at others would not add up.
     const bool known = std::all_of(described.begin(), described.end(), [](double part) { return part > 0; });
     findings.shares_of_data = findings.shares_of_data && known && !described.empty();

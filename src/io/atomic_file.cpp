@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "rename.hpp"
 
 namespace couplet {
 namespace {
@@ -56,15 +57,29 @@ void sync_path(const fs::path& path, int flags, const fs::path& named) {
 
 /// Creates a file with a name of its own in `folder`.
 int create_temporary(const fs::path& folder, unsigned permissions, fs::path& name) {
-    static std::atomic<unsigned> counter{0};
     for (;;) {
-        name = folder / (".couplet-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
+        name = temporary_name(folder, ".tmp");
         const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
         if (descriptor >= 0 || errno != EEXIST) return descriptor;
     }
 }
 
 }  // namespace
+
+fs::path temporary_name(const fs::path& folder, const char* ending) {
+    static std::atomic<unsigned> counter{0};
+    return folder / (".couplet-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ending);
+}
+
+void move_into_place(const fs::path& from, const fs::path& to, bool overwrite) {
+    if (overwrite) {
+        if (::rename(from.c_str(), to.c_str()) != 0) fail_writing(to, errno);
+    } else if (!rename_new(from, to)) {
+        refuse_existing(to);
+    }
+}
+
+void sync_folder(const fs::path& folder, const fs::path& named) { sync_path(folder, O_DIRECTORY, named); }
 
 AtomicFile::AtomicFile(fs::path path, bool overwrite, unsigned permissions)
     : path_(std::move(path)), overwrite_(overwrite) {
@@ -91,13 +106,9 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 void AtomicFile::commit() {
     // By name: a writer that used temporary_path() may have put another file there.
     sync_path(temporary_, 0, path_);
-    if (overwrite_) {
-        if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_writing(path_, errno);
-    } else if (!rename_new(temporary_, path_)) {
-        refuse_existing(path_);
-    }
+    move_into_place(temporary_, path_, overwrite_);
     ::close(std::exchange(descriptor_, -1));
-    sync_path(folder_of(path_), O_DIRECTORY, path_);
+    sync_folder(folder_of(path_), path_);
 }
 
 void require_output(const fs::path& path, bool overwrite, std::span<const fs::path> inputs) {

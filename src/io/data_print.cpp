@@ -18,9 +18,7 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
 
 constexpr std::uint64_t chained(std::uint64_t sum, std::uint64_t x) { return mixed(sum + 0x9e3779b97f4a7c15 + x); }
 
-}  // namespace
-
-std::string data_print(TensorView<const double> x) {
+std::uint64_t print_of(TensorView<const double> x) {
     std::uint64_t sum = static_cast<std::uint64_t>(x.shape().order());
     for (const Index size : x.shape().sizes()) sum = chained(sum, static_cast<std::uint64_t>(size));
     // Chains of their own, so that one need not wait for the other.
@@ -30,7 +28,25 @@ std::string data_print(TensorView<const double> x) {
         lane = chained(lane, std::bit_cast<std::uint64_t>(x.data()[i]));
     }
     for (const std::uint64_t lane : lanes) sum = chained(sum, lane);
-    return fmt::format("{:016x}", sum);
+    return sum;
+}
+
+std::string letters(std::uint64_t print) { return fmt::format("{:016x}", print); }
+
+}  // namespace
+
+std::string data_print(TensorView<const double> x) { return letters(print_of(x)); }
+
+std::string features_print(std::span<const Tensor<double>> cores) {
+    std::uint64_t sum = cores.size();
+    for (const auto& core : cores) sum = chained(sum, print_of(core.view()));
+    return letters(sum);
+}
+
+std::string features_print(const TensorTrain<double>& features) {
+    std::uint64_t sum = static_cast<std::uint64_t>(features.order());
+    for (Index n = 0; n < features.order(); ++n) sum = chained(sum, print_of(features.core(n)));
+    return letters(sum);
 }
 
 }  // namespace couplet

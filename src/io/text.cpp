@@ -9,7 +9,8 @@ std::string shown(std::string_view text) {
     constexpr std::size_t longest = 40;
     std::string result = "'";
     for (const char c : text.substr(0, longest)) {
-        if (c >= ' ' && c <= '~') {
+        // A backtick would begin the name of a parameter (couplet/core/spelling.hpp).
+        if (c >= ' ' && c <= '~' && c != '`') {
             result += c;
         } else {
             result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));

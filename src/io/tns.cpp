@@ -75,17 +75,37 @@ std::optional<Index> dense_bytes(const std::vector<Index>& sizes) {
     return bytes;
 }
 
+std::string shape_of(const std::vector<Index>& sizes) {
+    std::string shape;
+    for (const Index size : sizes) shape += (shape.empty() ? "" : "x") + std::to_string(size);
+    return shape;
+}
+
 void require_dense(const std::vector<Index>& sizes, Index max_bytes, const std::string& where,
                    const std::string& by_line) {
     const auto bytes = dense_bytes(sizes);
     if (bytes && *bytes <= max_bytes) return;
-    std::string shape;
-    for (const Index size : sizes) shape += (shape.empty() ? "" : "x") + std::to_string(size);
     throw InputError({where,
-                      fmt::format("a sparse tensor of shape {}{}, which needs {} bytes as a dense one", shape, by_line,
-                                  bytes ? std::to_string(*bytes) : "more than 2^63"),
+                      fmt::format("a sparse tensor of shape {}{}, which needs {} bytes as a dense one", shape_of(sizes),
+                                  by_line, bytes ? std::to_string(*bytes) : "more than 2^63"),
                       fmt::format("at most {} bytes", max_bytes),
                       "Drop or merge indices, or split the file by patients."});
+}
+
+/// A line of fourteen bytes can claim gigabytes. Records of people are far denser than this; what is thinner has
+/// identifiers in the place of indices.
+void require_density(const TnsEntries& entries, const std::string& where) {
+    constexpr Index numbers_per_entry = 10'000'000;
+    constexpr Index always = Index{1} << 23;  // 64 MiB: no harm whatever it holds
+    Index numbers = 1;
+    for (const Index size : entries.sizes) numbers *= size;
+    const auto count = static_cast<Index>(entries.values.size());
+    if (numbers <= always || numbers / numbers_per_entry <= count) return;
+    throw InputError({where,
+                      fmt::format("{} {} in a tensor of shape {}, which has {} numbers as a dense one", count,
+                                  count == 1 ? "entry" : "entries", shape_of(entries.sizes), numbers),
+                      fmt::format("an entry for every {} numbers or fewer", numbers_per_entry),
+                      "Number patients and codes from 1 without gaps; identifiers are no indices."});
 }
 
 /// Cells of the tensor so far; sizes are largest indices, which may count from 0. Nothing when that is beyond 2^63.
@@ -176,6 +196,7 @@ TnsEntries read_tns_entries(const std::filesystem::path& path, IndexBase base) {
 
 Tensor<double> to_dense(const TnsEntries& entries, Index max_bytes, const std::string& where) {
     require_dense(entries.sizes, max_bytes, where, "");
+    require_density(entries, where);
     auto tensor = Tensor<double>::zeros(Shape(entries.sizes));
     for (std::size_t e = 0; e < entries.values.size(); ++e) {
         tensor.data()[tensor.shape().offset(entries.index(e))] += entries.values[e];

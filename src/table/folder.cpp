@@ -18,6 +18,7 @@
 #include "couplet/io/csv_text.hpp"
 #include "couplet/io/npy_header.hpp"
 #include "couplet/io/schema_file.hpp"
+#include "couplet/io/staged_files.hpp"
 
 namespace couplet {
 namespace {
@@ -137,6 +138,7 @@ class Writer {
         }
         AtomicFile manifest(at("manifest.json"), folder_.overwrite());
         append(manifest, dumped(manifest_json()));
+        const CommitTogether together;
         remove_stale();
         tensor.commit();
         patients.commit();

@@ -34,6 +34,8 @@ std::string quoted(std::string text) {
     if (text.empty()) return "(no name)";
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    // A backtick would begin the name of a parameter (couplet/core/spelling.hpp).
+    std::replace(text.begin(), text.end(), '`', '\'');
     return "'" + text + "'";
 }
 

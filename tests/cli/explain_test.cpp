@@ -185,6 +185,17 @@ TEST_F(ExplainTest, FlagsThatNeedEachOther) {
     refused({"--data", tensor("north"), tensor("south"), "--resamples", "0"}, "--resamples: 0; expected");
 }
 
+TEST_F(ExplainTest, TinyAndHugeDataHaveTheSameShares) {
+    for (const std::string factor : {"1", "1e-200", "1e160"}) {
+        python("for s in ('north', 'south'): np.save(s + '.npy', np.load(s + '/tensor.npy') * " + factor + ")");
+        ok({"simulate", "north.npy", "south.npy", "--rank", "2", "--scale-clients", "norm", "-o", "x" + factor});
+        const Json json =
+            couplet({"explain", "x" + factor, "--data", "north.npy", "south.npy", "--resamples", "1", "--json"}).json();
+        EXPECT_GT(json["explained"], 0.99) << factor;
+        EXPECT_GT(json["components"][0]["share"], 0.5) << factor;
+    }
+}
+
 TEST_F(ExplainTest, SaysHowStableComponentsAreOnTheDataOfTheResultAlone) {
     const Json json = told({"--data", tensor("north"), tensor("south"), "--resamples", "3"});
     EXPECT_EQ(json["resamples"], 3);
@@ -196,7 +207,7 @@ TEST_F(ExplainTest, SaysHowStableComponentsAreOnTheDataOfTheResultAlone) {
     EXPECT_NE(shown.out.find(", at least "), std::string::npos) << shown.out;
 
     refused({"--data", tensor("north")}, "--data: 1 files; expected 2, one for each site of the result, in its order");
-    refused({"--data", tensor("south"), tensor("north")}, "south/tensor.npy: a sum of squares of ");
+    refused({"--data", tensor("south"), tensor("north")}, "south/tensor.npy: a norm of ");
     put("short.csv", "p,a,b,c,d,e,f\nx,1,2,3,4,5,6\n");
     ok({"table", "short.csv", "--wide", "--patient", "p", "-o", "short"});
     refused(

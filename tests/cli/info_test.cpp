@@ -114,5 +114,13 @@ TEST_F(InfoTest, ASavedMergeNamesItsClientsAndFeatures) {
     EXPECT_EQ(couplet({"info", "t.npz", "--json"}).json()["kind"], "tensor");
 }
 
+TEST_F(InfoTest, ANormBeyondTheLargestNumberIsNotToldAsOne) {
+    python("np.save('x.npy', np.full((4, 4), 1e308))");
+    const Outcome run = couplet({"info", "x.npy"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.out.find("beyond the largest number, 1.8e308"), std::string::npos) << run.out;
+    EXPECT_TRUE(couplet({"info", "x.npy", "--json"}).json()["norm"].is_null());
+}
+
 }  // namespace
 }  // namespace couplet::testing

@@ -14,7 +14,7 @@ TEST(ProgressBar, TextFitsALine) {
     EXPECT_TRUE(cli::bar_text({"decompose", 1, 4}, false, 10).ends_with("  1/4  10 s, 30 s left"));
     EXPECT_TRUE(cli::bar_text({"decompose", 0, 4}, false, 10).ends_with("  0/4  10 s"));
     EXPECT_EQ(cli::bar_text({"consensus", 0, 1}, true, 10), "consensus  ...");
-    EXPECT_EQ(cli::bar_text({"x", 0, 0}, false).find('#'), std::string::npos);
+    EXPECT_EQ(cli::bar_text({"records", 250000, 0}, true, 7), "records  250,000  7 s");
 }
 
 TEST(ProgressBar, LeavesNothingBehind) {
@@ -31,6 +31,23 @@ TEST(ProgressBar, LeavesNothingBehind) {
         sink({"more", 0, 2});
     }
     EXPECT_TRUE(screen.ends_with("0/2\r\x1b[K")) << "also when the work stops half way";
+}
+
+/// A table is read to its end: how many records it has nobody knows before.
+TEST(ProgressBar, CountsWhereTheTotalIsNotKnown) {
+    std::string screen;
+    const auto write = [&](std::string_view text) { screen += text; };
+    {
+        const ProgressSink sink = cli::progress_bar(write, false);
+        sink({"records", 100000, 0});
+        EXPECT_EQ(screen, "\r\x1b[Krecords  100,000");
+        sink({"records", 200000, 0});
+        EXPECT_TRUE(screen.ends_with("\r\x1b[Krecords  200,000"));
+        sink({"records", 0, 0});
+        EXPECT_TRUE(screen.ends_with("200,000\r\x1b[K")) << "over";
+        sink({"records", 300000, 0});
+    }
+    EXPECT_TRUE(screen.ends_with("300,000\r\x1b[K")) << "also when the work stops half way";
 }
 
 class ProgressTest : public CliTest {

@@ -40,6 +40,44 @@ TEST_F(ReconstructTest, PersonalCoreAloneIsRefused) {
     EXPECT_EQ(files(), std::vector<std::string>{"personal.npz"});
 }
 
+/// The same patients in the coordinates of two runs: joined crosswise they would be nobody's tensor.
+TEST_F(ReconstructTest, ACoreOfOtherFeaturesIsRefused) {
+    for (const std::string run : {"a", "b"}) {
+        ASSERT_EQ(couplet({"simulate", "--synthetic", "30x5x4:rank=3", "--clients", "2", "--rank", "2", "-o", run,
+                           "--centre", "--seed", run == "a" ? "1" : "2"})
+                      .status,
+                  0);
+    }
+    ASSERT_EQ(couplet({"data", "synthetic", "30x5x4:rank=3", "--clients", "2", "-o", "x"}).status, 0);
+    ASSERT_EQ(couplet({"project", "a/features.npz", "x/client_1.npy", "-o", "p.npz"}).status, 0);
+    const auto joined = [&](const std::string& features, const std::string& personal) {
+        return couplet({"reconstruct", features, "--personal", personal, "-o", "Y.npy", "--force"});
+    };
+    for (const char* own : {"p.npz", "a/personal_2.npz"}) {
+        EXPECT_EQ(joined("a/features.npz", own).status, 0);
+        EXPECT_EQ(joined("a/features.npz", own).err, "");
+        std::filesystem::remove(path("Y.npy"));
+        const Outcome other = joined("b/features.npz", own);
+        EXPECT_EQ(other.status, 2);
+        EXPECT_EQ(other.err.find("couplet reconstruct: " + std::string(own) + ": a personal core of the features "), 0U)
+            << other.err;
+        EXPECT_NE(other.err.find(", as b/features.npz"), std::string::npos) << other.err;
+        EXPECT_FALSE(std::filesystem::exists(path("Y.npy")));
+    }
+    // Rounded features are still those features, and know the means.
+    ASSERT_EQ(couplet({"round", "a/features.npz", "--eps", "1e-9", "-o", "small.npz"}).status, 0);
+    ASSERT_EQ(joined("a/features.npz", "p.npz").status, 0);
+    const auto whole = load("Y.npy");
+    const Outcome rounded = joined("small.npz", "p.npz");
+    EXPECT_EQ(rounded.status, 0) << rounded.err;
+    EXPECT_LE(relative_difference(whole, load("Y.npy")), 1e-8);
+    // A core of an older version says nothing: it is taken, with a word.
+    python("p = np.load('p.npz'); np.savez('old.npz', core_1=p['core_1'])");
+    const Outcome old = joined("a/features.npz", "old.npz");
+    EXPECT_EQ(old.status, 0) << old.err;
+    EXPECT_NE(old.err.find("old.npz: it does not say of which features it is"), std::string::npos) << old.err;
+}
+
 /// 48 KB of cores that stand for 8 exabytes.
 TEST_F(ReconstructTest, MoreThanTheMachineHoldsFailsBeforeAllocating) {
     Model<double> model;

@@ -2,6 +2,7 @@
 
 #include "cli_test_support.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 
 namespace couplet::testing {
 namespace {
@@ -31,6 +32,7 @@ TEST_F(ResultFolderTest, HoldsPersonalAndFeatureCores) {
     ASSERT_TRUE(one.is_personal());
     EXPECT_EQ(one.cores[0].shape(), (Shape{1, 4, 2}));
     EXPECT_EQ(one.cores[0].data()[7], 5);
+    EXPECT_EQ(one.metadata["features_print"], features_print(features().train));
     EXPECT_EQ(one.labels[0].name, "patient");
     EXPECT_TRUE(one.labels[0].entries.empty());
     const auto shared = to_double(load_model(path("a/b/features.npz")));
@@ -44,9 +46,14 @@ TEST_F(ResultFolderTest, NothingIsLeftOfAnUnfinishedResult) {
     {
         cli::ResultFolder folder(path("r"), false);
         folder.add_personal(0, personal(), {}, Json::object());
-        EXPECT_TRUE(exists("r/personal_1.npz"));
+        folder.add_personal(1, personal(), {}, Json::object());
+        EXPECT_FALSE(exists("r/personal_1.npz"));
+        put("r/personal_2.npz", "of another program");
+        EXPECT_THROW(folder.finish(features(), {}, Json::object()), InputError);
     }
     EXPECT_FALSE(exists("r/personal_1.npz"));
+    EXPECT_EQ(get("r/personal_2.npz"), "of another program");
+    EXPECT_FALSE(exists("r/features.npz"));
 }
 
 TEST_F(ResultFolderTest, IsWrittenByOneRunAtATime) {
@@ -65,7 +72,8 @@ TEST_F(ResultFolderTest, AFileThatAnotherPutThereIsLeftAlone) {
     {
         cli::ResultFolder folder(path("a"), false);
         std::ofstream(path("a/personal_1.npz")) << "of another program";
-        EXPECT_THROW(folder.add_personal(0, personal(), {}, {{"client", 1}}), InputError);
+        folder.add_personal(0, personal(), {}, {{"client", 1}});
+        EXPECT_THROW(folder.finish(features(), {}, Json::object()), InputError);
     }
     EXPECT_TRUE(exists("a/personal_1.npz"));
 }

@@ -34,5 +34,20 @@ TEST(Terminal, WritesEverything) {
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "word");
 }
 
+TEST(Terminal, ShowsWhatWouldActOnIt) {
+    EXPECT_EQ(cli::visible("größe 3.npy"), "größe 3.npy");
+    EXPECT_EQ(cli::visible("a\x1b[31mb\nc\x7f"), "a\\x1b[31mb\\x0ac\\x7f");
+    EXPECT_EQ(cli::visible("\xc2\x9b"
+                           "31m"),
+              "\\xc2\\x9b31m")
+        << "C1 controls are two bytes of UTF-8";
+    EXPECT_EQ(cli::visible("\xe2\x80\xae"
+                           "txt"),
+              "\\xe2\\x80\\xaetxt")
+        << "right to left";
+    EXPECT_EQ(cli::visible("\xff!"), "\\xff!");
+    EXPECT_EQ(cli::visible_lines("a\r\nb\n"), "a\\x0d\nb\n");
+}
+
 }  // namespace
 }  // namespace couplet::testing

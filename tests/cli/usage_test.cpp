@@ -60,5 +60,56 @@ TEST_F(UsageTest, AFileMayBeCalledLikeAVerb) {
     EXPECT_EQ(run.err.find("couplet info: ranks: no such file"), 0U) << run.err;
 }
 
+TEST_F(UsageTest, TwoDashesEndTheOptions) {
+    save("-x.npy", smooth<double>({4, 3, 2}));
+    save("--json", smooth<double>({4, 3, 2}));
+    std::filesystem::rename(path("--json"), path("--json.npy"));
+    EXPECT_EQ(couplet({"info", "--", "-x.npy"}).status, 0);
+    EXPECT_EQ(couplet({"info", "--json", "--", "--json.npy"}).json()["shape"], Json({4, 3, 2}));
+    const Outcome made = couplet({"decompose", "--eps", "0.1", "-o", "M.npz", "--", "-x.npy"});
+    EXPECT_EQ(made.status, 0) << made.err;
+    const Outcome many = couplet({"info", "--", "-x.npy", "-y.npy"});
+    EXPECT_EQ(many.status, 2);
+    EXPECT_NE(many.err.find("'-y.npy': one argument too many"), std::string::npos) << many.err;
+    const Outcome text = couplet({"info", "--", "--json"});
+    EXPECT_EQ(text.status, 2);
+    EXPECT_EQ(text.out, "") << "a file of that name asks for no JSON";
+}
+
+/// The library writes the name of a parameter in backticks; so may a user that of a file.
+TEST_F(UsageTest, NamesOfTheUserAreNoParameters) {
+    const std::string file = couplet({"decompose", "`rank`.npy"}).err;
+    EXPECT_EQ(file.find("couplet decompose: `rank`.npy: no such file"), 0U) << file;
+    const std::string output = couplet({"simulate", "--synthetic", "20x4x3", "--rank", "2", "-o", "`eps`/`rank`"}).err;
+    EXPECT_EQ(output.find("--rank"), std::string::npos) << output;
+    save("`rank`.npy", smooth<double>({4, 3, 2}));
+    const std::string taken = couplet({"decompose", "`rank`.npy", "--output=`rank`.npy"}).err;
+    EXPECT_NE(taken.find("For example: -o `rank`.npz"), std::string::npos) << taken;
+    // Labels of files.
+    put("a.csv", "`rank`,b\n1,2\n3,4\n");
+    put("b.csv", "c,b\n1,2\n3,4\n");
+    const std::string labels = couplet({"simulate", "a.csv", "b.csv", "--rank", "1"}).err;
+    EXPECT_NE(labels.find("rank"), std::string::npos) << labels;
+    EXPECT_EQ(labels.find("--rank"), std::string::npos) << labels;
+    // The library's own names are still those of options.
+    const std::string own =
+        couplet({"simulate", "a.csv", "--rank", "1", "--save-state", "`rank`.npz", "--aggregate", "subspace"}).err;
+    EXPECT_NE(own.find("--aggregate"), std::string::npos) << own;
+}
+
+TEST_F(UsageTest, NamesAreShownAsATerminalMayShowThem) {
+    const std::string name = "e\x1b[31mvil\n.npy";
+    const Outcome missing = couplet({"info", name});
+    EXPECT_EQ(missing.status, 2);
+    EXPECT_EQ(missing.err.find("couplet info: e\\x1b[31mvil\\x0a.npy: no such file"), 0U) << missing.err;
+    save(name, smooth<double>({4, 3, 2}));
+    const Outcome made = couplet({"reconstruct", name, "-o", "Y.npy"});
+    EXPECT_EQ(made.err.find('\x1b'), std::string::npos);
+    const Outcome listed = couplet({"simulate", name, "--rank", "1"});
+    EXPECT_EQ(listed.status, 0) << listed.err;
+    EXPECT_EQ((listed.out + listed.err).find('\x1b'), std::string::npos) << listed.out;
+    EXPECT_EQ(couplet({"decompose", "x", "--json", "-o", name}).json()["error"]["status"], 2);
+}
+
 }  // namespace
 }  // namespace couplet::testing

@@ -328,7 +328,7 @@ def test_data_of_others_and_cores_of_other_runs_are_refused(three_sites):
     assert couplet("explain", features, "--data", files[0], "--resamples", 1).returncode == 2
     done("simulate", *files, "--rank", 2, "--centre", "-o", three_sites / "centred")
     ran = couplet("reconstruct", features, "--personal", three_sites / "centred" / "personal_2.npz", "-o", three_sites / "x.npy")
-    assert ran.returncode == 2 and "sum of squares" in ran.stderr, ran.stderr
+    assert ran.returncode == 2 and "a personal core of the features" in ran.stderr, ran.stderr
 
 
 def test_alone_is_measured_with_its_own_means(three_sites):

@@ -66,6 +66,25 @@ TEST(ProjectTest, MagnitudesDoNotMatter) {
     EXPECT_EQ(naive_norm(zeros.personal.view()), 0);
 }
 
+/// A core of denormal numbers is rounded by more than the error that is told of it.
+TEST(ProjectTest, RefusesDenormalData) {
+    auto x = population_client({9, 4, 5}, 5, 0.6, 0.3, 2, 1);
+    const auto features = random_train<double>({4, 5}, {3, 4, 1}, 9);
+    double largest = 0;
+    for (const double value : x.elements()) largest = std::max(largest, std::abs(value));
+    const auto scaled = [&](double factor) {
+        auto y = Tensor<double>::copy(x.view());
+        for (double& value : y.elements()) value *= factor / largest;
+        return y;
+    };
+    for (const double tiny : {1e-309, 1e-320}) {
+        EXPECT_THROW(project(features, scaled(tiny).view(), "x"), InputError) << tiny;
+        EXPECT_THROW(project_incomplete(features, scaled(tiny).view(), "x"), InputError) << tiny;
+    }
+    EXPECT_NEAR(project(features, scaled(2.3e-308).view(), "x").rse, project(features, x.view(), "x").rse, 1e-12);
+    EXPECT_EQ(project(features, scaled(0).view(), "x").rse, 0);
+}
+
 TEST(ProjectTest, RefusesWhatIsNoNumber) {
     auto x = population_client({9, 4, 5}, 5, 0.6, 0.3, 2, 1);
     x.data()[7] = std::numeric_limits<double>::quiet_NaN();

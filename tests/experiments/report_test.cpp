@@ -136,10 +136,13 @@ const std::string whole_section = R"svg(
 <h3>Error &amp; &lt;more&gt;</h3>
 </figure>
 <div class="side">
+<details class="words-beside">
+<summary>how it was done, and what was found</summary>
 <p>Error and communication as the clients&#39; precision eps1 is relaxed, for several numbers of clients, on synthetic tensors of order 3.</p>
 <ul class="findings">
 <li>A finding.</li>
 </ul>
+</details>
 <p class="absent">Not run. ECG: ecg.csv is not there.</p>
 </div>
 </div>

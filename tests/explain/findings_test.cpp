@@ -1,5 +1,7 @@
 #include "couplet/explain/findings.hpp"
 
+#include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/io/model.hpp"
 #include "explain_test_support.hpp"
 
@@ -99,21 +101,96 @@ TEST_F(FindingsTest, SharesOfSomethingElseAreNotThoseOfTheData) {
     EXPECT_TRUE(std::isnan(explain(load_findings(folder_)).components[0].share));
 }
 
+/// Two features and a personal core that could be of either.
+struct Files {
+    Model<double> features{.first_mode = 2, .cores = {}, .labels = {}};
+    Model<double> other{.first_mode = 2, .cores = {}, .labels = {}};
+    Model<double> personal;
+    Files() {
+        features.cores.push_back(spread(2, 5));
+        other.cores.push_back(spread(2, 5));
+        other.cores.front().data()[9] += 1e-12;
+        personal.cores.push_back(Tensor<double>::zeros({1, 2, 2}));
+        personal.cores.front().data()[0] = personal.cores.front().data()[3] = 1;
+    }
+    static Tensor<double> spread(Index rank, Index size) {
+        Tensor<double> core(Shape{rank, size, 1});
+        for (Index i = 0; i < core.size(); ++i) core.data()[i] = static_cast<double>(i);
+        return core;
+    }
+    bool same(const Model<double>& with) const { return require_same_run(with, "f", personal, "p"); }
+};
+
+TEST_F(FindingsTest, ACoreOfOtherFeaturesIsRefusedByBothNames) {
+    Files files;
+    EXPECT_FALSE(files.same(files.features));
+    files.personal.metadata = {{"features_print", features_print(files.features.cores)}, {"features", "old/f.npz"}};
+    EXPECT_TRUE(files.same(files.features));
+    try {
+        files.same(files.other);
+        FAIL() << "a core of other features was taken";
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.parts().where, "p");
+        EXPECT_NE(error.parts().found.find(features_print(files.features.cores) + " (old/f.npz)"), std::string::npos);
+        EXPECT_NE(error.parts().expected.find(features_print(files.other.cores) + ", as f"), std::string::npos);
+    }
+    files.other.metadata["rounded_of"] = features_print(files.features.cores);
+    EXPECT_TRUE(files.same(files.other));
+}
+
 TEST_F(FindingsTest, CoresOfAnotherRunAreRefused) {
-    const auto core = Matrix<double>::identity(2);
-    nlohmann::json mine = nlohmann::json::object();
-    mine["client"] = 2;
-    mine["job"] = "a";
-    nlohmann::json features = nlohmann::json::object();
-    require_same_run(features, mine, core, "p");
-    features["job"] = "a";
-    features["personal_norm2"] = std::vector<double>{9, 2};
-    require_same_run(features, mine, core, "p");
-    features["personal_norm2"] = std::vector<double>{2, 9};
-    EXPECT_THROW(require_same_run(features, mine, core, "p"), InputError);
-    features.erase("personal_norm2");
-    features["job"] = "b";
-    EXPECT_THROW(require_same_run(features, mine, core, "p"), InputError);
+    Files files;
+    files.personal.metadata = {{"client", 2}, {"job", "a"}};
+    files.features.metadata["personal_norm2"] = std::vector<double>{9, 2};
+    EXPECT_TRUE(files.same(files.features));
+    files.features.metadata["personal_norm2"] = std::vector<double>{2, 9};
+    EXPECT_THROW(files.same(files.features), InputError);
+    files.features.metadata["personal_norm2"] = std::vector<double>{2};
+    EXPECT_THROW(files.same(files.features), InputError);
+    files.features.metadata = {{"job", "a"}};
+    EXPECT_TRUE(files.same(files.features));
+    files.features.metadata = {{"job", "b"}};
+    EXPECT_THROW(files.same(files.features), InputError);
+}
+
+TEST_F(FindingsTest, CoresWithoutAMarkAreNamed) {
+    write(nlohmann::json::object());
+    EXPECT_EQ(load_findings(folder_).unmarked,
+              (std::vector<std::string>{folder_ / "personal_1.npz", folder_ / "personal_2.npz"}));
+    auto personal = to_double(load_model(folder_ / "personal_1.npz"));
+    personal.metadata["features_print"] = features_print(to_double(load_model(folder_ / "features.npz")).cores);
+    save_model(folder_ / "personal_1.npz", personal, true);
+    EXPECT_EQ(load_findings(folder_).unmarked, std::vector<std::string>{folder_ / "personal_2.npz"});
+    personal.metadata["features_print"] = "0123456789abcdef";
+    save_model(folder_ / "personal_1.npz", personal, true);
+    EXPECT_THROW(load_findings(folder_), InputError);
+}
+
+TEST_F(FindingsTest, SharesDoNotDependOnTheMagnitude) {
+    const auto scaled = [&](int site, double factor) {
+        const std::filesystem::path file = folder_ / ("personal_" + std::to_string(site) + ".npz");
+        auto personal = to_double(load_model(file));
+        for (double& value : personal.cores.front().elements()) value *= factor;
+        save_model(file, personal, true);
+    };
+    write({{"rse_per_client", {0.2, 0.1}}});
+    const auto plain = explain(load_findings(folder_)).components;
+    for (const double factor : {0x1p-700, 0x1p600, 0x1p1000}) {
+        write({{"rse_per_client", {0.2, 0.1}}});
+        for (const int site : {1, 2}) scaled(site, factor);
+        const Explanation now = explain(load_findings(folder_));
+        EXPECT_NE(now.findings.exponent, 0);
+        for (std::size_t r = 0; r < plain.size(); ++r) {
+            EXPECT_NEAR(now.components[r].share, plain[r].share, 1e-12) << factor;
+            EXPECT_NEAR(now.components[r].site_shares[1], plain[r].site_shares[1], 1e-12) << factor;
+        }
+    }
+    // One share of all is of the sum of their squares.
+    write({{"rse_per_client", {0.2, 0.1}}});
+    scaled(2, 0x1p-700);
+    EXPECT_THROW(load_findings(folder_), InputError);
+    scaled(2, 0);
+    EXPECT_EQ(load_findings(folder_).sites[1].norm2, 0);
 }
 
 TEST_F(FindingsTest, RefusesWhatIsNoResult) {

@@ -30,5 +30,22 @@ TEST(DataPrint, IsThatOfTheNumbersAndTheShape) {
     EXPECT_EQ(prints.size(), 4u + 24u + 1u);
 }
 
+TEST(DataPrint, OfFeaturesIsThatOfAllTheirCores) {
+    std::vector<Tensor<double>> cores;
+    cores.push_back(counted({2, 3, 2}));
+    cores.push_back(counted({2, 4, 1}));
+    const std::string print = features_print(cores);
+    EXPECT_EQ(print.size(), 16u);
+    std::set<std::string> prints{print, data_print(cores.front().view())};
+    cores.back().data()[7] = 8;
+    prints.insert(features_print(cores));
+    std::swap(cores.front(), cores.back());
+    prints.insert(features_print(cores));
+    std::swap(cores.front(), cores.back());
+    cores.back().data()[7] = 7;
+    EXPECT_EQ(features_print(TensorTrain<double>(std::move(cores))), print);
+    EXPECT_EQ(prints.size(), 4u);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -8,6 +8,7 @@ namespace {
 TEST(Text, ShowsHostileBytesHarmlessly) {
     EXPECT_EQ(shown("plain"), "'plain'");
     EXPECT_EQ(shown("a\nb\x1b\xff"), "'a\\x0ab\\x1b\\xff'");
+    EXPECT_EQ(shown("`rank`"), "'\\x60rank\\x60'") << "no name of a parameter";
     EXPECT_EQ(shown(std::string(41, 'x')), "'" + std::string(40, 'x') + "...'");
 }
 

@@ -68,6 +68,20 @@ TEST(Tns, RefusesADenseTensorBeyondTheLimit) {
               "expected at most 8589934592 bytes. Drop or merge indices, or split the file by patients.");
 }
 
+/// Fourteen bytes that would be three gigabytes; and the same shape with as many entries as somebody could mean.
+TEST(Tns, RefusesAlmostNothingInALargeTensor) {
+    const auto refused = [](const std::string& text) {
+        return refusal("x.tns", [&] { to_dense(entries_of(text), Index{8} << 30, "x.tns"); });
+    };
+    const std::string said = refused("20000 20000 1\n");
+    EXPECT_NE(said.find("1 entry in a tensor of shape 20000x20000, which has 400000000 numbers"), std::string::npos)
+        << said;
+    EXPECT_NE(said.find("identifiers are no indices"), std::string::npos) << said;
+    EXPECT_NE(refused("5000 5000 1\n").find("5000x5000"), std::string::npos);
+    EXPECT_EQ(to_dense(entries_of("5000 5000 1\n1 1 1\n"), Index{8} << 30, "x.tns").size(), 25'000'000);
+    EXPECT_EQ(to_dense(entries_of("2000 4000 1\n"), Index{8} << 30, "x.tns").size(), 8'000'000);
+}
+
 TEST(Tns, IsRefusedByTheLineThatMakesItTooLarge) {
     const std::string text = "1 1 1\n10 100 2\n10 101 3\nnot read\n";
     LineReader lines(bytes_of(text), "x.tns");

@@ -1,11 +1,12 @@
 """Results of a federation as Python objects."""
 import pickle
+import subprocess
 
 import numpy as np
 import pytest
 
 import couplet
-from conftest import low_rank
+from conftest import COMMAND, low_rank
 
 
 @pytest.fixture
@@ -173,6 +174,18 @@ def test_schemas(table, tmp_path, command):
     for wrong in (lambda: couplet.Schema((5,), [LABELS[:2]]), lambda: couplet.schema(tmp_path / "no.json")):
         with pytest.raises(ValueError):
             wrong()
+
+
+def test_saved_cores_say_of_which_features_they_are(clients, tmp_path):
+    couplet.simulate(clients, rank=2).save(tmp_path / "a")
+    couplet.simulate(clients[:2], rank=2).save(tmp_path / "b")
+    join = lambda features, core: subprocess.run(
+        [COMMAND, "reconstruct", tmp_path / features / "features.npz", "--personal", tmp_path / core / "personal_1.npz", "-o",
+         tmp_path / "x.npy", "--force"], text=True, capture_output=True)
+    own = join("a", "a")
+    assert own.returncode == 0 and own.stderr == ""
+    other = join("b", "a")
+    assert other.returncode == 2 and "a personal core of the features" in other.stderr, other.stderr
 
 
 def test_a_client_that_comes_again_replaces_itself(clients, tmp_path):

@@ -19,6 +19,14 @@ OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "lib
                  "libstdc++.so.6", "libz.so.1", "ld-linux-x86-64.so.2", "linux-vdso.so.1"}
 
 
+def wheel_maker():
+    """scripts/make-wheel as a module."""
+    loader = importlib.machinery.SourceFileLoader("make_wheel", str(ROOT / "scripts" / "make-wheel"))
+    maker = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_wheel", loader))
+    loader.exec_module(maker)
+    return maker
+
+
 def needed(path):
     """Libraries that an ELF file asks for by name."""
     out = subprocess.run(["readelf", "-d", path], text=True, capture_output=True, check=True).stdout
@@ -65,6 +73,33 @@ def test_every_library_it_asks_for_is_in_it_or_of_the_system(unpacked):
     module = next(wants for name, wants in listed.items() if name.startswith("_engine."))
     assert not any("openblas" in name or "libblas" in name or "python" in name for name in module)
     assert "libstdc++.so.6" not in module  # its own: an older one in the process does not matter
+
+
+def test_under_another_python_the_package_says_for_which_it_was_built():
+    from couplet._built_for import complaint
+
+    newest = ["__init__.py", "_engine.abi3.so"]
+    assert complaint(newest, (3, 12)) == complaint(newest, (3, 14)) == complaint(["__init__.py"], (3, 11)) == ""
+    assert complaint(newest, (3, 11)).startswith("couplet: this is CPython 3.11; expected 3.12 and newer, for which")
+    both = ["_engine.abi3.so", "_engine.cpython-310-x86_64-linux-gnu.so"]
+    assert complaint(both, (3, 10)) == "" and "expected 3.10, 3.12 and newer" in complaint(both, (3, 11))
+
+
+def test_an_older_python_is_told(unpacked):
+    """The real package under a real Python that it is not for, where there is one here."""
+    older = [python for version, python in wheel_maker().interpreters().items() if version < (3, 12)]
+    older = [python for python in older if not list((unpacked / "couplet").glob("_engine.cpython-*"))]
+    if not older:
+        pytest.skip("no Python here that the wheel does not serve")
+    done = subprocess.run([older[0], "-c", "import couplet"], cwd=unpacked, text=True, capture_output=True)
+    assert done.returncode == 1
+    assert "ImportError: couplet: this is CPython 3.1" in done.stderr and "3.12 and newer" in done.stderr, done.stderr
+
+
+def test_the_maker_says_whom_a_wheel_serves():
+    served = wheel_maker().served
+    assert served([(3, 13)], [(3, 13), (3, 12), (3, 11)]).startswith("for CPython 3.12 and newer; not for 3.11, which")
+    assert served([(3, 13), (3, 11)], [(3, 13), (3, 12), (3, 11)]) == "for CPython 3.11, 3.12 and newer"
 
 
 def test_no_symbol_is_newer_than_the_promised_glibc(unpacked):
@@ -124,9 +159,7 @@ def other_interpreters():
     """Those of this machine that the wheel serves, the running one left out: version and path."""
     if not WHEEL:
         return []
-    loader = importlib.machinery.SourceFileLoader("make_wheel", str(ROOT / "scripts" / "make-wheel"))
-    maker = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_wheel", loader))
-    loader.exec_module(maker)
+    maker = wheel_maker()
     tags = pathlib.Path(WHEEL).name.split("-")[2].split(".")
     return [(f"{major}.{minor}", python) for (major, minor), python in maker.interpreters().items()
             if (major, minor) != sys.version_info[:2]

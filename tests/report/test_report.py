@@ -36,10 +36,11 @@ addEventListener('load', () => {
   const overflow = [...document.querySelectorAll('table')].filter(table => table.offsetParent)
     .map(table => table.getBoundingClientRect().right - document.querySelector('main').getBoundingClientRect().right);
   const text = document.querySelector('figure svg .tick').getBoundingClientRect().height;
+  const words = [...document.querySelectorAll('.words-beside > p')].filter(one => one.checkVisibility()).length;
   const nav = document.querySelector('nav.contents');
   scrollTo({top: 2500, behavior: 'instant'});
   const stays = nav.getBoundingClientRect().top;
-  parent.postMessage(JSON.stringify({figures, tables, folded, open, loaded, stays, overflow: Math.max(0, ...overflow), text,
+  parent.postMessage(JSON.stringify({figures, tables, folded, open, loaded, stays, words, overflow: Math.max(0, ...overflow), text,
                                      width: document.documentElement.scrollWidth, window: innerWidth,
                                      background: getComputedStyle(document.body).backgroundColor}), '*');
 });
@@ -85,6 +86,13 @@ def test_the_answer_comes_first_and_the_rest_is_folded(report, tmp_path):
     for sentence in re.findall(r"<section id=.*?<h2>(.*?)</h2>", page):
         assert len(sentence.split()) >= 5, f"no sentence: {sentence}"
     assert "printed method" not in page
+
+
+def test_a_phone_is_not_given_a_longer_page(report, tmp_path):
+    wide, narrow = (probe(report, width, tmp_path, unfold=False) for width in (1280, 390))
+    assert narrow["folded"] < 1.35 * wide["folded"], "what stands beside a figure is folded below it"
+    assert (wide["words"], narrow["words"]) == (len(EXPERIMENTS), 0)
+    assert probe(report, 390, tmp_path)["words"] == len(EXPERIMENTS)
 
 
 @pytest.mark.parametrize("width, dark", [(1280, False), (390, True)])

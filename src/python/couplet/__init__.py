@@ -11,7 +11,11 @@ import atexit as _atexit
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _engine, data
+from ._built_for import require_engine as _require_engine
+
+_require_engine()
+
+from . import _engine, data  # noqa: E402
 from ._classify import Classification, classify
 from ._command import command
 from ._errors import ConversionWarning, InputError, RunError

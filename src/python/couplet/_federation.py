@@ -104,9 +104,10 @@ class SimulationResult(Fields):
         features = self._shared("save")
         base = os.fsdecode(path_of("folder", folder))
         os.makedirs(base, exist_ok=True)
+        mark = {"features_print": _engine.features_print(features.cores), "version": _engine.version()}
         for k, core in enumerate(self.personal):
             _engine.save(os.fsencode(os.path.join(base, f"personal_{k + 1}.npz")), [np.ascontiguousarray(core)[None]], 1, [],
-                         json.dumps({"client": k + 1, "version": _engine.version()}), bool(force))
+                         json.dumps(mark | {"client": k + 1}), bool(force))
         features.save(os.path.join(base, "features.npz"), force=force)
 
     def _shared(self, what: str) -> TensorTrain:

@@ -496,11 +496,13 @@ def _keep(site: Site, labels: Sequence[tuple[Any, ...]], personal: Array, featur
     os.makedirs(site.output, exist_ok=True)
     metadata = {"version": values["version"], "job": values["job"]}
     metadata |= {"client": site.name if site.number is None else site.number}
+    shared = features_of(features, values)
+    metadata["features_print"] = _engine.features_print(shared.cores)
     own = [tuple(labels[0])] if labels else []
     _engine.save(os.fsencode(os.path.join(site.output, site.files()[0])), [np.ascontiguousarray(personal)[None]], 1, own,
                  json.dumps(metadata), True)
     if site.number is None:
-        features_of(features, values).save(os.path.join(site.output, _FEATURES), force=True)
+        shared.save(os.path.join(site.output, _FEATURES), force=True)
 
 
 def shape_of(path: str) -> list[int]:

@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "attend.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/io/data_print.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/io/tensor_file.hpp"
 #include "free_gil.hpp"
@@ -56,6 +57,13 @@ nb::tuple read_tensor(const nb::bytes& path, const nb::object& watcher) {
     return nb::make_tuple(array, to_tuples(labels));
 }
 
+/// What a personal core says it is of.
+std::string print_of(const std::vector<ArrayIn<double>>& cores) {
+    std::vector<Tensor<double>> copies;
+    for (const auto& core : cores) copies.push_back(Tensor<double>::copy(view_of<double>(core)));
+    return features_print(copies);
+}
+
 template <Real T>
 void add_save(nb::module_& module) {
     module.def("save", &save<T>, nb::arg("path"), nb::arg("cores").noconvert(), nb::arg("first_mode"),
@@ -67,6 +75,7 @@ void add_save(nb::module_& module) {
 void add_files(nb::module_& module) {
     add_save<double>(module);
     add_save<float>(module);
+    module.def("features_print", &print_of, nb::arg("cores"));
     module.def("load", &load, nb::arg("path"), nb::arg("watcher"));
     module.def("read_tensor", &read_tensor, nb::arg("path"), nb::arg("watcher"));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "couplet/ctt/job.hpp"
+#include "couplet/io/model.hpp"
 #include "couplet/tensor/schema.hpp"
 #include "couplet/tt/tensor_train.hpp"
 
@@ -45,24 +46,27 @@ struct Findings {
     Schema schema = {};
     Matrix<double> rows = {};  ///< R1 x (I2 ... IN), orthonormal
     std::vector<SiteScores> sites = {};
-    bool shares_of_data = false;       ///< norm2 is that of the data
-    bool centred = false;              ///< the features' means were taken out first
-    bool scaled = false;               ///< and their deviations made 1
-    Fit fit = {};                      ///< how they came about
-    Index clients = 0;                 ///< who took part; 0 where it is not told
-    std::optional<double> rse = {};    ///< of the fit
-    std::vector<SiteGain> gains = {};  ///< by site; empty where it was not measured
+    int exponent = 0;             ///< scores and norms are of the data times 2^-exponent, so that squares can be added
+    bool shares_of_data = false;  ///< norm2 is that of the data
+    bool centred = false;         ///< the features' means were taken out first
+    bool scaled = false;          ///< and their deviations made 1
+    Fit fit = {};                 ///< how they came about
+    Index clients = 0;            ///< who took part; 0 where it is not told
+    std::optional<double> rse = {};          ///< of the fit
+    std::vector<SiteGain> gains = {};        ///< by site; empty where it was not measured
+    std::vector<std::string> unmarked = {};  ///< personal cores of which nothing says that they are of these features
 };
 
 /// Reads a folder that couplet simulate -o wrote or the result of a client or peer (features.npz with personal.npz,
-/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, and for features of more
-/// than 2^28 numbers when written out.
+/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, for features of more
+/// than 2^28 numbers when written out, and for sites whose magnitudes are too far apart for one share of all.
 Findings load_findings(const std::filesystem::path& result);
 
-/// Throws InputError, naming `where`, where the features were computed with other personal cores than this one
-/// (patients x R1): both say of which job they are, or of which client of a simulation.
-void require_same_run(const nlohmann::json& features, const nlohmann::json& personal, const Matrix<double>& core,
-                      const std::string& where);
+/// Throws InputError, naming both files, where a personal core is of other features than these: it says of which it is,
+/// or of which job, or is not the core that a simulation's features list. False where neither file says enough to tell,
+/// as those of older versions.
+bool require_same_run(const Model<double>& features, const std::string& features_file, const Model<double>& personal,
+                      const std::string& personal_file);
 
 /// The features of a train (R1 open) as orthonormal rows; `change` (R1 x R1) takes coordinates in the train's own rows
 /// to coordinates in these: scores = personal * change.

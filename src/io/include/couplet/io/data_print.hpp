@@ -1,8 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "couplet/tensor/tensor.hpp"
+#include "couplet/tt/tensor_train.hpp"
 
 namespace couplet {
 
@@ -10,5 +12,9 @@ namespace couplet {
 /// chance in 2^64. It tells data that was changed since, not data that somebody made up: whoever wants to can find a
 /// second tensor for it.
 std::string data_print(TensorView<const double> x);
+
+/// The same of the cores of a train, in their order: by it a personal core says of which features it is.
+std::string features_print(std::span<const Tensor<double>> cores);
+std::string features_print(const TensorTrain<double>& features);
 
 }  // namespace couplet

@@ -44,7 +44,7 @@ TnsEntries read_tns_entries(LineReader& lines, IndexBase base = IndexBase::detec
 TnsEntries read_tns_entries(const std::filesystem::path& path, IndexBase base = IndexBase::detect);
 
 /// The dense tensor; equal indices are summed. Throws InputError, naming `where`, when it needs more than
-/// `max_bytes`.
+/// `max_bytes`, or more than 64 MiB and ten million numbers for each entry: a short file must not cost gigabytes.
 Tensor<double> to_dense(const TnsEntries& entries, Index max_bytes, const std::string& where);
 
 }  // namespace couplet
