@@ -16,6 +16,7 @@ function(couplet_module name)
   endforeach()
   target_link_libraries(${target} PRIVATE ${ARG_PRIVATE_LIBS})
   couplet_compile_options(${target} PUBLIC)
+  couplet_unity(${target})
   if(COUPLET_INSTALL)
     install(TARGETS ${target} EXPORT coupletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -47,6 +48,14 @@ function(couplet_compile_options target visibility)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} ${own} -Wno-error)
     endif()
+  endif()
+endfunction()
+
+# Compiles the files of a target in batches: what all of them take from headers is parsed and generated once a batch. A batch
+# stays small, so that the edit of one file compiles its neighbours and no more; -DCOUPLET_UNITY=OFF compiles each file alone.
+function(couplet_unity target)
+  if(COUPLET_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6 UNITY_BUILD_UNIQUE_ID COUPLET_UNITY_ID)
   endif()
 endfunction()
 
@@ -96,6 +105,7 @@ function(couplet_module_tests name)
     add_dependencies(${target} couplet_cli)  # tests may start it
   endif()
   couplet_compile_options(${target} PRIVATE)
+  couplet_unity(${target})
   # Tests are compiled once and run once: optimising them hard costs more than it brings.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE -O1)
