@@ -414,7 +414,7 @@ def test_a_client_keeps_to_its_deadline_whatever_the_coordinator_does(daemons, b
 
 def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
     """p1's kit is in the wrong hands: what it says of p3 is not p3's word, however it is signed."""
-    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=60.0, link_deadline=5.0, gather=12.0,
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=60.0, link_deadline=5.0, gather=8.0,
                              direct=True)
     honest = ["p2", "p3", "p4"]
     try:
@@ -441,7 +441,7 @@ def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
 
 def test_one_peer_does_not_take_the_threads_of_the_others(tmp_path):
     """Somebody with p1's kit opens stream after stream at p4 and greets in none."""
-    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=60.0, link_deadline=8.0, gather=15.0,
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=60.0, link_deadline=8.0, gather=9.0,
                              direct=True)
     honest = ["p2", "p3", "p4"]
     with contextlib.ExitStack() as stack:

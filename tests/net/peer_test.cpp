@@ -269,7 +269,7 @@ TEST_F(PeerNodeTest, APeerWithDataOfAnotherKindIsLeftOut) {
     const TestPeers peers(path("kits"), std::move(data), "complete");
     PeerOptions how = peers.options({.network = Network::decentralized, .rank = 3, .graph = "complete"});
     how.gather = 1500ms;
-    how.deadline = 10s;
+    how.deadline = 5s;
     std::vector<std::future<PeerResult>> running;
     for (std::size_t k = 0; k < 3; ++k) running.push_back(peers.start(k, how));
     EXPECT_EQ(running[0].get().members, (std::vector<std::string>{"a", "c"}));

@@ -345,7 +345,7 @@ def test_a_tie_in_the_star_is_refused_at_every_end(job, tmp_path):
 @pytest.mark.parametrize("change", ["renamed", "unit"])
 def test_peers_go_on_without_the_wrong_one(job, tmp_path, change):
     files = sites(tmp_path, 3, "csv", change)
-    one = job(files, "decentralized", ["--rank", 3, "--deadline", "20s", "--gather", "2s"]).run()
+    one = job(files, "decentralized", ["--rank", 3, "--deadline", "10s", "--gather", "2s"]).run()
     for name in ["s1", "s2"]:
         code, _, err = one.wait(name)
         assert code == 0, err
