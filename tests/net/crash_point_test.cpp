@@ -1,5 +1,7 @@
 #include "crash_point.hpp"
 
+#include <algorithm>
+
 #include "couplet/core/random.hpp"
 #include "couplet/sim/complete.hpp"
 #include "net_test_support.hpp"
