@@ -27,9 +27,8 @@ build: deps ## build the command line: build/bin/couplet
 demo: build ## run the product's main job; results in build/demo
 	@scripts/demo build/bin/couplet $(DEMO_DIR)
 
-test: build ## build and run every test; the last line is the sum
-	@cmake --build --preset release -j $(JOBS)
-	@scripts/run-tests
+test: deps ## build and run every test, side by side; the last line is the sum
+	@scripts/run-tests --compile $(JOBS)
 
 wheel: build ## the Python package with the command line as one wheel in dist, for every CPython from 3.10 that is here
 	@scripts/make-wheel --jobs $(JOBS)

@@ -1,3 +1,5 @@
+set(COUPLET_BATCHES ${CMAKE_CURRENT_LIST_DIR}/batches.py)
+
 # couplet_module(NAME [SOURCES ...] [DEPENDS module ...] [PRIVATE_LIBS target ...])
 #
 # Declares src/NAME as the static library couplet::NAME. Its public headers live under
@@ -16,6 +18,9 @@ function(couplet_module name)
   endforeach()
   target_link_libraries(${target} PRIVATE ${ARG_PRIVATE_LIBS})
   couplet_compile_options(${target} PUBLIC)
+  if(NOT name MATCHES "^(tensor|linalg|tt)$")  # where speed is measured the compiler sees one file at a time
+    couplet_unity(${target})
+  endif()
   if(COUPLET_INSTALL)
     install(TARGETS ${target} EXPORT coupletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -48,6 +53,38 @@ function(couplet_compile_options target visibility)
       target_compile_options(${target} ${own} -Wno-error)
     endif()
   endif()
+endfunction()
+
+# Compiles the files of a target in batches: what all of them take from headers is parsed and generated once a batch. A batch
+# stays small, so that the edit of one file compiles its neighbours and no more; -DCOUPLET_UNITY=OFF compiles each file alone.
+# Which files go together is decided by their private names, which must not meet (cmake/batches.py).
+function(couplet_unity target)
+  find_program(COUPLET_PYTHON3 python3)
+  if(NOT COUPLET_UNITY OR NOT COUPLET_PYTHON3)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(paths)
+  foreach(source IN LISTS sources)
+    get_filename_component(path ${source} ABSOLUTE)
+    # Files with options of their own are compiled alone.
+    get_source_file_property(directories ${source} INCLUDE_DIRECTORIES)
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(NOT directories AND NOT definitions)
+      list(APPEND paths ${path})
+    endif()
+  endforeach()
+  execute_process(COMMAND ${COUPLET_PYTHON3} -B ${COUPLET_BATCHES} ${paths} OUTPUT_VARIABLE batches
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" batches "${batches}")
+  foreach(batch IN LISTS batches)
+    string(REGEX MATCH "[^/|]+\\.cpp" name "${batch}")
+    string(REPLACE "|" ";" files "${batch}")
+    set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${target}_${name})
+  endforeach()
+  # GCC's warning spares the types of the main file, which a batch has not.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # Headers that most files of a target parse, parsed once. Clang's checks see the files as they are written.

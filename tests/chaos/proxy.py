@@ -14,6 +14,7 @@ TLS turns duplicated and corrupted bytes into broken connections; that is the po
 """
 import asyncio
 import contextlib
+import os
 import random
 import socket
 import threading
@@ -27,9 +28,11 @@ GIVEN_PORTS = set()
 def free_port() -> int:
     """A port nobody listens on now, and never the same one twice: who asked for it may start to listen much later. Below
     the kernel's own choices, so that no outgoing connection takes it meanwhile, and apart from those of the other tests
-    that run beside: the command line's have 14000 to 14899, the network's 15000 and more."""
-    for _ in range(1000):
-        port = random.SystemRandom().randrange(10000, 14000)
+    that run beside: the command line's have 14000 to 14899, the network's 15000 and more, and COUPLET_TEST_PORTS keeps
+    one pytest from the ports of another."""
+    first, last = map(int, os.environ.get("COUPLET_TEST_PORTS", "10000-13999").split("-"))
+    for _ in range(10000):
+        port = random.SystemRandom().randrange(first, last + 1)
         if port in GIVEN_PORTS:
             continue
         with socket.socket() as probe:

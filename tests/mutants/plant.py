@@ -100,6 +100,9 @@ class Ground:
             subprocess.run(["cp", "-al", build, self.base], check=True)
         self.commands = {entry["file"]: entry["command"]
                          for entry in json.loads((self.base / "compile_commands.json").read_text())}
+        # Files that the build compiles in a batch, with the unit that includes them.
+        self.units = {included: unit for unit in self.commands if pathlib.Path(unit).parent.name == "Unity"
+                      for included in re.findall(r'^#include "(.*)"$', pathlib.Path(unit).read_text(), re.M)}
         self.links: dict[str, list[str]] = {}
         self.above = layers(root)
         linker = next((name for name in ("mold", "lld", "gold") if shutil.which(f"ld.{name}")), None)
@@ -112,17 +115,26 @@ class Ground:
 
     def object_of(self, file: str) -> pathlib.Path:
         """Where the unharmed build has its object, relative to the build folder."""
-        words = shlex.split(self.commands[str(self.root / file)])
+        words = shlex.split(self.commands[self.unit_of(file)])
         return pathlib.Path(words[words.index("-o") + 1])
+
+    def unit_of(self, file: str) -> str:
+        """What the compiler is given: the file, or the batch that it is in."""
+        return self.units.get(str(self.root / file), str(self.root / file))
 
     def compile(self, file: str, output: pathlib.Path) -> bool:
         """The copy of `file` with the flags of the release; false when the compiler refuses it, warnings included."""
-        words = shlex.split(self.commands[str(self.root / file)])
+        unit = self.unit_of(file)
+        words = shlex.split(self.commands[unit])
         while "ccache" in os.path.basename(words[0]) or words[0].endswith("cmake") or "=" in words[0] or words[0] in ("-E", "env"):
             words.pop(0)
         words[words.index("-o") + 1] = str(output)
         here, there = f"{self.root}/src/", f"{self.tree}/src/"
         words = [word.replace(here, there) for word in words]
+        if unit in words:
+            batch = self.work / "batch.cxx"
+            batch.write_text(pathlib.Path(unit).read_text().replace(here, there))
+            words[words.index(unit)] = str(batch)
         done = subprocess.run(words, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMPILE_SECONDS)
         return done.returncode == 0
 
