@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "couplet/ctt/blocks.hpp"
-#include "couplet/io/folder_lock.hpp"
+#include "couplet/io/file_lock.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet::cli {
@@ -32,7 +32,7 @@ class ResultFolder {
 
   private:
     std::filesystem::path folder_;
-    std::optional<FolderLock> lock_;  ///< let go last, when what was written is finished or removed
+    std::optional<FileLock> lock_;  ///< let go last, when what was written is finished or removed
     bool overwrite_;
     bool finished_ = false;
     std::set<std::string> written_;

@@ -386,7 +386,7 @@ struct Client::Parts {
     std::shared_ptr<const Tensor<double>> x;
     ClientOptions options;
     Log& log;
-    KitLock kit_lock;
+    FileLock kit_lock;
     std::mutex mutex = {};
     std::condition_variable changed = {};
     bool stopping = false;
@@ -717,7 +717,7 @@ Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOp
                        .x = std::move(x),
                        .options = std::move(options),
                        .log = log,
-                       .kit_lock = KitLock(kit),
+                       .kit_lock = lock_kit(kit),
                        .audit = AuditTrail(kit.file("audit.jsonl"), log.spelling()),
                        .tools = {{}, SumMemory(kit.file("sums.json")), {}, {}, {}}}) {
     if (parts_->target.credentials) parts_->tools.notary = make_notary(kit, *parts_->target.credentials);

@@ -161,7 +161,7 @@ struct Coordinator::Parts {
         : kit(k),
           options(std::move(o)),
           log(l),
-          lock(kit),
+          lock(lock_kit(kit)),
           audit(kit.file("audit.jsonl"), log.spelling()),
           room(open_job(kit, options), {kit.file("job"), options.late_merge}, log) {}
 
@@ -974,7 +974,7 @@ struct Coordinator::Parts {
     Kit kit;
     CoordinatorOptions options;
     Log& log;
-    KitLock lock;
+    FileLock lock;
     AuditTrail audit;
     Room room;
     std::unique_ptr<Server> server;
