@@ -11,12 +11,13 @@
 #include "couplet/privacy/gaussian.hpp"
 #include "disclosure_names.hpp"
 #include "promised_sums.hpp"
+#include "refusal_words.hpp"
 
 namespace couplet::net {
 namespace {
 
 InputError against(const std::string& key, const std::string& found, const std::string& expected) {
-    return InputError({"this site's policy", found, fmt::format("{} ({})", expected, key),
+    return InputError({policy_name, found, fmt::format("{} ({})", expected, key),
                        "The site decides: policy.toml in its kit, or `policy`."});
 }
 

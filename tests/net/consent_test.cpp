@@ -216,6 +216,19 @@ TEST(Consent, AnswersTheSumsOfTheJobAndNoOther) {
     }
 }
 
+/// Whoever has agreed to masked sums, or to none, has not agreed to show its own.
+TEST(Consent, AnswersNoSumThatTheJobIsNotMadeOf) {
+    const wire::Message asked = request(0, SubspaceIteration::Want::sketch, 13);
+    wire::Message job = welcome(ranked(3, Aggregate::subspace));
+    std::get<wire::Welcome>(job.body).spec.shield.emplace();
+    Consent masked({}, 1000, features);
+    masked.vet(job);
+    EXPECT_NE(refusal(masked, asked).find("a job without sums that everybody can read"), std::string::npos);
+    Consent stack({}, 1000, features);
+    stack.vet(welcome(ranked(3)));
+    EXPECT_NE(refusal(stack, asked).find("a job without sums that everybody can read"), std::string::npos);
+}
+
 TEST(Consent, HasLimitsOfItsOwnForSums) {
     SitePolicy strict;
     strict.max_sums = 2;
