@@ -72,7 +72,7 @@ ResultFolder::ResultFolder(fs::path folder, bool overwrite, const std::vector<st
         throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
                           "a folder, or a place to make one", "Choose another output folder."});
     }
-    lock_.emplace(folder_);
+    lock_.emplace(lock_folder(folder_));
     const auto old = files_of_ours(folder_);
     for (const fs::path& file : old) {
         for (const std::string& input : inputs) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "couplet/ctt/blocks.hpp"
-#include "couplet/io/folder_lock.hpp"
+#include "couplet/io/file_lock.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet::cli {
@@ -38,7 +38,7 @@ class ResultFolder {
         nlohmann::json metadata;
     };
     std::filesystem::path folder_;
-    std::optional<FolderLock> lock_;  ///< let go last, when what was written is finished or removed
+    std::optional<FileLock> lock_;  ///< let go last, when what was written is finished or removed
     bool overwrite_;
     std::vector<Personal> waiting_;
 };

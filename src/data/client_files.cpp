@@ -12,7 +12,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/data/client_folder.hpp"
 #include "couplet/io/atomic_file.hpp"
-#include "couplet/io/folder_lock.hpp"
+#include "couplet/io/file_lock.hpp"
 #include "couplet/io/npy.hpp"
 #include "couplet/io/staged_files.hpp"
 
@@ -125,7 +125,7 @@ class FolderWriter {
   public:
     FolderWriter(const fs::path& folder, const Manifest& manifest, bool overwrite)
         : folder_(folder),
-          lock_(made(folder)),
+          lock_(lock_folder(made(folder))),
           overwrite_(overwrite),
           about_{{"kind", manifest.kind}, {"spec", manifest.spec}, {"seed", manifest.seed}} {
         prepare(folder, overwrite);
@@ -174,7 +174,7 @@ class FolderWriter {
     }
 
     fs::path folder_;
-    FolderLock lock_;
+    FileLock lock_;
     bool overwrite_;
     Json about_;
     Json clients_ = Json::array();

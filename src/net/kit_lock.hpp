@@ -1,24 +1,14 @@
 #pragma once
 
+#include "couplet/io/file_lock.hpp"
 #include "couplet/net/kit.hpp"
 
 namespace couplet::net {
 
 /// While it lives, no other process of this machine works with this kit: two would take each other's place at every
-/// turn. The system gives the lock back when a process ends, however it ends.
-class KitLock {
-  public:
-    /// Throws RunError when another process has it.
-    explicit KitLock(const Kit& kit);
-    ~KitLock();
-    KitLock(const KitLock&) = delete;
-    KitLock& operator=(const KitLock&) = delete;
-
-    /// Whether somebody has it now.
-    static bool is_held(const Kit& kit);
-
-  private:
-    int file_ = -1;
-};
+/// turn. Throws RunError when another process has it.
+FileLock lock_kit(const Kit& kit);
+/// Whether somebody works with it now.
+bool is_in_use(const Kit& kit);
 
 }  // namespace couplet::net

@@ -28,7 +28,7 @@ PeerRun::PeerRun(const Kit& kit, std::shared_ptr<const Tensor<double>> x, PeerOp
       x_(std::move(x)),
       options_(std::move(options)),
       log_(log),
-      kit_lock_(kit),
+      kit_lock_(lock_kit(kit)),
       credentials_(std::move(credentials)),
       trail_(network_, log.spelling()),
       vetting_(options_),

@@ -119,7 +119,7 @@ class PeerRun {
     std::shared_ptr<const Tensor<double>> x_;
     PeerOptions options_;
     Log& log_;
-    KitLock kit_lock_;
+    FileLock kit_lock_;
     Credentials credentials_;
     PeerTrail trail_;
     PeerVetting vetting_;

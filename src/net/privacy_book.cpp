@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "couplet/io/file_lock.hpp"
 #include "couplet/net/kit.hpp"
-#include "file_lock.hpp"
 
 namespace couplet::net {
 namespace {

@@ -10,19 +10,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
+#include "attempt.hpp"
 #include "couplet/net/log.hpp"
 #include "couplet/net/status.hpp"
-#include "job_file.hpp"
+#include "job_folder.hpp"
+#include "schema_vote.hpp"
 
 namespace couplet::net {
-
-// What one client says of its data must not spoil the sums over all: room for millions of clients, and for products of
-// their squared norms.
-inline constexpr double largest_norm2 = 1e150;
-inline constexpr double unit_tolerance = 1e-6;  ///< rounding of a norm that is 1
 
 /// Thrown out of every wait when the coordinator is told to stop.
 struct Stopped {};
@@ -87,7 +83,7 @@ class Room {
     const wire::JobId& id() const noexcept { return job_.id; }
     const wire::JobSpec& spec() const noexcept { return job_.spec; }
     std::string who(Index place) const { return "client " + job_.roster[static_cast<std::size_t>(place)]; }
-    std::filesystem::path file(const std::string& name) const { return options_.folder / name; }
+    const JobFolder& folder() const noexcept { return folder_; }
     /// Changes the job and writes it; what `change` does is durable when this returns.
     void update(const std::function<void(JobFile&)>& change);
 
@@ -98,13 +94,13 @@ class Room {
     std::vector<Index> gather(Deadline deadline);
     /// That of the job: given, or what its members agree on.
     Schema schema() const;
-    /// What a member has contributed in that attempt (stack), as long as remove_replies() spares it.
-    MergeState contribution(std::uint32_t attempt, Index place) const;
     /// Forgets answers; `keep` spares those of these attempts and places to the first question.
     void remove_replies(const std::set<std::pair<std::uint32_t, Index>>& keep);
     /// Why those who are not there were refused, in words; empty: nobody was.
     std::string refusal_text() const;
     const Hello& hello(Index place) const { return *hellos_[static_cast<std::size_t>(place)]; }
+    /// Squared norms of everybody's data, by place, as they greeted; 0 of who has not.
+    std::vector<double> norms() const;
     /// Fixes who takes part from here on; nobody's question is left over.
     /// `base` is told first to whoever does not hold it: the features that the members have filled their tensors from,
     /// or how they have centred them.
@@ -140,6 +136,8 @@ class Room {
     void give_up(Index place);
     /// Turns everybody away from here on.
     void fail(const std::string& reason);
+    /// What they are told; empty: it has not failed.
+    std::string failure() const;
 
     void stop();
     StatusReport status() const;
@@ -155,69 +153,51 @@ class Room {
         int lost = 0;          ///< how often it was given up as a latecomer
         std::uint64_t lost_generation = 0;
     };
-    struct Question {
-        std::shared_ptr<const wire::Message> message;
-        bool wants_reply = false;
-        Index numbers = 0;
-        Index pass = 0;
-        /// Of secure sums: who is asked what; `message` is then none of them.
-        std::map<Index, std::shared_ptr<const wire::Message>> each = {};
-        Index raw_bytes = 0;
-
-        bool asks(Index place) const { return each.empty() || each.contains(place); }
-    };
-    /// One attempt as its members see it. The start is told again to whoever comes back.
-    struct Round {
-        std::uint32_t attempt = 0;
-        std::vector<Index> members;
-        std::optional<Question> start;
-        std::optional<Question> current;
-        std::uint32_t steps = 0;
-        std::optional<Question> base = {};     ///< step 1 where there is one; step 0 tells the job's order before
-        std::optional<wire::Route> told = {};  ///< whoever was told this last holds the base
-    };
-    using Reply = std::tuple<std::uint32_t, std::uint32_t, Index>;  ///< attempt, step, place
-
-    std::filesystem::path reply_file(const wire::Route& route, Index place) const;
-    void load_spool();
-    void write_job() const;
+    Seat& seat(Index place) { return seats_[static_cast<std::size_t>(place)]; }
+    const Seat& seat(Index place) const { return seats_[static_cast<std::size_t>(place)]; }
+    std::optional<Hello>& greeting(Index place) { return hellos_[static_cast<std::size_t>(place)]; }
+    const std::optional<Hello>& greeting(Index place) const { return hellos_[static_cast<std::size_t>(place)]; }
+    void require_this_job(Index place, const wire::JobId& id, const char* what) const;
     bool takes_part(Index place) const;
     bool may_come_late() const;
-    Round& speaking();
-    const Round* round_of(Index place) const;
+    Attempt& speaking();
+    const Attempt& speaking() const;
+    const Attempt* attempt_of(Index place) const;
+    bool has_reply(const Attempt& attempt, Index place) const;
     Next next_now(Ticket ticket, const wire::Route& cursor);
-    wire::Message message(const Round* round, wire::Body body) const;
+    wire::Message message(wire::Body body) const;
     void require_fitting_hello(Index place, const Hello& hello) const;
-    void require_fitting_schema(Index place, const Hello& hello) const;
+    /// What the job's schema is for certain, whoever may still come; `without` has no say.
     std::optional<Schema> decided_schema(std::optional<Index> without) const;
     void turn_away_misfits();
-    SchemaParty party(Index place, const Hello& hello) const;
-    SchemaAgreement agreement(const std::vector<Index>& places) const;
-    bool all_here(const std::vector<Index>& places) const;
-    bool tied(const std::vector<Index>& places) const;
+    SchemaVote vote() const { return {job_.schema, job_.spec.job.unnamed}; }
+    Voter voter(Index place, const Hello& hello) const { return {place, who(place), hello.schema()}; }
+    std::vector<Voter> voters(const std::vector<Index>& places) const;
+    std::vector<Index> greeted() const;
     /// Whether nobody comes or goes for as long as a tie must stand.
     bool stands(std::unique_lock<std::mutex>& lock);
     /// Those of these places who fit; the others are turned away.
     std::vector<Index> settle(const std::vector<Index>& places);
     void turn_away(Index place, const ErrorParts& why);
     Schema schema_now() const;
-    void require_fitting_upload(Index place, const wire::Head& head) const;
     /// Waits until `missing` is empty; false at the deadline. Says for whom while it lasts.
     bool wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,
               Deadline deadline);
     std::string state_text(Index place) const;
+    ClientStatus client_status(Index place) const;
 
     JobFile job_;
     Options options_;
+    JobFolder folder_;
     Log& log_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Seat> seats_;
     std::vector<std::optional<Hello>> hellos_;
-    std::set<Reply> replies_;
+    std::set<ReplyId> replies_;
     std::set<Index> unwilling_;
-    std::optional<Round> main_;
-    std::map<Index, Round> late_;    ///< by place: each is asked alone
+    std::optional<Attempt> main_;
+    std::map<Index, Attempt> late_;  ///< by place: each is asked alone
     std::optional<Index> late_now_;  ///< whose publish() speaks to; nothing: to the members
     std::vector<Index> waiting_;
     Deadline deadline_;

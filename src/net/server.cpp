@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <semaphore>
+#include <set>
 
 #include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
@@ -77,6 +78,17 @@ class WatchedStream final : public FrameStream {
     /// From here on the pauses within a message are those of the kit.
     void trust() { patience_ = stall_; }
     bool stalled() const { return stalled_; }
+    /// Says why nothing more is wanted to a client that is awaited at leisure, from another thread; otherwise whoever
+    /// runs the stream says it.
+    void tell(const wire::Message& refusal) {
+        const std::lock_guard lock(leisure_mutex_);
+        if (!awaited_) return;
+        try {
+            send_message(*this, refusal);
+        } catch (const Disconnected&) {
+            // It will not hear why.
+        }
+    }
     double patience_seconds() const { return static_cast<double>(patience_.count()) / 1000; }
 
   private:
@@ -105,12 +117,22 @@ class WatchedStream final : public FrameStream {
     };
     bool read_watched(v1::Frame& frame) {
         // The first frame of an answer takes as long as the client computes; the job's deadline watches that.
-        if (std::exchange(at_leisure_, false)) return stream_.Read(&frame);
+        if (std::exchange(at_leisure_, false)) return read_at_leisure(frame);
         const Slot slot(in_bulk_ ? &slots_ : nullptr, watchdog_);
         watch();
         const bool good = stream_.Read(&frame);
         watchdog_.disarm(this);
         return good;
+    }
+    bool read_at_leisure(v1::Frame& frame) {
+        set_awaited(true);
+        const bool good = stream_.Read(&frame);
+        set_awaited(false);
+        return good;
+    }
+    void set_awaited(bool awaited) {
+        const std::lock_guard lock(leisure_mutex_);
+        awaited_ = awaited;
     }
     void watch() {
         watchdog_.arm(this, patience_, [this] {
@@ -128,6 +150,8 @@ class WatchedStream final : public FrameStream {
     std::chrono::milliseconds patience_;  ///< with the frame that is due
     bool at_leisure_ = false;
     bool in_bulk_ = false;
+    std::mutex leisure_mutex_;
+    bool awaited_ = false;  ///< nobody writes meanwhile but tell()
     std::atomic<bool> stalled_{false};
 };
 
@@ -177,6 +201,37 @@ class Seats {
     };
     std::mutex mutex_;
     std::map<std::string, Streams> streams_;
+};
+
+/// Streams that are open, for a last word to all of them.
+class OpenStreams {
+  public:
+    /// While it lives, the stream can be told something.
+    class Listed {
+      public:
+        Listed(OpenStreams& list, WatchedStream& stream) : list_(list), stream_(stream) {
+            const std::lock_guard lock(list_.mutex_);
+            list_.streams_.insert(&stream_);
+        }
+        ~Listed() {
+            const std::lock_guard lock(list_.mutex_);
+            list_.streams_.erase(&stream_);
+        }
+        Listed(const Listed&) = delete;
+        Listed& operator=(const Listed&) = delete;
+
+      private:
+        OpenStreams& list_;
+        WatchedStream& stream_;
+    };
+    void tell(const wire::Message& message) {
+        const std::lock_guard lock(mutex_);
+        for (WatchedStream* stream : streams_) stream->tell(message);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::set<WatchedStream*> streams_;
 };
 
 /// One client's visit.
@@ -337,6 +392,7 @@ class FederationService final : public v1::Federation::Service {
             }
             // The client waits for it, to look at our certificate before it says anything.
             raw->SendInitialMetadata();
+            const OpenStreams::Listed listed(open_, stream);
             return Visit(room_, audit_, seats_, stream, *context, caller, limits_).attend();
         } catch (const InputError& error) {
             // Whoever does not wait for the answer is told nothing: there may be thousands of them.
@@ -360,6 +416,12 @@ class FederationService final : public v1::Federation::Service {
                        {{"client", caller.name}});
             return {grpc::StatusCode::INTERNAL, "the coordinator could not keep what was sent"};
         }
+    }
+
+    /// To those from whom something is awaited.
+    void tell_failure() {
+        const std::string failure = room_.failure();
+        if (!failure.empty()) open_.tell({{}, wire::Refusal{failure}});
     }
 
     grpc::Status Status(grpc::ServerContext* context, const v1::StatusRequest*, v1::StatusReply* reply) override {
@@ -398,6 +460,7 @@ class FederationService final : public v1::Federation::Service {
     Watchdog watchdog_;
     Slots slots_{chunks_at_once};
     Seats seats_;
+    OpenStreams open_;
 };
 
 void set_limits(grpc::ServerBuilder& builder, std::size_t clients) {
@@ -480,6 +543,8 @@ Server::~Server() {
     parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
     parts_->server->Wait();
 }
+
+void Server::tell_failure() { parts_->service.tell_failure(); }
 
 std::string Server::trouble() const { return parts_->gate.trouble(); }
 

@@ -26,6 +26,10 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
+    /// Tells clients that compute why the room has failed: when they are done nobody is there to tell them. Whoever
+    /// waits for the room hears it there.
+    void tell_failure();
+
     /// What is wrong with the listener; empty: nothing.
     std::string trouble() const;
 

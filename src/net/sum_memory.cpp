@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/file_lock.hpp"
 #include "couplet/net/kit.hpp"
-#include "file_lock.hpp"
 
 namespace couplet::net {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "couplet/core/error.hpp"
 #include "kit_lock.hpp"
+#include "peer_network.hpp"
 
 namespace couplet::net {
 namespace {
@@ -36,14 +37,9 @@ void for_each_line(const std::filesystem::path& file, const std::function<void(c
     }
 }
 
-TrailStatus blank(const Kit& kit) {
-    TrailStatus status{.party = kit.identity.name, .state = "none"};
-    Index self = 0;
-    while (kit.peers[static_cast<std::size_t>(self)].name != kit.identity.name) ++self;
-    const Graph graph(static_cast<Index>(kit.peers.size()), kit.links);
-    for (const Index k : graph.neighbours(self)) {
-        status.neighbours.push_back({.name = kit.peers[static_cast<std::size_t>(k)].name});
-    }
+TrailStatus blank(const PeerNetwork& network) {
+    TrailStatus status{.party = network.own_name(), .state = "none"};
+    for (const Index k : network.neighbours()) status.neighbours.push_back({.name = network.name(k)});
     return status;
 }
 
@@ -54,11 +50,11 @@ NeighbourStatus* neighbour(TrailStatus& status, const Json& line) {
     return found == status.neighbours.end() ? nullptr : &*found;
 }
 
-void take_trail(TrailStatus& status, const Json& line, const Kit& kit) {
+void take_trail(TrailStatus& status, const Json& line, const PeerNetwork& network) {
     const std::string event = text_of(line, "event");
     const std::string time = text_of(line, "time");
     if (event == "job") {
-        status = blank(kit);
+        status = blank(network);
         status.job = text_of(line, "job");
         status.text = text_of(line, "text");
         status.version = text_of(line, "version");
@@ -101,12 +97,13 @@ TrailStatus read_trail_status(const Kit& kit) {
     if (kit.identity.role != Role::peer) {
         throw InputError({kit.folder.string(), "no kit of a peer", "one of a decentralized network", ""});
     }
-    TrailStatus status = blank(kit);
-    for_each_line(kit.file("audit.jsonl"), [&](const Json& line) { take_trail(status, line, kit); });
+    const PeerNetwork network(kit);
+    TrailStatus status = blank(network);
+    for_each_line(kit.file("audit.jsonl"), [&](const Json& line) { take_trail(status, line, network); });
     if (status.job.empty()) return status;
     for_each_line(kit.file("log.jsonl"), [&](const Json& line) { take_log(status, line); });
     // Ended by somebody else, without time to write it down.
-    if (status.state == "running" && !KitLock::is_held(kit)) status.state = "interrupted";
+    if (status.state == "running" && !is_in_use(kit)) status.state = "interrupted";
     if (status.state == "running" || status.state == "interrupted") {
         for (const PeerAddress& peer : kit.peers) {
             const bool in = std::find(status.members.begin(), status.members.end(), peer.name) != status.members.end();

@@ -75,6 +75,11 @@ const Message* Site::answer(const Message& question) {
         return known ? &*answer_ : fill(question.route, *features);
     }
     const auto* notice = std::get_if<StartNotice>(&question.body);
+    // Whoever has agreed to masked sums has not agreed to show its own.
+    if (notice == nullptr && spec_.shield) {
+        throw InputError({coordinator, std::string(to_string(question.kind())),
+                          "steps of secure sums alone, as the job said at its start", "Nothing was answered."});
+    }
     if (notice != nullptr && spec_.shield) {
         star_->follow(notice->start);
         secure_clients_ = notice->start.clients;

@@ -338,6 +338,18 @@ def test_one_more_sum(star):
                   lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts())), revealed=10)
 
 
+def test_a_sum_that_is_not_masked(star):
+    """A client that agreed to masked sums shows none of its own."""
+    relay = star.relay()
+
+    def ask():
+        for name in star.names:
+            relay.outbox[name].put((make_head("sum_request", {"pass": 0, "want": 1}, job=relay.job, attempt=1, step=2), b""))
+        for name in star.names:
+            relay.answer(name)
+    expect_caught(star, relay, "a job without sums that everybody can read, as the job said at its start", ask)
+
+
 def test_a_wider_sum(star):
     relay = star.relay(gram=False)
     expect_caught(star, relay, "a sum 42 columns wide; expected at most 13",

@@ -216,6 +216,19 @@ TEST(Consent, AnswersTheSumsOfTheJobAndNoOther) {
     }
 }
 
+/// Whoever has agreed to masked sums, or to none, has not agreed to show its own.
+TEST(Consent, AnswersNoSumThatTheJobIsNotMadeOf) {
+    const wire::Message asked = request(0, SubspaceIteration::Want::sketch, 13);
+    wire::Message job = welcome(ranked(3, Aggregate::subspace));
+    std::get<wire::Welcome>(job.body).spec.shield.emplace();
+    Consent masked({}, 1000, features);
+    masked.vet(job);
+    EXPECT_NE(refusal(masked, asked).find("a job without sums that everybody can read"), std::string::npos);
+    Consent stack({}, 1000, features);
+    stack.vet(welcome(ranked(3)));
+    EXPECT_NE(refusal(stack, asked).find("a job without sums that everybody can read"), std::string::npos);
+}
+
 TEST(Consent, HasLimitsOfItsOwnForSums) {
     SitePolicy strict;
     strict.max_sums = 2;
@@ -307,78 +320,6 @@ TEST(Consent, HoldsThePlanOfMaskedSumsAgainstItsOwnLimits) {
     EXPECT_EQ(complaint({}, plan), "") << "noise says by itself how much a patient can show";
     plan.noise->guarantee = {1e9, 0.5};
     EXPECT_NE(complaint({}, plan), "") << "too little of it says nothing";
-}
-
-TEST(Policy, IsReadBackAsItWasWritten) {
-    SitePolicy policy;
-    policy.min_patients = 50;
-    policy.max_rank_share = 0.125;
-    policy.max_directions_share = 0.75;
-    policy.any_cohort = true;
-    policy.aggregates = {Aggregate::subspace, Aggregate::stack};
-    policy.max_heldout = 0.25;
-    policy.max_sums = 3;
-    policy.max_sum_width = 40;
-    policy.min_others = 4;
-    policy.missing = false;
-    policy.secure_only = true;
-    policy.min_cohort = 7;
-    policy.colluders = 2;
-    policy.patients_per_direction = 12.5;
-    policy.dp_epsilon = 3;
-    policy.dp_delta = 1e-7;
-    policy.patience = 90;
-    policy.worst_verdict = "features-only";
-    EXPECT_EQ(parse_policy(policy_text(policy), "p"), policy);
-    EXPECT_EQ(parse_policy("", "p"), SitePolicy{});
-    EXPECT_EQ(parse_policy(policy_text({}), "p"), SitePolicy{});
-}
-
-TEST(Policy, WhatCannotBeReadProtectsNobodyAndIsRefused) {
-    for (const char* text :
-         {"min_patients = 0", "min_patients = 1.5", "min_pateints = 5", "max_rank_share = 1.5", "max_heldout = \"x\"",
-          "aggregates = \"stack\"", "aggregates = [\"mean\"]", "missing = 1", "= 3", "worst_verdict = \"fine\"",
-          "min_cohort = 2", "dp_epsilon = -1", "patients_per_direction = nan", "secure_only = \"yes\""}) {
-        EXPECT_THROW(parse_policy(text, "policy.toml"), InputError) << text;
-    }
-}
-
-TEST(Policy, SaysWhereItCannotBeRead) {
-    const auto complaint = [](const std::string& text) -> std::string {
-        try {
-            parse_policy(text, "kit/policy.toml");
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "";
-    };
-    EXPECT_NE(complaint("# mine\naggregates = [\"mean\"]").find("kit/policy.toml line 2: aggregates = "),
-              std::string::npos)
-        << complaint("# mine\naggregates = [\"mean\"]");
-    EXPECT_NE(complaint("\n\nmax_heldout = 2\n").find("kit/policy.toml line 3: max_heldout = 2"), std::string::npos);
-    EXPECT_NE(complaint("\nmin_pateints = 5").find("kit/policy.toml line 2: the key min_pateints"), std::string::npos);
-    EXPECT_NE(complaint("\n= 3").find("kit/policy.toml line 2"), std::string::npos);
-}
-
-TEST(Policy, TwoTogetherRefuseWhatOneRefuses) {
-    SitePolicy strict;
-    strict.min_patients = 50;
-    strict.aggregates = {Aggregate::subspace};
-    strict.dp_epsilon = 2;
-    strict.patience = 60;
-    strict.worst_verdict = "features-only";
-    strict.secure_only = true;
-    EXPECT_EQ(stricter(strict, {}), strict);
-    EXPECT_EQ(stricter({}, strict), strict);
-    EXPECT_TRUE(relaxed_keys(strict).empty());
-    SitePolicy loose;
-    loose.max_rank_share = 0.9;
-    loose.any_cohort = true;
-    loose.patients_per_direction = 0;
-    EXPECT_EQ(stricter(loose, {}), SitePolicy{});
-    EXPECT_EQ(relaxed_keys(loose),
-              (std::vector<std::string>{"max_rank_share", "any_cohort", "patients_per_direction"}));
-    EXPECT_EQ(stricter(no_policy(), strict), strict);
 }
 
 class MemoryTest : public NetTest {
@@ -643,30 +584,6 @@ TEST_F(MemoryTest, MaskedSumsOfAllJobsHaveALimit) {
     std::get<wire::Welcome>(under_noise.body).spec.shield->guarantee = PrivacyGuarantee{1, 1e-5};
     noised.vet(under_noise);
     EXPECT_EQ(complaint(noised), "") << "there is an account for that";
-}
-
-using PolicyFileTest = NetTest;
-
-TEST_F(PolicyFileTest, IsItsOwnersToWrite) {
-    write_text(path("policy.toml"), "min_patients = 9\n");
-    constexpr auto others = std::filesystem::perms::others_write;
-    std::filesystem::permissions(path("policy.toml"), others, std::filesystem::perm_options::add);
-    EXPECT_NE(complaint([&] { load_policy(path("policy.toml")); }).find("chmod o-w"), std::string::npos);
-    std::filesystem::permissions(path("policy.toml"), others, std::filesystem::perm_options::remove);
-    EXPECT_EQ(load_policy(path("policy.toml")).min_patients, 9);
-}
-
-TEST_F(PolicyFileTest, IsAFile) {
-    std::filesystem::create_directory(path("folder"));
-    EXPECT_NE(complaint([&] { load_policy(path("folder")); }).find(path("folder")), std::string::npos);
-    EXPECT_NE(complaint([&] { load_policy("/dev/zero"); }).find("/dev/zero"), std::string::npos);
-}
-
-TEST(Policy, ADeltaLiesBetweenNothingAndEverything) {
-    for (const char* bad : {"0", "1", "-0.1", "nan"}) {
-        EXPECT_THROW(parse_policy(fmt::format("dp_delta = {}\n", bad), "p"), InputError) << bad;
-    }
-    EXPECT_EQ(parse_policy("dp_delta = 0.001\n", "p").dp_delta, 0.001);
 }
 
 TEST(JobText, SaysWhatIsAsked) {

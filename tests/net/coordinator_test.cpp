@@ -160,7 +160,8 @@ Centring centring_of_all(const TestFederation& federation, const wire::JobSpec& 
     const MemorySource all = federation.source(federation.everybody());
     for (Index k = 0; k < all.clients(); ++k) {
         const Preparation training{.scale_clients = false, .heldout = spec.preparation.heldout};
-        sums.add(feature_sums(prepare_client(all.client(k), training, spec.job.seed, k).training->view()));
+        sums.add(
+            feature_sums(prepare_client(all.client(k), training, spec.job.seed, k).training->view(), spec.centring));
     }
     return centring_of(sums, spec.centring);
 }
@@ -342,6 +343,36 @@ TEST_F(CoordinatorTest, FailsClearlyWithTooFew) {
 }
 
 /// A client that is lost between its greeting and its answer: the job begins again with the others.
+/// When it is done computing nobody is there to tell it, and it would wait for its whole deadline.
+TEST_F(CoordinatorTest, AClientThatComputesHearsWhyTheJobHasFailed) {
+    const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
+    CoordinatorOptions how = job_options({.rank = 3});
+    how.deadline = 2s;
+    Log log({}, {});
+    auto coordinator = std::make_unique<Coordinator>(federation.coordinator(), std::move(how), log);
+    std::promise<void> gone;
+    const std::shared_future<void> over = gone.get_future().share();
+    ClientOptions slow{.deadline = 20s};
+    slow.vet = [over](const wire::Message& message) {
+        if (std::holds_alternative<wire::StartNotice>(message.body)) over.wait();
+    };
+    const auto told = [&](std::size_t k, ClientOptions options) {
+        return std::async(std::launch::async, [&federation, k, options = std::move(options)] {
+            return complaint([&] { attend(federation, k, options); });
+        });
+    };
+    auto a = told(0, {});
+    auto b = told(1, std::move(slow));
+    const std::string reason = complaint([&] { coordinator->run(); });
+    EXPECT_NE(reason.find("1 of 2 clients answered before the deadline: a"), std::string::npos) << reason;
+    coordinator.reset();
+    gone.set_value();
+    for (auto* client : {&a, &b}) {
+        const std::string said = client->get();
+        EXPECT_NE(said.find("refused: job: 1 of 2 clients answered before the deadline"), std::string::npos) << said;
+    }
+}
+
 TEST_F(CoordinatorTest, LosingAClientOnTheWayLeavesItOut) {
     const TestFederation federation(path("kits"), people(3));
     CoordinatorOptions options = job_options({.eps = 0.2});

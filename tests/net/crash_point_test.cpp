@@ -137,7 +137,7 @@ TEST_F(CrashTest, InTheMiddleOfCentring) {
     FeatureSums sums;
     for (auto& x : data) {
         for (Index i = 0; i < x.size(); ++i) x.data()[i] += static_cast<double>(i % 20);
-        sums.add(feature_sums(x.view()));
+        sums.add(feature_sums(x.view(), {.centre = true, .scale = true}));
     }
     const Centring centring = centring_of(sums, {.centre = true, .scale = true});
     for (const JobOptions& job : {JobOptions{.rank = 3}, JobOptions{.aggregate = Aggregate::average, .rank = 3}}) {

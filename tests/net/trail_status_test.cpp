@@ -38,7 +38,7 @@ TEST_F(TrailStatusTest, BeforeTheFirstJobThereAreNeighbours) {
 }
 
 TEST_F(TrailStatusTest, TheLastJobCounts) {
-    const KitLock running(kit_);
+    const FileLock running = lock_kit(kit_);
     begin("11");
     pass("sent", "a", 7, 700);
     trail().write("ended", {{"outcome", "done"}, {"members", {"a", "b"}}});

@@ -88,7 +88,7 @@ TEST(GainTest, AloneKnowsNoMeansButItsOwn) {
     job.rank = 3;
     for (const bool scale : {false, true}) {
         FeatureSums sums;
-        for (const auto& x : raw) sums.add(feature_sums(x.view()));
+        for (const auto& x : raw) sums.add(feature_sums(x.view(), {true, scale}));
         const Centring centring = centring_of(sums, {true, scale});
         std::vector<Tensor<double>> moved;
         for (const auto& x : raw) moved.push_back(centred(x.view(), centring, "x"));
@@ -98,7 +98,7 @@ TEST(GainTest, AloneKnowsNoMeansButItsOwn) {
         for (std::size_t k = 0; k < raw.size(); ++k) {
             // By hand: the site's own means, errors in the units of the job.
             const HeldOut parts = hold_out(raw[k].view(), how.heldout, job.seed, static_cast<Index>(k));
-            const Centring own = centring_of(feature_sums(parts.training.view()), {true, scale});
+            const Centring own = centring_of(feature_sums(parts.training.view(), {true, scale}), {true, scale});
             std::vector<Tensor<double>> mine;
             mine.push_back(centred(parts.training.view(), own, "x"));
             JobOptions alone = job;

@@ -104,9 +104,9 @@ TEST(EncoderTest, SizesAreThoseThatSimulationsCount) {
     expect_peer_size(merge_of(coded_upload(false)));
     for (const CentringOptions& how : {CentringOptions{true, false}, {false, true}, {true, true}}) {
         const auto y = random_tensor<double>({7, 5}, 3);
-        const Centring told = centring_of(feature_sums(y.view()), how);
+        const Centring told = centring_of(feature_sums(y.view(), how), how);
         const CentringTraffic each = centring_traffic(5, how);
-        const auto sum = release_sums(feature_sums(y.view()), how);
+        const auto sum = release_sums(feature_sums(y.view(), how));
         EXPECT_EQ(each.numbers_up, static_cast<double>(sum->size() + 1));
         EXPECT_EQ(each.numbers_down, static_cast<double>(told.mean.size() + told.scale.size()));
         const Index up = encoded_bytes({{}, SumReply{0, sum}}) + encoded_bytes({{}, SumReply{1, release_norm2(2.5)}});

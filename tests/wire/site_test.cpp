@@ -62,6 +62,15 @@ TEST(Site, RefusesSecureSumsForWhichItHasNoKeys) {
     EXPECT_NE(refusal([&] { Site(job, data()); }).find("a job of secure sums"), std::string::npos);
 }
 
+/// A coordinator whose job is one of secure sums gets no sum of one site's own.
+TEST(Site, AJobOfSecureSumsAsksForNoOthers) {
+    Message job = welcome({.aggregate = Aggregate::subspace, .rank = 2});
+    std::get<Welcome>(job.body).spec.shield = ShieldTerms{};
+    Site site(job, data(), {.vet = {}, .secure = [](const JobId&) { return SecureTools{}; }});
+    const Message asked{{protocol_version, {7}, 1, 2}, SumRequest{0, SubspaceIteration::Want::sketch, {}}};
+    EXPECT_NE(refusal([&] { site.answer(asked); }).find("expected steps of secure sums alone"), std::string::npos);
+}
+
 TEST(Site, RefusesMessagesThatMakeNoQuestion) {
     EXPECT_NE(refusal([] { answer_all("", data()); }).find("a welcome first"), std::string::npos);
     EXPECT_NE(refusal([] {

@@ -1,0 +1,69 @@
+#include "masked_work.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "couplet/core/error.hpp"
+
+namespace couplet::net {
+
+Hello veiled(Hello hello) {
+    hello.rows = 1;
+    hello.norm2 = 0;
+    return hello;
+}
+
+MaskedWork::MaskedWork(const wire::JobId& job, const wire::JobSpec& spec, Index place, MaskingTools& tools)
+    : job_(job), spec_(spec), place_(place), tools_(tools) {}
+
+void MaskedWork::join(Index clients, TensorView<const double> training) {
+    if (client_ && clients == clients_) return;
+    if (client_) {
+        throw InputError({"coordinator", fmt::format("a job of {} clients now", clients),
+                          fmt::format("{}, as it began", clients_), ""});
+    }
+    if (!tools_.notary) {
+        throw InputError(
+            {"coordinator", "secure sums without TLS", "certificates, whose keys sign", "Leave `insecure` out."});
+    }
+    clients_ = clients;
+    const std::string name = wire::to_hex(job_);
+    SecureClient::Options how{.job = job_,
+                              .self = static_cast<Party>(place_),
+                              .clients = clients,
+                              .demands = tools_.demands,
+                              .terms = *spec_.shield,
+                              .notary = *tools_.notary,
+                              .record = tools_.memory.of(job_),
+                              .on_record = [this](const SumRecord& record) { tools_.memory.keep(job_, record); },
+                              .on_plan =
+                                  [this, name](const ShieldPlan& plan) {
+                                      if (tools_.vet_plan) tools_.vet_plan(plan, name);
+                                  },
+                              .on_sum =
+                                  [this, name](const MaskedSum& sum) {
+                                      if (tools_.vet_sum) tools_.vet_sum(sum, name);
+                                  }};
+    client_ = std::make_unique<SecureClient>(spec_.job, training, std::move(how));
+}
+
+SecureReply MaskedWork::answer(const SecureRequest& request) {
+    if (!client_) throw InputError({"coordinator", "a request of a secure sum", "the start of such a job", ""});
+    return client_->answer(request);
+}
+
+double MaskedWork::numbers(const SecureRequest& request, const SecureReply& reply) const {
+    const auto* masked = std::get_if<MaskedNumbers>(&reply.answer);
+    if (masked == nullptr || request.sum == 0) return 0;
+    const auto bits = static_cast<std::size_t>(client_->plan()->how.ring.bits());
+    return static_cast<double>(masked->bytes.size() * 8 / bits);
+}
+
+ShieldReport MaskedWork::report() const {
+    ShieldReport report = report_of(*spec_.shield, client_ ? client_->plan() : nullptr);
+    if (client_) report.threshold = secure_threshold(*spec_.shield, clients_);
+    return report;
+}
+
+}  // namespace couplet::net
