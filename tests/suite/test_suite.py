@@ -1,4 +1,4 @@
-"""The suite itself: what runs when, and which files are compiled together."""
+"""The suite itself: what runs when, and on how many cores."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -22,7 +22,6 @@ def load(path: str):
 
 
 suite = load("scripts/run-tests")
-batches = load("cmake/batches.py")
 
 
 class Watch:
@@ -102,52 +101,3 @@ def test_every_test_of_the_project_is_in_the_plan(tmp_path):
     listed = {file for files in suite.python_folders().values() for file in files}
     others = {file for folder in ("python", "site", "engines") for file in (ROOT / "tests" / folder).rglob("test_*.py")}
     assert listed | others == set((ROOT / "tests").rglob("test_*.py")) and {"python package", "site", "flower", "nvflare"} <= set(names)
-
-
-SOURCE = """#include "x.hpp"
-namespace couplet {
-namespace {
-constexpr int limit = 3;
-const std::map<std::string, int> table{{"limit of others", 1}};
-struct Options {
-    int inner = 0;
-};
-template <class T>
-[[nodiscard]] std::vector<T> split(const T& a) {
-    return {a};
-}
-using Pair = std::pair<int, int>;
-using namespace std::chrono_literals;
-TEST(A, B) {}
-}  // namespace
-int shown() { return limit; }
-}  // namespace couplet
-"""
-
-
-def file_of(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    return batches.File(str(tmp_path / name))
-
-
-def test_private_names_are_seen(tmp_path):
-    assert file_of(tmp_path, "a.cpp", SOURCE).private == {"limit", "table", "Options", "split", "Pair"}
-
-
-@pytest.mark.parametrize("other, meets", [
-    ("namespace {\nint other = 1;\n}  // namespace\n", False), ("namespace {\nint limit = 1;\n}  // namespace\n", True),
-    ("int f() { int limit = 1; return limit; }\n", True), ("int f(X x) { return x.limit + X::limit; }\n", False),
-    ("// limit\nconst char* a = \"limit\";\n", False), ("#define shown 1\n", True), ("static int split(int a) { return a; }\n", True)])
-def test_files_are_kept_apart_where_a_name_could_be_taken_for_another(tmp_path, other, meets):
-    one, two = file_of(tmp_path, "a.cpp", SOURCE), file_of(tmp_path, "b.cpp", other)
-    assert one.meets(two) == two.meets(one) == meets
-    assert [len(batch) for batch in batches.batches([one, two])] == ([1, 1] if meets else [2])
-
-
-def test_every_file_is_in_one_batch_and_batches_are_small():
-    for module in sorted((ROOT / "src").iterdir()):
-        files = [batches.File(str(path)) for path in sorted(module.glob("*.cpp"))]
-        made = batches.batches(files)
-        assert sorted(file.path for batch in made for file in batch) == [file.path for file in files]
-        assert all(len(batch) <= batches.MOST for batch in made)
-        assert len(files) < 20 or len(made) <= len(files) / 2, f"{module.name}: batches that are worth it"
