@@ -425,7 +425,7 @@ def test_memory_does_not_grow_with_the_number_of_sites(rng, tmp_path, monkeypatc
 
 
 def test_what_is_refused_before_the_work_begins(sites, tmp_path):
-    with pytest.raises(couplet.InputError, match="no such option"):
+    with pytest.raises(couplet.InputError, match="no flag of a job on Flower"):
         run_job(InThisProcess(sites), JobOptions(("--rnk=3",)))
     with pytest.raises(couplet.InputError, match="missing: filled in without a rank"):
         run_job(InThisProcess(sites), JobOptions(("--eps=0.1", "--missing=impute")))
