@@ -523,9 +523,20 @@ void choose_rank(const Federation& federation, const SimulationOptions& how, Opt
     job.eps2 = best;
 }
 
+/// Who shortens records does not think of another merge, which has no certificate and sends other things. (--secure is
+/// about sums by its name.)
+void tell_of_sums(const PrivacyFlags& privacy, const Session& session) {
+    if (privacy.secure) return;
+    session.note(fmt::format("{} implies --aggregate subspace: clients send sums, and there is no certified error",
+                             privacy.epsilon ? "--dp-epsilon" : "--clip"));
+}
+
 SimulationReport run(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
-    if (options.privacy.any() && !options.flags.job.aggregate) options.flags.job.aggregate = Aggregate::subspace;
+    if (options.privacy.any() && !options.flags.job.aggregate) {
+        options.flags.job.aggregate = Aggregate::subspace;
+        tell_of_sums(options.privacy, session);
+    }
     options.input.missing = options.missing == "impute";
     options.input.missing_remedy =
         "Let --missing impute with --rank R fill them (method ctt), or replace or remove missing values first.";

@@ -275,6 +275,18 @@ TEST_F(SimulateTest, FeaturesAndClientsThatNobodyKnowsAreNamed) {
     EXPECT_FALSE(std::filesystem::exists(path("none/features.npz")));
 }
 
+/// Another merge, without a certificate, is not what somebody expects who shortens records.
+TEST_F(SimulateTest, ClippingAloneSaysThatClientsSendSums) {
+    const Outcome run = couplet({"simulate", "a.npy", "b.npy", "--rank", "2", "--clip", "3", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["aggregate"], "subspace");
+    EXPECT_NE(run.err.find("--clip implies --aggregate subspace"), std::string::npos) << run.err;
+    const Outcome told =
+        couplet({"simulate", "a.npy", "b.npy", "--rank", "2", "--clip", "3", "--aggregate", "subspace", "--json"});
+    ASSERT_EQ(told.status, 0) << told.err;
+    EXPECT_EQ(told.err.find("implies"), std::string::npos) << told.err;
+}
+
 TEST_F(SimulateTest, DryRunSaysWhatWouldBeSent) {
     const Json fit = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4"});
     const Json dry = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--dry-run"});
