@@ -133,6 +133,7 @@ function(couplet_module_tests name)
     add_dependencies(${target} couplet_cli)  # tests may start it
   endif()
   couplet_compile_options(${target} PRIVATE)
+  couplet_unity(${target})
   # Tests are compiled once and run once: optimising them hard costs more than it brings.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE -O1)

@@ -183,6 +183,10 @@ void check(std::span<const LabelledSite> sites, Index classes, const EvaluationO
                               "at least two people, each with a label",
                               "A site learns from some and is tested on the others; leave this one out."});
         }
+        if (!site.same_as.empty() && site.same_as.size() != site.labels.size()) {
+            throw InputError({site.name, fmt::format("{} people who may be the same", site.same_as.size()),
+                              fmt::format("none, or {}", rows), ""});
+        }
         const bool known = std::all_of(site.labels.begin(), site.labels.end(),
                                        [&](Label label) { return label >= 0 && label < classes; });
         if (!known) throw InputError({site.name, "a label that is no class", "0 to the number of classes", ""});
@@ -200,11 +204,16 @@ Index choose_rank(std::span<const LabelledSite> sites, const EvaluationOptions& 
 
 Evaluation empty_evaluation(std::span<const LabelledSite> sites, Index classes, const EvaluationOptions& options) {
     Evaluation evaluation;
+    std::vector<Index> groups;
     for (std::size_t k = 0; k < sites.size(); ++k) {
+        const auto first = static_cast<Index>(evaluation.labels.size());
+        for (std::size_t i = 0; i < sites[k].labels.size(); ++i) {
+            groups.push_back(first + (sites[k].same_as.empty() ? static_cast<Index>(i) : sites[k].same_as[i]));
+        }
         evaluation.labels.insert(evaluation.labels.end(), sites[k].labels.begin(), sites[k].labels.end());
         evaluation.site.resize(evaluation.labels.size(), static_cast<Index>(k));
     }
-    evaluation.fold = assign_folds(evaluation.labels, evaluation.site, options.folds, options.seed);
+    evaluation.fold = assign_folds(evaluation.labels, evaluation.site, options.folds, options.seed, groups);
     evaluation.classes = classes;
     evaluation.rank = choose_rank(sites, options);
     const auto people = static_cast<Index>(evaluation.labels.size());

@@ -256,7 +256,7 @@ extern const Verb classify_verb{
         "Labels come with a folder that couplet data wrote, or from any table: one with a column of identifiers is "
         "matched with patients.csv of couplet table, one without belongs to the rows in their order. Empty cells, NA, "
         "NaN, null, . and ? are missing labels: such people are left out and counted. A patient at two sites is "
-        "refused.\n\n"
+        "refused. Records without identifiers that are the same at one site are kept in one fold.\n\n"
         "Then the experiment of Zhang et al. 2024. People are split at random, seven to three. On the training people "
         "alone the feature cores are learned: centralized, and by stars of several numbers of clients, with our merge "
         "and with theirs. Every index of every feature mode has a slice of its core; the indices whose slices have the "

@@ -154,6 +154,12 @@ std::vector<std::string> notes_of(const ClassifyPeople& people, const Evaluation
     }
     if (auto note = note_of_pairs(people, evaluation)) notes.push_back(std::move(*note));
     if (auto note = note_of_shares(people)) notes.push_back(std::move(*note));
+    if (people.copies > 0) {
+        notes.push_back(
+            fmt::format("{} {} another of the same site again, perhaps the same patient: such records are "
+                        "in one fold, learned from or tested; the random splits of scores do not keep them together",
+                        count_text(people.copies), people.copies == 1 ? "record is" : "records are"));
+    }
     if (people.alike > 0) {
         notes.push_back(
             fmt::format("{} {} the same as one of another site; if that is the same patient, it is learned "

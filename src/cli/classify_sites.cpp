@@ -256,6 +256,27 @@ void refuse_patients_at_two_sites(const std::vector<PredictionSite>& sites, cons
     }
 }
 
+std::span<const double> record_of(const LabelledSite& site, std::size_t row) {
+    const auto width = static_cast<std::size_t>(site.data.size() / site.data.shape()[0]);
+    return {site.data.data() + row * width, width};
+}
+
+bool is_empty(std::span<const double> record) {
+    return std::all_of(record.begin(), record.end(), [](double e) { return e == 0; });
+}
+
+/// Where nobody has an identifier, people with the same record may be one patient. Empty records are nobody's.
+void find_same(LabelledSite& site, Index& copies) {
+    std::map<std::string, Index> first;
+    for (std::size_t row = 0; row < site.labels.size(); ++row) {
+        const auto own = static_cast<Index>(row);
+        const auto record = record_of(site, row);
+        site.same_as.push_back(
+            is_empty(record) ? own : first.try_emplace(record_key(record, Likeness::exact), own).first->second);
+        if (site.same_as.back() != own) ++copies;
+    }
+}
+
 /// People of a site without identifiers whose record another site has as well: perhaps the same people. Sparse records
 /// may be alike by chance, so that nothing is refused.
 Index count_alike(const std::vector<LabelledSite>& sites, const std::vector<PredictionSite>& who) {
@@ -263,11 +284,9 @@ Index count_alike(const std::vector<LabelledSite>& sites, const std::vector<Pred
     std::map<std::string, std::size_t> site_of;
     std::vector<std::pair<std::string, bool>> keys;
     for (std::size_t k = 0; k < sites.size(); ++k) {
-        const Tensor<double>& data = sites[k].data;
-        const auto width = static_cast<std::size_t>(data.size() / data.shape()[0]);
         for (std::size_t row = 0; row < sites[k].labels.size(); ++row) {
-            const std::span<const double> record(data.data() + row * width, width);
-            if (std::all_of(record.begin(), record.end(), [](double e) { return e == 0; })) continue;
+            const auto record = record_of(sites[k], row);
+            if (is_empty(record)) continue;
             keys.emplace_back(record_key(record, Likeness::exact), who[k].patients.empty());
             const auto [first, is_new] = site_of.try_emplace(keys.back().first, k);
             if (!is_new && first->second != k) first->second = several;
@@ -362,6 +381,9 @@ ClassifyPeople read_people(const ClassifyInput& input) {
     for (const RawSite& site : raw) add_site(site, people);
     if (several) refuse_patients_at_two_sites(people.who, input.data);
     people.alike = count_alike(people.sites, people.who);
+    for (std::size_t k = 0; k < people.sites.size(); ++k) {
+        if (people.who[k].patients.empty()) find_same(people.sites[k], people.copies);
+    }
     bring_near_one(people.sites);
     return people;
 }

@@ -18,6 +18,7 @@
 #include "couplet/io/data_print.hpp"
 #include "couplet/net/consent.hpp"
 #include "couplet/net/privacy_book.hpp"
+#include "couplet/sim/complete.hpp"
 #include "couplet/sim/gain.hpp"
 #include "duration.hpp"
 #include "federation.hpp"
@@ -166,9 +167,23 @@ std::optional<ClientGain> joining(const net::ClientResult& result) {
     return gain_of(result.data, own, result.features, result.centring);
 }
 
-void print(const net::ClientResult& result, const std::string& folder, const Session& session) {
+/// Of a job that fills missing entries: what this client knows of nobody. Whether others do it cannot say.
+void tell_unknown(const net::ClientResult& result, const Federation& federation, const Session& session, Json& json) {
+    if (!result.settled) return;
+    const UnknownParts unknown = find_unknown(*federation.source, Unnamed::allow, {});
+    json["imputed"]["unknown_features"] = unknown.features;
+    if (unknown.features == 0) return;
+    session.note(
+        fmt::format("warning: {} of {} features are known of nobody here: what stands for them comes from the "
+                    "other clients alone, and is zero where nobody knows them",
+                    count_text(unknown.features), count_text(federation.features.size())));
+}
+
+void print(const net::ClientResult& result, const std::string& folder, const Federation& federation,
+           const Session& session) {
     Json json = client_json(result, folder);
     std::string text = client_text(result, folder);
+    tell_unknown(result, federation, session, json);
     if (const auto gain = joining(result)) {
         json["gain"] = {{"alone", gain->alone}, {"together", gain->together}};
         text = fields({{"joining", fmt::format("error on new patients {}, alone {}", number_text(gain->together),
@@ -203,7 +218,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     const StopOnSignal guard([&client] { client.stop(); });
     try {
         const net::ClientResult result = client.run();
-        print(result, folder, session);
+        print(result, folder, federation, session);
         if (!result.settled.value_or(true)) {
             throw RunError({"job", "what was filled in for missing entries had not come to rest", "a job that settles",
                             "The result is there; its figures may still move. Ask for a smaller rank."});
@@ -273,7 +288,8 @@ extern const Verb client_verb{
         "numbers_down_per_client, bytes_up, bytes_down (its own), seconds {clients_max, total}, rounds, method, "
         "network, "
         "aggregate, seed, version, job, clients, members, missing, output.\n"
-        "imputed {settled}: of a job with --missing impute, whose rse counts the known entries; without settling the "
+        "imputed {settled, unknown_features (that this client knows of nobody)}: of a job with --missing impute, whose "
+        "rse counts the known entries; without settling the "
         "result is written and the exit status is 1.\n"
         "privacy: of a job with --secure, the object of couplet simulate --json.\n"
         "--account: a line per data set; --json: delta, data [{data, jobs, epsilon, given}].\n"

@@ -46,6 +46,25 @@ Json missing_json(const MissingReport& missing) {
     return json;
 }
 
+std::string unknown_text(const UnknownParts& unknown) {
+    std::vector<std::string> parts;
+    if (unknown.features > 0) {
+        parts.push_back(fmt::format("{} {} known of nobody", count_text(unknown.features),
+                                    unknown.features == 1 ? "feature is" : "features are"));
+    }
+    constexpr std::size_t most_named = 8;
+    const std::size_t clients = unknown.clients.size();
+    if (clients > 0) {
+        std::vector<Index> named;
+        for (std::size_t i = 0; i < std::min(clients, most_named); ++i) named.push_back(unknown.clients[i] + 1);
+        const std::string more = clients > most_named ? fmt::format(" and {} more", clients - most_named) : "";
+        parts.push_back(fmt::format("client{} {}{} know{} not one entry", clients == 1 ? "" : "s",
+                                    fmt::join(named, ", "), more, clients == 1 ? "s" : ""));
+    }
+    if (parts.empty()) return "";
+    return fmt::format("{}: the zeros there are nobody's data, and count in no error", fmt::join(parts, ", and "));
+}
+
 std::vector<std::pair<std::string, std::string>> missing_rows(const MissingReport& missing) {
     if (missing.fraction == 0) return {{"missing", "nothing"}};
     return {{"missing", fmt::format("{:.1f}% of the entries, filled in {} iterations {}", 100 * missing.fraction,

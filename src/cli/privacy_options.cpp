@@ -34,8 +34,11 @@ void add_noise_flags(CLI::App& app, PrivacyFlags& flags) {
         [&flags](const auto& text) { flags.epsilon = parse_positive("--dp-epsilon", text, HUGE_VAL); });
     add_text(app, "--dp-delta", "D", "1e-5", "...but for this probability",
              [&flags](const auto& text) { flags.delta = parse_positive("--dp-delta", text, 1); });
-    add_text(app, "--clip", "NORM", "", "Records longer than this are shortened to it: what one patient can change",
-             [&flags](const auto& text) { flags.clip = parse_positive("--clip", text, HUGE_VAL); });
+    add_text(
+        app, "--clip", "NORM", "",
+        "Records longer than this are shortened to it: what one patient can change; implies --aggregate subspace, as "
+        "--dp-epsilon does",
+        [&flags](const auto& text) { flags.clip = parse_positive("--clip", text, HUGE_VAL); });
 }
 
 void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {

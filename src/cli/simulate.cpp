@@ -523,9 +523,20 @@ void choose_rank(const Federation& federation, const SimulationOptions& how, Opt
     job.eps2 = best;
 }
 
+/// Who shortens records does not think of another merge, which has no certificate and sends other things. (--secure is
+/// about sums by its name.)
+void tell_of_sums(const PrivacyFlags& privacy, const Session& session) {
+    if (privacy.secure) return;
+    session.note(fmt::format("{} implies --aggregate subspace: clients send sums, and there is no certified error",
+                             privacy.epsilon ? "--dp-epsilon" : "--clip"));
+}
+
 SimulationReport run(const CLI::App& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
-    if (options.privacy.any() && !options.flags.job.aggregate) options.flags.job.aggregate = Aggregate::subspace;
+    if (options.privacy.any() && !options.flags.job.aggregate) {
+        options.flags.job.aggregate = Aggregate::subspace;
+        tell_of_sums(options.privacy, session);
+    }
     options.input.missing = options.missing == "impute";
     options.input.missing_remedy =
         "Let --missing impute with --rank R fill them (method ctt), or replace or remove missing values first.";
@@ -594,6 +605,11 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
         session.note(lower);
     }
     warn_of_known_data(report.result, session);
+    if (report.result.missing) {
+        report.unknown = find_unknown(*federation.source, asked.unnamed, given_schema(options.flags));
+        const std::string unknown = unknown_text(report.unknown);
+        if (!unknown.empty()) session.note("warning: --missing impute: " + unknown);
+    }
     report.tuning = done.tuning;
     report.trace = std::move(done.trace);
     report.stopped = done.stopped;
@@ -736,8 +752,9 @@ extern const Verb simulate_verb{
         "(with --heldout: errors on new patients of a client by itself and with the federation, in the same "
         "units; null where a client holds out nobody), tried "
         "[{rank, eps2, rse_heldout, score}] (--rank auto; the least score is taken), missing {fraction, "
-        "iterations, change, settled, means_weight, validation, rse_validation, rse_means} (with --missing impute; rse "
-        "then counts the known entries), method, network, aggregate "
+        "iterations, change, settled, means_weight, validation, rse_validation, rse_means, unknown_features "
+        "(known of nobody at any client), unknown_clients (their numbers: those that know not one entry)} (with "
+        "--missing impute; rse then counts the known entries), method, network, aggregate "
         "(ctt), "
         "clients, "
         "resumed_clients, dry_run, seed, version, output, state. With --dry-run nothing is fitted: no rse. With "
@@ -760,7 +777,9 @@ extern const Verb simulate_verb{
         "--missing impute: up to 5% of the known entries of every client are kept from the features (validation: how "
         "many); rse_validation is the error on them, rse_means that of each feature's mean at the client. A hidden "
         "entry lies between the model and that mean; means_weight, from 0 to 1, is what predicts the kept entries "
-        "best. Without settling (settled: false) the result is written and marked, and the exit status is 1.",
+        "best. Without settling (settled: false) the result is written and marked, and the exit status is 1. "
+        "Zeros stand for features that nobody knows and for clients that know nothing, with a warning; a federation "
+        "without one known entry is refused.",
     .examples =
         "couplet simulate a.npy b.npy c.npy --rank 20\n"
         "couplet simulate --split 4 X.npy --eps 0.05 -o result\n"

@@ -283,6 +283,9 @@ Json simulation_json(const SimulationReport& report) {
     }
     if (result.missing) {
         json["missing"] = missing_json(*result.missing);
+        json["missing"]["unknown_features"] = report.unknown.features;
+        json["missing"]["unknown_clients"] = Json::array();
+        for (const Index k : report.unknown.clients) json["missing"]["unknown_clients"].push_back(k + 1);
     }
     if (report.shield) json["privacy"] = shield_json(*report.shield);
     if (is_private(report)) json["privacy"]["not_covered"] = {"rse", "rse_per_client", "personal_ranks", "seconds"};
@@ -377,6 +380,8 @@ std::string simulation_text(const SimulationReport& report) {
     }
     if (result.missing) {
         for (auto& row : missing_rows(*result.missing)) rows.push_back(std::move(row));
+        const std::string unknown = unknown_text(report.unknown);
+        if (!unknown.empty()) rows.emplace_back("unknown", unknown);
     }
     const PhaseSeconds& seconds = result.seconds;
     rows.emplace_back("time", fmt::format("{}; slowest client {}, all clients {}, server {}",

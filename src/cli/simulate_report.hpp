@@ -8,6 +8,7 @@
 
 #include "couplet/baselines/run_method.hpp"
 #include "couplet/ctt/centring.hpp"
+#include "couplet/sim/complete.hpp"
 #include "couplet/sim/gain.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "federation.hpp"
@@ -48,6 +49,7 @@ struct SimulationReport {
     std::vector<std::optional<ClientGain>> gains = {};
     std::vector<RankTrial> trials = {};  ///< of --rank auto
     bool scale_clients = false;
+    UnknownParts unknown = {};                ///< of --missing impute
     std::vector<double> personal_norm2 = {};  ///< sums of squares of the personal cores that were kept
 };
 

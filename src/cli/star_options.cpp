@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/text.hpp"
+#include "suggest.hpp"
 #include "usage.hpp"
 
 namespace couplet::cli {
@@ -74,6 +76,27 @@ Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras) {
     return job;
 }
 
+namespace {
+
+/// The command line has more options than a job that an engine carries: "see its help" would name them again.
+void refuse_uncarried(const CLI::App& app) {
+    for (const std::string& word : app.remaining()) {
+        if (!word.starts_with("--")) continue;
+        const std::string name = word.substr(0, word.find('='));
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+        }
+        const auto meant = nearest(name, names);
+        throw InputError({shown(name), "no flag of a job on Flower or NVIDIA FLARE",
+                          fmt::format("one of {}", fmt::join(names, ", ")),
+                          meant ? fmt::format("Did you mean {}?", *meant)
+                                : "Other options of couplet simulate are not carried by the engines."});
+    }
+}
+
+}  // namespace
+
 CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
     CLI::App root("", "couplet");
     root.set_help_flag();
@@ -96,9 +119,11 @@ CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
         try {
             root.parse(std::move(words));
         } catch (const CLI::ParseError& error) {
+            refuse_uncarried(app);
             refuse_leftovers(root);
             throw explained(error, root);
         }
+        refuse_uncarried(app);
         refuse_leftovers(root);
         const bool impute = missing == "impute";
         const auto shield = star_shield(app, flags.job, privacy);

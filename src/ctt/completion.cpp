@@ -219,6 +219,10 @@ CompletionCourse::CompletionCourse(const CompletionLimits& limits)
 }
 
 void CompletionCourse::take(const FillSums& sums) {
+    if (sums.entries > 0 && sums.missing >= sums.entries) {
+        throw InputError({"`missing`", "not one known entry at any client", "data to fill the missing entries from",
+                          "Check how the files were made: all of their entries are NaN."});
+    }
     history_.push_back(sums);
     told_ = filling_;
     // What is drawn to the means alone does not depend on the model: one job on it, and nothing moves any more.

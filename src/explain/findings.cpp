@@ -67,6 +67,31 @@ std::vector<fs::path> personal_files(const fs::path& folder) {
     return files;
 }
 
+/// A number of the metadata; nothing where it is none.
+std::optional<double> number_at(const nlohmann::json& metadata, const char* key) {
+    if (!metadata.contains(key) || !metadata[key].is_number()) return std::nullopt;
+    return metadata[key].get<double>();
+}
+
+/// personal_<k>.npz is taken for the core of client k: a copy of another's, or one more than there are clients, would
+/// tell of somebody else.
+void require_numbered(const std::vector<fs::path>& files, std::size_t k, Index clients, const nlohmann::json& mine) {
+    if (files[k].filename() == "personal.npz") return;
+    const auto refuse = [&](std::string found, std::string expected) {
+        throw InputError({files[k].string(), std::move(found), std::move(expected),
+                          "Keep the files of one run together, under their names."});
+    };
+    const std::size_t number = k + 1;
+    if (clients > 0 && number > static_cast<std::size_t>(clients)) {
+        refuse(fmt::format("a core of client {}", number),
+               fmt::format("those of the {} clients of the features", clients));
+    }
+    const auto client = number_at(mine, "client");
+    if (client && *client != static_cast<double>(number)) {
+        refuse(fmt::format("the personal core of client {}", *client), fmt::format("that of client {}", number));
+    }
+}
+
 Model<double> load_personal(const fs::path& file, const Model<double>& features) {
     Model<double> model = to_double(load_model(file));
     const Index rank = features.cores.front().shape()[0];
@@ -78,12 +103,6 @@ Model<double> load_personal(const fs::path& file, const Model<double>& features)
              "Keep the files of one run together."});
     }
     return model;
-}
-
-/// A number of the metadata; nothing where it is none.
-std::optional<double> number_at(const nlohmann::json& metadata, const char* key) {
-    if (!metadata.contains(key) || !metadata[key].is_number()) return std::nullopt;
-    return metadata[key].get<double>();
 }
 
 /// Of one site in a list of the features' metadata.
@@ -224,6 +243,7 @@ Findings load_findings(const fs::path& result) {
     for (std::size_t k = 0; k < files.size(); ++k) {
         const Model<double> personal = load_personal(files[k], model);
         const nlohmann::json& mine = personal.metadata;
+        require_numbered(files, k, findings.clients, mine);
         if (!require_same_run(model, file.string(), personal, files[k].string())) {
             findings.unmarked.push_back(files[k].string());
         }

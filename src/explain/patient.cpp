@@ -121,6 +121,11 @@ PatientStory tell_patient(const Explanation& explanation, std::size_t site, cons
             {"`patient`", shown(id), "an identifier of patients.csv", "The first is " + shown(patients.front()) + "."});
     }
     const Index patient = found - patients.begin();
+    if (const auto again = std::find(found + 1, patients.end(), id); again != patients.end()) {
+        throw InputError({"`patient`",
+                          fmt::format("{} on rows {} and {}", shown(id), patient + 1, again - patients.begin() + 1),
+                          "an identifier that patients.csv has once", "Use patients.csv as couplet table wrote it."});
+    }
     PatientStory story{.id = id, .site = findings.sites[site].name};
     for (Index r = 0; r < scores.cols(); ++r) story.components.push_back(beside_others(scores, patient, r));
     for (Index r = 0; r < scores.cols(); ++r) {

@@ -1,11 +1,26 @@
 #include "connection_book.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 
 namespace couplet::net {
 namespace {
 
 constexpr std::size_t least_strangers = 32;
+
+/// Who HOST:PORT is for the sharing of room: with IPv6 the network, of which one owner has every address.
+std::string host_of(const std::string& address) {
+    std::string host = address.substr(0, address.rfind(':'));
+    if (!host.starts_with('[') || !host.ends_with(']')) return host;
+    in6_addr six{};
+    if (::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &six) != 1) return host;
+    std::fill(std::begin(six.s6_addr) + 8, std::end(six.s6_addr), std::uint8_t{0});
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET6, &six, text.data(), text.size());
+    return std::string(text.data()) + "/64";
+}
 
 }  // namespace
 
@@ -21,7 +36,7 @@ ConnectionLimits connection_limits(std::size_t parties, std::size_t descriptors)
 }
 
 ConnectionBook::Id ConnectionBook::add(const std::string& address, Clock::time_point now) {
-    entries_[next_] = {address, address.substr(0, address.rfind(':')), now};
+    entries_[next_] = {address, host_of(address), now};
     return next_++;
 }
 
@@ -36,6 +51,7 @@ bool ConnectionBook::admit(const std::string& address, const std::string& party,
     entry.silent = false;
     entry.party = party;
     entry.serial = serial;
+    home_[party] = entry.host;
     return true;
 }
 
@@ -75,23 +91,41 @@ std::size_t ConnectionBook::strangers() const {
         std::count_if(entries_.begin(), entries_.end(), [](const auto& e) { return e.second.party.empty(); }));
 }
 
-std::optional<ConnectionBook::Id> ConnectionBook::weakest_without(const std::set<Id>& gone) const {
-    std::map<std::string, std::size_t> of_host;
-    bool any_silent = false;
+std::set<std::string> ConnectionBook::fullest_hosts(const std::set<Id>& gone) const {
+    std::map<std::string, std::size_t> strangers;
     for (const auto& [id, entry] : entries_) {
-        if (!entry.party.empty() || gone.contains(id)) continue;
-        ++of_host[entry.host];
-        any_silent = any_silent || entry.silent;
+        if (entry.party.empty() && !gone.contains(id)) ++strangers[entry.host];
     }
-    std::optional<Id> found;
+    std::map<std::string, std::size_t> shares;
+    for (const auto& [party, host] : home_) ++shares[host];
+    std::set<std::string> fullest;
     std::size_t most = 0;
-    for (const auto& [id, entry] : entries_) {
-        if (!entry.party.empty() || gone.contains(id) || (any_silent && !entry.silent)) continue;
-        if (of_host[entry.host] <= most) continue;
-        most = of_host[entry.host];
-        found = id;
+    std::size_t most_shares = 1;
+    for (const auto& [host, count] : strangers) {
+        const auto found = shares.find(host);
+        const std::size_t share = 1 + (found == shares.end() ? 0 : found->second);
+        if (count * most_shares < most * share) continue;
+        if (count * most_shares > most * share) fullest.clear();
+        fullest.insert(host);
+        most = count;
+        most_shares = share;
     }
-    return found;
+    return fullest;
+}
+
+std::optional<ConnectionBook::Id> ConnectionBook::weakest_without(const std::set<Id>& gone) const {
+    const auto hosts = fullest_hosts(gone);
+    // Everybody is silent at first: that alone must not be a reason to go, nor must one byte be one to stay. So those
+    // who have spoken and those who have not each keep the newest of theirs, and whichever are more give way.
+    std::vector<Id> silent;
+    std::vector<Id> spoken;
+    for (const auto& [id, entry] : entries_) {
+        if (!entry.party.empty() || gone.contains(id) || !hosts.contains(entry.host)) continue;
+        (entry.silent ? silent : spoken).push_back(id);
+    }
+    const auto& weaker = silent.size() >= spoken.size() ? silent : spoken;
+    if (weaker.empty()) return std::nullopt;
+    return weaker.front();
 }
 
 std::optional<ConnectionBook::Id> ConnectionBook::weakest() const { return weakest_without({}); }

@@ -57,8 +57,12 @@ class ConnectionBook {
         std::uint64_t bytes;
     };
     std::vector<Noise> noise(Clock::time_point now) const;
-    /// Who has to go now: strangers whose time is over; where there are too many, silent strangers before others, those
-    /// of the host that has most of them, the oldest first; and of a party that has too many, the oldest.
+    /// Who has to go now: strangers whose time is over; of a party that has too many, the oldest; and where strangers
+    /// are too many, those of the host that has most of them for its share. A host, or a network of IPv6, has one share
+    /// and another for every party that came from it last, so that a flood does not keep out the many behind one
+    /// address that have been here before. Of equals those who have spoken or those who have not, whichever are more,
+    /// the oldest first: a newcomer has as long to show its certificate as half the strangers' places take to be filled
+    /// again.
     std::vector<Id> excess(Clock::time_point now) const;
     /// Whoever goes first when there is no room at all; nothing when nobody is there but parties.
     std::optional<Id> weakest() const;
@@ -79,10 +83,12 @@ class ConnectionBook {
         std::uint64_t received = 0;
         std::uint64_t credit = 0;
     };
+    std::set<std::string> fullest_hosts(const std::set<Id>& gone) const;
     std::optional<Id> weakest_without(const std::set<Id>& gone) const;
 
     ConnectionLimits limits_;
-    std::map<Id, Entry> entries_;  ///< ids grow, so the first of several is the oldest
+    std::map<Id, Entry> entries_;              ///< ids grow, so the first of several is the oldest
+    std::map<std::string, std::string> home_;  ///< of each party the host that it came from last
     Id next_ = 1;
 };
 

@@ -49,7 +49,9 @@ std::string handshake_text(const std::string& said) {
     }
     // With TLS 1.3 a server looks at the certificate when its client thinks that all is well.
     if (text.find("Socket closed") != std::string::npos) {
-        return text + " (right after the handshake: if it refuses the certificate of this kit, its log says why)";
+        return text +
+               " (before or right after the handshake: it refuses the certificate of this kit, or it has too many "
+               "connections of strangers; its log says which)";
     }
     return text;
 }

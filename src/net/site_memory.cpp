@@ -1,8 +1,11 @@
 #include "couplet/net/site_memory.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/net/kit.hpp"
@@ -17,6 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t largest_journal = std::uintmax_t{1} << 32;  // bases of any size
 constexpr unsigned for_the_owner = 0600;
 constexpr const char* identity_file = "identity.key";
+constexpr const char* journal_prefix = "sum-";
+constexpr const char* journal_suffix = ".journal";
 
 Key key_from(const std::string& bytes, const fs::path& file) {
     Key key;
@@ -25,6 +30,29 @@ Key key_from(const std::string& bytes, const fs::path& file) {
     }
     std::copy_n(bytes.begin(), key.size(), key.begin());
     return key;
+}
+
+bool is_journal(const fs::path& file) {
+    const std::string name = file.filename().string();
+    return name.starts_with(journal_prefix) && name.ends_with(journal_suffix);
+}
+
+/// Nobody tells a site that a job has failed. Secrets of jobs that have not moved for a day go, and so do those of all
+/// but the latest few: a server that begins jobs and drops them leaves no more behind.
+void forget_abandoned(const fs::path& folder, const fs::path& own) {
+    constexpr std::size_t most_others = 8;
+    std::vector<std::pair<fs::file_time_type, fs::path>> others;
+    std::error_code failed;
+    for (const auto& file : fs::directory_iterator(folder, failed)) {
+        if (!is_journal(file.path()) || file.path() == own) continue;
+        const auto moved = file.last_write_time(failed);
+        if (!failed) others.emplace_back(moved, file.path());
+    }
+    std::sort(others.begin(), others.end(), std::greater<>());
+    const auto yesterday = fs::file_time_type::clock::now() - std::chrono::hours(24);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        if (i >= most_others || others[i].first < yesterday) fs::remove(others[i].second, failed);
+    }
 }
 
 std::string text_of(const Key& key) { return {key.begin(), key.end()}; }
@@ -44,11 +72,12 @@ SiteMemory::SiteMemory(fs::path folder) : folder_(std::move(folder)) {
 }
 
 fs::path SiteMemory::journal(const wire::JobId& job) const {
-    return folder_ / ("sum-" + wire::to_hex(job) + ".journal");
+    return folder_ / (journal_prefix + wire::to_hex(job) + journal_suffix);
 }
 
 wire::SecureTools SiteMemory::tools(const wire::JobId& job, Notary notary) const {
     const fs::path file = journal(job);
+    forget_abandoned(folder_, file);
     const auto sums = std::make_shared<SumMemory>(folder_ / "sums.json");
     wire::SecureTools tools{.notary = std::move(notary), .record = sums->of(job)};
     if (fs::exists(file)) {

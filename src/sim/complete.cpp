@@ -209,4 +209,26 @@ SimulationResult simulate_missing(const ClientSource& source, CompletionOptions 
     return result;
 }
 
+UnknownParts find_unknown(const ClientSource& source, Unnamed unnamed, const std::optional<Schema>& given) {
+    const AlignedSource aligned = align_source(source, unnamed, given);
+    UnknownParts unknown;
+    std::vector<char> known;
+    for (Index k = 0; k < aligned.source.clients(); ++k) {
+        const auto x = aligned.source.client(k);
+        const auto rows = x->view().unfold(1);
+        known.resize(static_cast<std::size_t>(rows.cols), 0);
+        bool any = false;
+        for (Index i = 0; i < rows.rows; ++i) {
+            for (Index j = 0; j < rows.cols; ++j) {
+                if (std::isnan(rows(i, j))) continue;
+                any = true;
+                known[static_cast<std::size_t>(j)] = 1;
+            }
+        }
+        if (!any) unknown.clients.push_back(k);
+    }
+    unknown.features = std::count(known.begin(), known.end(), 0);
+    return unknown;
+}
+
 }  // namespace couplet

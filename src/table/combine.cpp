@@ -188,6 +188,19 @@ std::vector<std::int64_t> absent_terms(const FoundMode& mode, const ModeTerms& t
     return absent;
 }
 
+/// Of each column that some patient lacks the terms that are its values, those of a schema that nobody here has too.
+std::vector<std::vector<std::int64_t>> value_terms(const FoundMode& mode, const ModeTerms& terms) {
+    std::vector<std::vector<std::int64_t>> values(mode.columns.size());
+    for (std::size_t c = 0; c < values.size(); ++c) {
+        if (mode.columns[c].without.empty()) continue;
+        for (std::size_t i = 0; i < terms.terms.size(); ++i) {
+            const bool of_column = terms.terms[i].code.starts_with(mode.columns[c].label + "=");
+            if (of_column) values[c].push_back(static_cast<std::int64_t>(i));
+        }
+    }
+    return values;
+}
+
 void note_unknown(const FoundMode& mode, const std::vector<std::int64_t>& position, bool given, Placement& placement) {
     for (std::size_t i = 0; i < position.size(); ++i) {
         const CodeFacts& facts = mode.book.facts[i];
@@ -216,12 +229,21 @@ const ModeTerms& given_mode(const Vocabulary& schema, const Gathered& gathered, 
 /// Reads the entries of one block patient by patient.
 class BlockRows {
   public:
-    BlockRows(const Placement& placement, const Block& block, const Shape& features) : cursor_(block.cells.cursor()) {
+    BlockRows(const Gathered& gathered, const Placement& placement, const Block& block, const Shape& features)
+        : cursor_(block.cells.cursor()) {
         for (const std::size_t mode : block.modes) {
             positions_.push_back(&placement.position[mode]);
             strides_.push_back(features.product(static_cast<Index>(mode) + 1, features.order()));
         }
         for (const std::int64_t at : placement.absent[block.modes.front()]) absent_.push_back(at * strides_.front());
+        const auto& columns = gathered.modes[block.modes.front()].columns;
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            const auto& values = placement.values[block.modes.front()][c];
+            if (values.empty()) continue;
+            Lacking one{&columns[c].without};
+            for (const std::int64_t at : values) one.offsets.push_back(at * strides_.front());
+            lacking_.push_back(std::move(one));
+        }
         more_ = cursor_.next(key_, value_);
     }
 
@@ -238,10 +260,29 @@ class BlockRows {
             if (known) entries_.emplace_back(offset, value_);
         }
         for (const Index offset : absent_) entries_.emplace_back(offset, std::numeric_limits<double>::quiet_NaN());
+        for (Lacking& column : lacking_) add_lacking(column, patient);
         return entries_;
     }
 
   private:
+    /// A column that some patients lack, and the offsets of the entries that are its values.
+    struct Lacking {
+        const std::vector<std::uint32_t>* patients;
+        std::vector<Index> offsets = {};
+        std::size_t next = 0;  ///< among its patients
+    };
+    /// Patients come in the order in which the table has them.
+    void add_lacking(Lacking& column, std::uint32_t patient) {
+        if (column.next == column.patients->size() || (*column.patients)[column.next] != patient) return;
+        ++column.next;
+        for (const Index offset : column.offsets) {
+            // Another view of the same column, its year for example, may have told it already.
+            const auto same = [&](const auto& entry) { return entry.first == offset; };
+            if (std::any_of(entries_.begin(), entries_.end(), same)) continue;
+            entries_.emplace_back(offset, std::numeric_limits<double>::quiet_NaN());
+        }
+    }
+
     CellStore::Cursor cursor_;
     std::vector<const std::vector<std::int64_t>*> positions_;
     std::vector<Index> strides_;
@@ -249,6 +290,7 @@ class BlockRows {
     double value_ = 0;
     bool more_ = false;
     std::vector<Index> absent_;  ///< offsets of entries that are known of nobody here
+    std::vector<Lacking> lacking_;
     PatientEntries entries_;
 };
 
@@ -287,6 +329,7 @@ Placement place_terms(Gathered& gathered, const TableOptions& options) {
             throw InputError({mode.name, "no codes", "at least one", "Check the columns in `modes`."});
         }
         placement.absent.push_back(options.schema ? absent_terms(mode, terms) : std::vector<std::int64_t>{});
+        placement.values.push_back(value_terms(mode, terms));
         placement.vocabulary.modes.push_back(std::move(terms));
         placement.position.push_back(std::move(position));
     }
@@ -298,7 +341,7 @@ Placement place_terms(Gathered& gathered, const TableOptions& options) {
 void for_each_patient(const Gathered& gathered, const Placement& placement, const Shape& features,
                       const std::function<void(std::uint32_t, const PatientEntries&)>& f) {
     std::vector<BlockRows> blocks;
-    for (const Block& block : gathered.blocks) blocks.emplace_back(placement, block, features);
+    for (const Block& block : gathered.blocks) blocks.emplace_back(gathered, placement, block, features);
     PatientEntries entries;
     PatientEntries next;
     for (std::uint32_t patient = 0; patient < gathered.patients.size(); ++patient) {

@@ -17,6 +17,8 @@ struct Placement {
     Index cut_terms = 0;
     /// Of each mode: terms of the schema from columns that this site does not have. Their entries are not known.
     std::vector<std::vector<std::int64_t>> absent = {};
+    /// Of each mode, by its columns: the terms that are values of the column, where some patient's is missing.
+    std::vector<std::vector<std::vector<std::int64_t>>> values = {};
 };
 
 /// Counts who has what and puts the terms in order, those of the schema where one is given. Throws InputError where

@@ -548,12 +548,16 @@ class WideReader {
         open = std::move(ordered);
     }
 
-    /// Those who waited have no number; of categories they have none.
+    /// Those who waited have no number, or no category.
     void release(std::size_t n, std::size_t c) {
         OpenColumn& column = columns_[n][c];
         const std::vector<std::uint32_t> waiting = std::move(column.waiting);
         column.waiting.clear();
-        if (column.spec.kind == WideColumn::Kind::category) return;
+        if (column.spec.kind == WideColumn::Kind::category) {
+            auto& without = all_.modes[n].columns[c].without;
+            without.insert(without.end(), waiting.begin(), waiting.end());
+            return;
+        }
         for (const std::uint32_t patient : waiting) {
             add(n, c, column.label, patient, std::numeric_limits<double>::quiet_NaN());
         }
@@ -667,16 +671,21 @@ class WideReader {
             case Kind::since:
                 return add(n, c, column.label, patient, days_since(row, column));
             case Kind::category:
-                if (column.detected ? missing : text.empty()) return;
+                if (column.detected ? missing : text.empty()) return miss(n, c, patient);
                 if (column.detected) count_kind(column, text);
                 return add(n, c, fmt::format("{}={}", column.label, text), patient, 1);
             case Kind::bin:
-                if (missing) return;
+                if (missing) return miss(n, c, patient);
                 return add(n, c,
                            fmt::format("{}={}", column.label,
                                        bin_cell(reader_, row, column.at, column.spec.bin, options_.dates)),
                            patient, 1);
         }
+    }
+
+    /// Which of the column's values the patient has is not known: none of them is zero.
+    void miss(std::size_t n, std::size_t c, std::uint32_t patient) {
+        all_.modes[n].columns[c].without.push_back(patient);
     }
 
     void count_kind(OpenColumn& column, std::string_view text) const {

@@ -13,6 +13,7 @@ struct FoundColumn {
     std::string label = {};
     std::string unit = {};
     WideColumn::Kind kind = WideColumn::Kind::detect;
+    std::vector<std::uint32_t> without = {};  ///< patients whose category or date is missing, in their order
 };
 
 /// A feature mode and the codes met in it.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "couplet/classify/folds.hpp"
+#include "couplet/core/error.hpp"
 #include "matrices.hpp"
 
 namespace couplet {
@@ -65,6 +66,29 @@ TEST(EvaluateTest, NoiseIsNoBetterThanGuessing) {
         EXPECT_GT(area.value, 0.36) << to_string(outcome.arm) << " " << to_string(outcome.model);
         EXPECT_LT(area.value, 0.64) << to_string(outcome.arm) << " " << to_string(outcome.model);
     }
+}
+
+/// Noise, everybody twice, classes by a coin: whoever has seen the first copy knows the class of the second.
+TEST(EvaluateTest, PeopleWhoMayBeTheSameAreTestedTogether) {
+    Random random(7);
+    LabelledSite site{"a", Tensor<double>({120, 8}), {}};
+    for (Index p = 0; p < 120; ++p) {
+        const bool copy = p % 2 == 1;
+        for (Index j = 0; j < 8; ++j) {
+            site.data.data()[p * 8 + j] = copy ? site.data.data()[(p - 1) * 8 + j] : random.normal();
+        }
+        site.labels.push_back(copy ? site.labels.back() : Label{random.normal() > 0});
+        site.same_as.push_back(p / 2 * 2);
+    }
+    const auto area = [](const LabelledSite& one) {
+        const Evaluation evaluation = evaluate(std::span(&one, 1), 2, {.rank = 5, .neighbours = 1});
+        return measure(evaluation, outcome_of(evaluation, Arm::centralized, ModelKind::knn)).auc->value;
+    };
+    EXPECT_LT(area(site), 0.65);
+    site.same_as.clear();
+    EXPECT_GT(area(site), 0.85) << "the trap would catch nobody";
+    site.same_as = {0};
+    EXPECT_THROW(area(site), InputError);
 }
 
 TEST(EvaluateTest, UnequalSharesOfIllPeopleAreNoSkill) {

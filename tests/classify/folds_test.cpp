@@ -47,6 +47,37 @@ TEST(FoldsTest, ASmallSiteIsNeverTestedAtOnce) {
     }
 }
 
+TEST(FoldsTest, AGroupGoesToOneFoldAndTheOthersAreDealtAsBefore) {
+    std::vector<Label> labels(60);
+    std::vector<Index> sites(60, 0);
+    std::vector<Index> groups(60);
+    for (std::size_t i = 0; i < 60; ++i) {
+        labels[i] = static_cast<Label>(i / 2 % 2);
+        groups[i] = static_cast<Index>(i / 2);
+        sites[i] = i < 40 ? 0 : 1;
+    }
+    const auto folds = assign_folds(labels, sites, 5, 3, groups);
+    std::map<Index, Index> sizes;
+    for (std::size_t i = 0; i < 60; ++i) {
+        EXPECT_EQ(folds[i], folds[i / 2 * 2]) << i;
+        ++sizes[folds[i]];
+    }
+    for (const auto& [fold, size] : sizes) EXPECT_EQ(size, 12) << fold;
+    std::vector<Index> own(60);
+    for (std::size_t i = 0; i < 60; ++i) own[i] = static_cast<Index>(i);
+    EXPECT_EQ(assign_folds(labels, sites, 5, 3, own), assign_folds(labels, sites, 5, 3));
+}
+
+TEST(FoldsTest, ASiteOfOneGroupIsStillLearnedFrom) {
+    const std::vector<Label> labels{0, 1, 0, 1, 0, 1};
+    const std::vector<Index> sites{0, 0, 0, 1, 1, 1};
+    for (const auto& groups : {std::vector<Index>{0, 1, 2, 3, 3, 3}, std::vector<Index>{0, 1, 2, 3, 3, 5}}) {
+        const auto folds = assign_folds(labels, sites, 2, 0, groups);
+        EXPECT_EQ(std::set<Index>(folds.begin() + 3, folds.end()).size(), 2U);
+    }
+    EXPECT_THROW(assign_folds(labels, sites, 2, 0, std::vector<Index>{0}), InputError);
+}
+
 TEST(FoldsTest, RefusesWhatCannotBeDealt) {
     const std::vector<Label> labels{0, 1, 0};
     const std::vector<Index> sites{0, 0, 0};

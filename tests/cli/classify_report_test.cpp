@@ -65,5 +65,28 @@ TEST_F(ClassifyReportTest, TextIsAShortTableWithWordsToTheLeft) {
     for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
+/// Without identifiers; with them everybody is somebody else.
+TEST_F(ClassifyReportTest, CopiesOfARecordAreInOneFoldAndCounted) {
+    python(
+        "r = np.random.default_rng(5); x = np.repeat(r.normal(size=(60, 6)), 2, 0); y = np.repeat(r.random(60) < .5, "
+        "2)\n"
+        "np.save('twice.npy', x); np.save('coin.npy', y.astype(int))\n"
+        "open('named.csv', 'w').write('patient,a,b,c\\n' + ''.join('p%d,%.17g,%.17g,%.17g\\n' % (i, *x[i, :3]) "
+        "for i in range(120)))\n"
+        "open('coins.csv', 'w').write('patient,label\\n' + ''.join('p%d,%d\\n' % (i, y[i]) for i in range(120)))");
+    const Outcome run = couplet({"classify", "twice.npy", "--labels", "coin.npy", "--clients", "1", "--splits", "0",
+                                 "--rank", "5", "--neighbours", "1", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Json told = run.json()["evaluation"];
+    for (const Json& result : told["results"]) EXPECT_LT(result["auc"], 0.68) << result;
+    ASSERT_EQ(told["notes"].size(), 1U) << told["notes"];
+    EXPECT_TRUE(told["notes"][0].get<std::string>().starts_with("60 records are another of the same site again"));
+    ASSERT_EQ(couplet({"table", "named.csv", "--wide", "--patient", "patient", "-o", "named"}).status, 0);
+    const Outcome named =
+        couplet({"classify", "named", "--labels", "coins.csv", "--clients", "1", "--splits", "0", "--json"});
+    ASSERT_EQ(named.status, 0) << named.err;
+    EXPECT_EQ(named.json()["evaluation"]["notes"], Json::array());
+}
+
 }  // namespace
 }  // namespace couplet::testing

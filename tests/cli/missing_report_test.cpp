@@ -73,6 +73,18 @@ TEST(MissingReportTest, WhatDidNotSettleIsAnError) {
     }
 }
 
+TEST(MissingReportTest, WhatNobodyKnowsIsSaid) {
+    EXPECT_EQ(cli::unknown_text({}), "");
+    EXPECT_EQ(cli::unknown_text({.features = 1}),
+              "1 feature is known of nobody: the zeros there are nobody's data, and count in no error");
+    EXPECT_EQ(
+        cli::unknown_text({.features = 12, .clients = {1}}),
+        "12 features are known of nobody, and client 2 knows not one entry: the zeros there are nobody's data, and "
+        "count in no error");
+    EXPECT_TRUE(cli::unknown_text({.clients = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}})
+                    .starts_with("clients 1, 2, 3, 4, 5, 6, 7, 8 and 2 more know not one entry"));
+}
+
 TEST(MissingReportTest, NothingMissingIsSaidShortly) {
     EXPECT_EQ(text({.iterations = 1, .settled = true}), "missing: nothing\n");
 }

@@ -266,6 +266,41 @@ TEST_F(SimulateTest, MissingEntriesAreFilledWhenAskedFor) {
     }
 }
 
+TEST_F(SimulateTest, FeaturesAndClientsThatNobodyKnowsAreNamed) {
+    python(
+        "r = np.random.default_rng(1)\n"
+        "for k in 'abc':\n"
+        "    x = r.normal(size=(20, 2, 3)); x[:, 1, 2] = np.nan\n"
+        "    np.save('hole_' + k, x if k < 'c' else x * np.nan)");
+    const Outcome run =
+        couplet({"simulate", "hole_a.npy", "hole_b.npy", "hole_c.npy", "--rank", "2", "--missing", "impute", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["missing"]["unknown_features"], 1);
+    EXPECT_EQ(run.json()["missing"]["unknown_clients"], Json({3}));
+    EXPECT_NE(run.err.find("warning: --missing impute: 1 feature is known of nobody, and client 3 knows not one entry"),
+              std::string::npos)
+        << run.err;
+    const Outcome words = couplet({"simulate", "hole_a.npy", "hole_b.npy", "--rank", "2", "--missing", "impute"});
+    ASSERT_EQ(words.status, 0) << words.err;
+    EXPECT_NE(words.out.find("1 feature is known of nobody"), std::string::npos) << words.out;
+    const Outcome nothing = couplet({"simulate", "hole_c.npy", "--rank", "1", "--missing", "impute", "-o", "none"});
+    EXPECT_EQ(nothing.status, 2);
+    EXPECT_NE(nothing.err.find("--missing: not one known entry at any client"), std::string::npos) << nothing.err;
+    EXPECT_FALSE(std::filesystem::exists(path("none/features.npz")));
+}
+
+/// Another merge, without a certificate, is not what somebody expects who shortens records.
+TEST_F(SimulateTest, ClippingAloneSaysThatClientsSendSums) {
+    const Outcome run = couplet({"simulate", "a.npy", "b.npy", "--rank", "2", "--clip", "3", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["aggregate"], "subspace");
+    EXPECT_NE(run.err.find("--clip implies --aggregate subspace"), std::string::npos) << run.err;
+    const Outcome told =
+        couplet({"simulate", "a.npy", "b.npy", "--rank", "2", "--clip", "3", "--aggregate", "subspace", "--json"});
+    ASSERT_EQ(told.status, 0) << told.err;
+    EXPECT_EQ(told.err.find("implies"), std::string::npos) << told.err;
+}
+
 TEST_F(SimulateTest, DryRunSaysWhatWouldBeSent) {
     const Json fit = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4"});
     const Json dry = fitted({"a.npy", "b.npy", "c.npy", "--rank", "4", "--dry-run"});

@@ -51,7 +51,14 @@ TEST(CarriedJob, MasksSumsAndSaysWhatIsNotPromised) {
 }
 
 TEST(CarriedJob, RefusesInNobodysWords) {
-    EXPECT_NE(refusal({"--rnk=3"}).find("no such option"), std::string::npos);
+    const std::string mistyped = refusal({"--rnk=3"});
+    EXPECT_NE(mistyped.find("no flag of a job on Flower or NVIDIA FLARE; expected one of"), std::string::npos)
+        << mistyped;
+    EXPECT_NE(mistyped.find("Did you mean `rank`?"), std::string::npos) << mistyped;
+    // One that the command line has: its help would say so.
+    const std::string centred = refusal({"--rank=3", "--centre"});
+    EXPECT_NE(centred.find("are not carried by the engines"), std::string::npos) << centred;
+    EXPECT_EQ(centred.find("couplet coordinator"), std::string::npos) << centred;
     EXPECT_NE(refusal({"--rank=0"}).find("`rank`"), std::string::npos);
     EXPECT_NE(refusal({"--network=decentralized"}), "");
     EXPECT_NE(refusal({"stray"}), "");

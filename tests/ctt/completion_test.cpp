@@ -311,6 +311,14 @@ TEST(CompletionCourseTest, TheSameSumsGiveTheSameCourse) {
     EXPECT_EQ(again.finished(), course.finished());
 }
 
+TEST(CompletionCourseTest, RefusesAFederationWithoutOneKnownEntry) {
+    CompletionCourse course({});
+    FillSums s = sums(0, 0);
+    s.missing = s.entries;
+    EXPECT_GT(s.entries, 0);
+    EXPECT_THROW(course.take(s), InputError);
+}
+
 TEST(CompletionCourseTest, RefusesLimitsThatAreNone) {
     EXPECT_THROW(CompletionCourse({.max_iterations = 0}), InputError);
     EXPECT_THROW(CompletionCourse({.tolerance = -1}), InputError);

@@ -193,6 +193,32 @@ TEST_F(FindingsTest, SharesDoNotDependOnTheMagnitude) {
     EXPECT_EQ(load_findings(folder_).sites[1].norm2, 0);
 }
 
+/// personal_2.npz that is a copy of personal_1.npz, and one of a client that the features do not have.
+TEST_F(FindingsTest, CoresUnderAnotherNumberAreRefused) {
+    write({{"client_names", {"north", "south"}}});
+    const auto expect_refusal = [&](const char* found) {
+        try {
+            load_findings(folder_);
+            ADD_FAILURE() << "taken: " << found;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find(found), std::string::npos) << error.what();
+        }
+    };
+    const auto copy = [&](const char* from, const char* to) {
+        std::filesystem::copy_file(folder_ / from, folder_ / to, std::filesystem::copy_options::overwrite_existing);
+    };
+    copy("personal_1.npz", "personal_3.npz");
+    expect_refusal("personal_3.npz: a core of client 3; expected those of the 2 clients of the features");
+    std::filesystem::remove(folder_ / "personal_3.npz");
+    Model<double> personal;
+    personal.cores.push_back(random(Shape{1, 6, 2}, 11));
+    personal.metadata["client"] = 1;
+    save_model(folder_ / "personal_1.npz", personal, true);
+    EXPECT_EQ(load_findings(folder_).sites.size(), 2U);
+    copy("personal_1.npz", "personal_2.npz");
+    expect_refusal("personal_2.npz: the personal core of client 1; expected that of client 2");
+}
+
 TEST_F(FindingsTest, RefusesWhatIsNoResult) {
     EXPECT_THROW(load_findings(folder_), InputError);
     EXPECT_THROW(load_findings(folder_ / "nowhere"), InputError);

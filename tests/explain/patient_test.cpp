@@ -72,6 +72,19 @@ TEST(PatientTest, RefusesStrangersAndOtherLists) {
     EXPECT_THROW(tell_patient(told, 2, ids(40), "p1"), InputError);
 }
 
+TEST(PatientTest, AnIdentifierThatComesTwiceIsNobody) {
+    const Explanation told = explain(testing::mixed_findings());
+    auto list = ids(40);
+    list[27] = list[23];
+    try {
+        tell_patient(told, 0, list, "p23");
+        ADD_FAILURE() << "told of the first";
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("'p23' on rows 24 and 28"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(tell_patient(told, 0, list, "p22").id, "p22");
+}
+
 TEST(PatientTest, ReadsTheListOfATable) {
     const std::string file = ::testing::TempDir() + "couplet-patients.csv";
     const auto read = [&](const char* text) {

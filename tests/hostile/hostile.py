@@ -17,6 +17,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -82,6 +83,39 @@ def flood(port: int, count: int = 1100, say=b""):
         yield held
     finally:
         for one in held:
+            one.close()
+
+
+@contextlib.contextmanager
+def stream_of_strangers(port: int, hosts, per_second: float, say: bytes):
+    """Connections that keep coming, so many a second, in turn from each of those addresses: each says something and
+    waits to be ended. Yields the list of those that were opened."""
+    raise_own_limit(8192)
+    over, opened = threading.Event(), []
+
+    def call(host):
+        one = socket.socket()
+        opened.append(one)
+        with contextlib.suppress(OSError):
+            one.bind((host, 0))
+            one.settimeout(1)
+            one.connect(("127.0.0.1", port))
+            one.send(say)
+
+    def come():
+        begun = time.monotonic()
+        while not over.wait(0.005):
+            while len(opened) < per_second * (time.monotonic() - begun) and not over.is_set():
+                call(hosts[len(opened) % len(hosts)])
+
+    caller = threading.Thread(target=come)
+    caller.start()
+    try:
+        yield opened
+    finally:
+        over.set()
+        caller.join()
+        for one in opened:
             one.close()
 
 

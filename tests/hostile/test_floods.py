@@ -7,7 +7,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import HANG_UP, Daemons, cpu_seconds, flood, http  # noqa: E402
+from hostile import HANG_UP, Daemons, cpu_seconds, flood, http, stream_of_strangers  # noqa: E402
 import federation  # noqa: E402
 
 HELD_SECONDS = float(os.environ.get("COUPLET_FLOOD_SECONDS", 6))  # `make chaos`: 30
@@ -40,6 +40,28 @@ def test_a_job_ends_right_while_1100_connections_are_held(star, said):
         time.sleep(1)
         assert http(star.http_port, "/healthz") == (200, "ok\n")
         expect_a_job_that_ends_right(star)
+
+
+@pytest.mark.parametrize("hosts, per_second", [
+    (["127.0.0.2"], 250),
+    ([f"127.0.1.{k}" for k in range(1, 251)], 100),  # more than there are places for strangers
+    (["127.0.0.1"], 100),  # that of the clients
+], ids=["one host", "many hosts", "the clients' host"])
+def test_strangers_that_keep_coming_with_half_a_handshake_keep_nobody_out(tmp_path, hosts, per_second):
+    star = Daemons(tmp_path / "star", deadline="20s")
+    try:
+        star.start("coordinator")
+        star.await_port()
+        with stream_of_strangers(star.port, hosts, per_second, HALF_A_HANDSHAKE) as opened:
+            until = time.monotonic() + 10
+            while len(opened) < 150 and time.monotonic() < until:
+                time.sleep(0.05)
+            assert len(opened) >= 150
+            star.start(*star.names)
+            star.wait(seconds=40)
+        star.expect_right()
+    finally:
+        star.close()
 
 
 def test_the_status_port_answers_while_1100_connections_are_held(star):

@@ -77,20 +77,76 @@ TEST(ConnectionBookTest, WhoSendsMoreThanIsOfUseIsNoise) {
     EXPECT_EQ(book.find(caller(9, 9)), std::nullopt);
 }
 
-TEST(ConnectionBookTest, TheHostWithMostStrangersGivesWayAndTheSilentBeforeThoseWhoSpeak) {
+TEST(ConnectionBookTest, TheHostWithMostStrangersGivesWayWhetherTheySpeakOrNot) {
     ConnectionBook book({.total = 100, .strangers = 4});
-    const Id honest = book.add(caller(2, 1), at(0));
-    book.spoke(honest);
     Ids flood;
-    for (int i = 0; i < 4; ++i) flood.push_back(book.add(caller(1, i), at(1)));
+    for (int i = 0; i < 4; ++i) flood.push_back(book.add(caller(1, i), at(0)));
+    const Id honest = book.add(caller(2, 1), at(1));
     EXPECT_EQ(book.excess(at(1)), Ids{flood[0]}) << "the oldest of the host that has four";
-    // One that speaks is spared as long as there are silent ones, whoever has most.
-    for (int i = 0; i < 3; ++i) book.spoke(flood[static_cast<std::size_t>(i)]);
-    EXPECT_EQ(book.excess(at(1)), Ids{flood[3]});
-    EXPECT_EQ(book.weakest(), flood[3]);
-    book.spoke(flood[3]);
+    for (const Id id : flood) book.spoke(id);
+    EXPECT_EQ(book.excess(at(1)), Ids{flood[0]}) << "the only silent one is the newcomer, " << honest;
     EXPECT_EQ(book.weakest(), flood[0]);
-    EXPECT_EQ(book.excess(at(1)), Ids{flood[0]});
+}
+
+/// Among equals neither a flood of silence nor one of single bytes takes the places of the others.
+TEST(ConnectionBookTest, OfOneHostTheMoreOfThoseWhoSpeakAndThoseWhoDoNotGiveWay) {
+    ConnectionBook book({.total = 100, .strangers = 4});
+    const Id spoken = book.add(caller(1, 0), at(0));
+    book.spoke(spoken);
+    Ids flood;
+    for (int i = 1; i < 5; ++i) flood.push_back(book.add(caller(1, i), at(0)));
+    EXPECT_EQ(book.excess(at(0)), Ids{flood[0]}) << "silent ones beside one that speaks";
+    for (const Id id : flood) book.spoke(id);
+    const Id newcomer = book.add(caller(1, 9), at(0));
+    EXPECT_EQ(book.excess(at(0)), (Ids{spoken, flood[0]})) << "the oldest, not the newcomer " << newcomer;
+}
+
+/// A stranger behind every address: a newcomer stays while half of the places are filled again.
+TEST(ConnectionBookTest, AFloodFromManyHostsLeavesANewcomerTime) {
+    ConnectionBook book({.total = 100, .strangers = 16});
+    const auto arrive = [&](int host) {
+        const Id id = book.add(caller(host, 1), at(0));
+        for (const Id gone : book.excess(at(0))) book.remove(gone);
+        book.spoke(id);
+        return id;
+    };
+    for (int host = 1; host <= 16; ++host) arrive(host);
+    arrive(100);
+    for (int host = 17; host < 17 + 15; ++host) {
+        arrive(host);
+        EXPECT_TRUE(book.find(caller(100, 1))) << host;
+    }
+    arrive(60);
+    EXPECT_FALSE(book.find(caller(100, 1))) << "it was the oldest";
+}
+
+/// A hospital behind one address, whose clients come back at once.
+TEST(ConnectionBookTest, AHostHasAShareForEveryPartyThatCameFromIt) {
+    ConnectionBook book({.total = 100, .strangers = 8});
+    for (int i = 0; i < 3; ++i) {
+        const Id id = book.add(caller(1, i), at(0));
+        book.admit(caller(1, i), "party " + std::to_string(i), "AA");
+        book.remove(id);
+    }
+    Ids flood;
+    for (int host = 2; host < 7; ++host) flood.push_back(book.add(caller(host, 1), at(1)));
+    for (int i = 10; i < 13; ++i) book.add(caller(1, i), at(1));
+    EXPECT_EQ(book.excess(at(1)), Ids{});
+    book.add(caller(1, 13), at(1));
+    EXPECT_EQ(book.excess(at(1)), Ids{flood[0]}) << "four for four shares are as many as one for one";
+    const Id fifth = book.add(caller(1, 14), at(1));
+    EXPECT_EQ(book.excess(at(1)), (Ids{flood[0], book.find(caller(1, 10)).value()})) << fifth;
+    book.admit(caller(2, 1), "party 0", "AA");
+    EXPECT_EQ(book.weakest(), book.find(caller(1, 10))) << "one of the parties lives elsewhere now";
+}
+
+TEST(ConnectionBookTest, ANetworkOfIPv6IsOneHost) {
+    ConnectionBook book({.total = 100, .strangers = 3});
+    const Id honest = book.add("[2001:db8:0:2::1]:1", at(0));
+    const Id first = book.add("[2001:db8:0:1::1]:1", at(0));
+    book.add("[2001:db8:0:1::2]:1", at(0));
+    book.add("[2001:db8:0:1:ffff::]:1", at(0));
+    EXPECT_EQ(book.excess(at(0)), Ids{first}) << honest;
 }
 
 TEST(ConnectionBookTest, NeitherAFloodNorAnotherPartyTakesAPartysPlace) {

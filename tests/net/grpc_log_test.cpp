@@ -26,9 +26,10 @@ TEST(GrpcLogTest, PassesFailedHandshakesOnAndNothingElse) {
 TEST(HandshakeTextTest, SaysWhatItMayMean) {
     EXPECT_EQ(handshake_text("Connection refused"), "Connection refused");
     EXPECT_EQ(handshake_text(""), "");
-    EXPECT_EQ(
-        handshake_text("x: Socket closed"),
-        "x: Socket closed (right after the handshake: if it refuses the certificate of this kit, its log says why)");
+    EXPECT_EQ(handshake_text("x: Socket closed"),
+              "x: Socket closed (before or right after the handshake: it refuses the certificate of this kit, or it "
+              "has too many "
+              "connections of strangers; its log says which)");
     EXPECT_EQ(handshake_text(" certificate verify failed."),
               "certificate verify failed (the certificate is of another federation, has expired or is not valid yet: "
               "compare kits and clocks)");

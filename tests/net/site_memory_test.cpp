@@ -162,5 +162,40 @@ TEST_F(SiteMemoryTest, ASiteWithoutMemoryTakesNoPart) {
               std::string::npos);
 }
 
+/// Nobody tells a site that a job has failed.
+TEST_F(SiteMemoryTest, SecretsOfAbandonedJobsGo) {
+    wire::StarJob dropped(options());
+    begin(dropped);
+    step(dropped);
+    const auto journals = [&] {
+        std::set<std::string> names;
+        for (const auto& file : fs::directory_iterator(path(name(0)))) {
+            if (file.path().extension() == ".journal") names.insert(file.path().filename().string());
+        }
+        return names;
+    };
+    ASSERT_EQ(journals().size(), 1U);
+    const std::string first = *journals().begin();
+    const fs::path old = fs::path(path(name(0))) / first;
+    auto how = options();
+    how.id = {9, 9};
+    wire::StarJob next(how);
+    begin(next);
+    step(next);
+    EXPECT_EQ(journals().size(), 2U) << "one that moved a moment ago may go on";
+    step(dropped);
+    fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
+    step(next);
+    EXPECT_EQ(journals().size(), 1U);
+    EXPECT_FALSE(journals().contains(first));
+    // Many that were begun and dropped at once.
+    for (int i = 0; i < 20; ++i) {
+        std::ofstream(fs::path(path(name(0))) / ("sum-" + std::to_string(i) + ".journal")) << std::string(40, 'x');
+    }
+    step(next);
+    EXPECT_EQ(journals().size(), 9U);
+    while (!next.delivering()) step(next);
+}
+
 }  // namespace
 }  // namespace couplet::net

@@ -85,7 +85,9 @@ def test_missing_entries_are_filled_as_simulate_does(clients, sites, tmp_path):
     result = run_job(InThisProcess(sites), JobOptions(("--rank=2", "--missing=impute")))
     expected = couplet.simulate(clients, rank=2, missing="impute")
     assert same(result.features, expected.features)
-    assert result.imputed.to_dict() == expected.missing.to_dict() and result.rse == expected.rse
+    # What nobody knows only a simulation can say, which sees all masks.
+    told = {name: value for name, value in expected.missing.to_dict().items() if not name.startswith("unknown_")}
+    assert result.imputed.to_dict() == told and result.rse == expected.rse
     assert result.rounds == expected.rounds and result.bytes_up == expected.bytes_up
 
 
@@ -423,7 +425,7 @@ def test_memory_does_not_grow_with_the_number_of_sites(rng, tmp_path, monkeypatc
 
 
 def test_what_is_refused_before_the_work_begins(sites, tmp_path):
-    with pytest.raises(couplet.InputError, match="no such option"):
+    with pytest.raises(couplet.InputError, match="no flag of a job on Flower"):
         run_job(InThisProcess(sites), JobOptions(("--rnk=3",)))
     with pytest.raises(couplet.InputError, match="missing: filled in without a rank"):
         run_job(InThisProcess(sites), JobOptions(("--eps=0.1", "--missing=impute")))

@@ -193,7 +193,7 @@ TEST(CompleteTest, PatientsFeaturesAndClientsOfWhichNothingIsKnown) {
     for (Index j = 0; j < 120; ++j) EXPECT_EQ(done.models[0].data()[3 * 120 + j], 0);
 }
 
-TEST(CompleteTest, NothingKnownAnywhereIsZero) {
+TEST(CompleteTest, NothingKnownAnywhereIsRefused) {
     std::vector<Tensor<double>> clients;
     for (int k = 0; k < 2; ++k) {
         clients.push_back(Tensor<double>::zeros({4, 3, 2}));
@@ -201,10 +201,36 @@ TEST(CompleteTest, NothingKnownAnywhereIsZero) {
     }
     CompletionOptions how;
     how.simulation.job.rank = 2;
-    const auto done = complete(std::move(clients), std::move(how));
-    expect_finite(done);
-    EXPECT_EQ(done.result.rse, 0);
-    EXPECT_EQ(done.result.missing->fraction, 1);
+    EXPECT_THROW(complete(std::move(clients), std::move(how)), InputError);
+}
+
+/// Also where a client has its columns in another order.
+TEST(CompleteTest, FeaturesAndClientsThatNobodyKnowsAreFound) {
+    std::vector<Tensor<double>> clients;
+    for (int k = 0; k < 3; ++k) {
+        clients.push_back(Tensor<double>({5, 3, 2}));
+        for (double& e : clients.back().elements()) e = k == 2 ? nan : 1;
+        const std::vector<std::string> names =
+            k == 0 ? std::vector<std::string>{"a", "b", "c"} : std::vector<std::string>{"c", "a", "b"};
+        clients.back().set_labels({{}, {"lab", names, {}}, {}});
+    }
+    const auto hide = [&](std::size_t k, Index column) {
+        for (Index i = 0; i < 5; ++i) clients[k].data()[i * 6 + column] = nan;
+    };
+    hide(0, 2);  // the first of b
+    hide(1, 2);  // the first of a, which client 1 knows
+    const auto source = [&] {
+        std::vector<Tensor<double>> copies;
+        for (const auto& x : clients) {
+            copies.push_back(Tensor<double>::copy(x.view()));
+            copies.back().set_labels(x.labels());
+        }
+        return MemorySource(std::move(copies));
+    };
+    EXPECT_EQ(find_unknown(source(), {}, {}).features, 0);
+    EXPECT_EQ(find_unknown(source(), {}, {}).clients, std::vector<Index>{2});
+    hide(1, 4);  // the first of b
+    EXPECT_EQ(find_unknown(source(), {}, {}).features, 1);
 }
 
 TEST(CompleteTest, ScaledClientsAndThePrintedMethodInAStarWorkToo) {

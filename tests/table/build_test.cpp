@@ -82,6 +82,36 @@ TEST_F(BuildTest, WideTables) {
     EXPECT_EQ(values(tensor("two")), (std::vector<double>{0, 1, 0, 0, 0, 1}));
 }
 
+/// Somebody whose sex is missing is not known to be neither.
+TEST_F(BuildTest, AMissingCategoryIsNotKnownInAnyOfItsValues) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto expect = [&](const char* out, const std::vector<double>& expected) {
+        const auto found = values(tensor(out));
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            EXPECT_TRUE(found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i]))) << out << i;
+        }
+    };
+    // Also in front of the first value, which tells what the column holds, and in a second file.
+    put("w.csv", "id,sex,born\n1,NA,2001-05-01\n2,m,.\n3,,2002-01-01\n");
+    put("v.csv", "id,sex,born\n4,f,2001-01-01\n5,null,2001-01-01\n");
+    TableOptions options{.patient = "id", .modes = {"sex,born:year"}, .wide = true};
+    const TableReport report = build({"w.csv", "v.csv"}, options, {}, "all");
+    EXPECT_EQ(report.missing, 8);
+    EXPECT_EQ(report.entries, 6);
+    expect("all", {nan, nan, 1, 0, 0, 1, nan, nan, nan, nan, 0, 1, 1, 0, 1, 0, nan, nan, 1, 0});
+    // A value of the schema that nobody here has is no more known than the others.
+    options.schema = Vocabulary{{{"feature", TermKind::columns, {{"sex=m"}, {"sex=x"}, {"born=2002"}}}}, 0};
+    options.modes = {"feature=sex,born:year"};
+    build({"w.csv"}, options, {}, "given");
+    expect("given", {nan, nan, 0, 1, 0, nan, nan, nan, 1});
+    // Where several modes are multiplied too, and where a column is looked at in two ways.
+    put("t.csv", "id,sex,seen\n1,m,2001-01-01\n2,,2001-01-01\n3,f,\n");
+    build({"t.csv"}, {.patient = "id", .modes = {"a=sex:category", "b=seen:year,seen:category"}, .wide = true}, {},
+          "two");
+    expect("two", {0, 0, 1, 1, nan, nan, nan, nan, nan, nan, 0, 0});
+}
+
 TEST_F(BuildTest, PatientsWithoutEntriesAndCellsWithoutEvents) {
     put("t.csv", "p,c\n1,x\n2,y\n");
     const Vocabulary schema{{{"c", TermKind::codes, {{"x", "x", "", 0}, {"w", "w", "", 0}}}}, 0};
@@ -325,7 +355,7 @@ TEST_F(BuildTest, WhatAColumnHoldsIsNotSaidByItsFirstRow) {
     build({"w.csv"}, {.patient = "p", .wide = true}, {}, "made");
     EXPECT_EQ(tensor("made").labels()[1].entries, (std::vector<std::string>{"age", "sex=f", "sex=m"}));
     EXPECT_TRUE(std::isnan(tensor("made").data()[0]));
-    EXPECT_EQ(tensor("made").data()[1], 0);
+    EXPECT_TRUE(std::isnan(tensor("made").data()[1]));
     put("w.csv", "p,age\n1,unknown\n2,35\n3,41\n");
     EXPECT_NE(refusal({"w.csv"}, {.patient = "p", .wide = true}).find("column 2 (age): 'unknown' among 2 numbers"),
               std::string::npos);

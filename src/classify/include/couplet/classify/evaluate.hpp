@@ -16,6 +16,9 @@ struct LabelledSite {
     std::string name = {};
     Tensor<double> data = {};
     std::vector<Label> labels = {};
+    /// Of each person the first one here that may be the same: they are learned from together or tested together.
+    /// Empty: everybody is somebody else.
+    std::vector<Index> same_as = {};
 };
 
 /// Who learns from whom.

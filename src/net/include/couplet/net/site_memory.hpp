@@ -9,7 +9,9 @@ namespace couplet::net {
 
 /// What a site whose process ends with every message keeps of jobs of secure sums, in a folder that only its owner
 /// reads: what it has helped to read, for ever (sums.json, as couplet client keeps it), and the steps of the sum that
-/// is being asked for, with their secrets, until the job is over. Two processes must not use it at one time.
+/// is being asked for, with their secrets, until the job is over. Those of jobs that have not moved for a day, and of
+/// all but the eight latest beside the one that asks, go as well: nobody says when a job has failed. Two processes must
+/// not use it at one time.
 class SiteMemory {
   public:
     /// Makes the folder where it is not there.

@@ -27,9 +27,17 @@ struct CompletionOptions {
 /// seconds are those of all iterations together, and of telling the final features; the sums that lead the completion
 /// are not counted, as greetings are not. There is no certified bound. The printed method refits here: a personal core
 /// from before the exchange knows the entries that were invented. Throws InputError as simulate() does, without a rank
-/// (an error would be that of invented values), for held-out patients, a dry run or a saved merge, without a refit, and
-/// for the printed method among peers, whose features differ from node to node. Holds all clients in memory about four
-/// times.
+/// (an error would be that of invented values), where not one entry is known, for held-out patients, a dry run or a
+/// saved merge, without a refit, and for the printed method among peers, whose features differ from node to node. Holds
+/// all clients in memory about four times.
 SimulationResult simulate_missing(const ClientSource& source, CompletionOptions options);
+
+/// What nothing but zeros can be filled in for. Only who sees all clients can say it.
+struct UnknownParts {
+    Index features = 0;               ///< entries of a patient that no client knows of anybody
+    std::vector<Index> clients = {};  ///< from 0: those that know not one entry
+};
+/// Reads all clients, with their features in the order of simulate_missing().
+UnknownParts find_unknown(const ClientSource& source, Unnamed unnamed, const std::optional<Schema>& given);
 
 }  // namespace couplet
