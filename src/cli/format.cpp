@@ -16,7 +16,7 @@ std::string count_text(Index count) {
     const std::size_t first_digit = count < 0 ? 1 : 0;
     for (std::size_t i = text.size(); i > first_digit + 3;) {
         i -= 3;
-        text.insert(i, ",");
+        text.insert(i, 1, ',');
     }
     return text;
 }
