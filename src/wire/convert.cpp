@@ -8,6 +8,7 @@
 
 #include "arrival_gate.hpp"
 #include "checks.hpp"
+#include "couplet/coding/integers.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/arrived_cores.hpp"
 #include "couplet/linalg/products.hpp"
@@ -349,12 +350,11 @@ void require_payload(Index bytes, const Promise& promised, const std::string& wh
         if (bytes == *promised.raw_bytes) return;
         refuse(who, "a payload of " + std::to_string(bytes) + " bytes", std::to_string(*promised.raw_bytes));
     }
-    constexpr Index empty_stream = 5;
     const bool integers = code && code->kind == BlockCode::Kind::integers;
     const Index most = checked_product(numbers, code && !integers ? sizeof(float) : sizeof(double));
-    if (integers ? bytes >= empty_stream && bytes <= most + empty_stream : bytes == most) return;
+    if (integers ? bytes >= least_stream_bytes && bytes <= most + most_extra_bytes : bytes == most) return;
     refuse(who, "a payload of " + std::to_string(bytes) + " bytes",
-           (integers ? "5 to " : "") + std::to_string(most) + " for its shape");
+           (integers ? std::to_string(least_stream_bytes) + " to " : "") + std::to_string(most) + " for its shape");
 }
 
 v1::Head parse_proto(std::string_view bytes, const std::string& who) {

@@ -132,7 +132,7 @@ class Ground:
         here, there = f"{self.root}/src/", f"{self.tree}/src/"
         words = [word.replace(here, there) for word in words]
         if unit in words:
-            batch = self.work / "batch.cxx"
+            batch = self.work / pathlib.Path(unit).name  # GCC names initialisers after it
             batch.write_text(pathlib.Path(unit).read_text().replace(here, there))
             words[words.index(unit)] = str(batch)
         done = subprocess.run(words, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMPILE_SECONDS)

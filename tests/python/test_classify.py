@@ -75,7 +75,8 @@ def test_every_figure_follows_from_the_predictions(classes):
     found = couplet.classify(x[:80], x[80:], labels=[y[:80], y[80:]], rank=5)
     assert len(found.results) == 8
     for one in found.results:
-        sites = [pd.DataFrame(site).query("arm == @one.arm and model == @one.model") for site in found.predictions]
+        frames = map(pd.DataFrame, found.predictions)
+        sites = [frame[(frame["arm"] == one.arm) & (frame["model"] == one.model)] for frame in frames]
         frame = pd.concat(sites)
         label, predicted = frame["label"].astype(int), frame["predicted"].astype(int)
         p = frame[[f"p_{c}" for c in range(classes)]].to_numpy()

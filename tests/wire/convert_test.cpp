@@ -202,10 +202,11 @@ TEST(ConvertTest, CodedBlocksThatCannotBeAreRefused) {
     expect("bytes", [](auto& h, auto&) { h.mutable_upload()->set_code(2); });
     expect("step", [](auto& h, auto&) { h.mutable_upload()->set_step(0); });
     expect("step", [](auto& h, auto&) { h.mutable_upload()->set_step(std::numeric_limits<double>::quiet_NaN()); });
-    expect("payload", [](auto&, auto& p) { p.resize(4); });
+    expect("payload", [](auto&, auto& p) { p.resize(3); });
     expect("payload", [](auto&, auto& p) { p.resize(20000); });
     expect("end of the bytes", [](auto&, auto& p) { p.pop_back(); });
-    expect("too many", [](auto&, auto& p) { p.push_back(std::byte{0}); });
+    expect("end of the bytes", [](auto&, auto& p) { p.push_back(std::byte{0}); });
+    expect("bytes in its upload", [](auto&, auto& p) { p.resize(p.size() + 4); });
     // A few bytes that would decode to more than is accepted.
     expect("decodes to", [](auto& h, auto&) {
         h.mutable_upload()->clear_ranks();

@@ -12,6 +12,10 @@ namespace couplet {
 
 /// Largest magnitude of an integer that can be coded.
 inline constexpr std::int32_t largest_integer = std::int32_t{1} << 30;
+/// Bytes of a stream without a number: none has fewer.
+inline constexpr Index least_stream_bytes = 4;
+/// Beyond this and 8 bytes a number there is none either.
+inline constexpr Index most_extra_bytes = 8;
 
 /// Integers of a quantised block as few bytes: an adaptive binary range coder whose probabilities depend on the
 /// magnitudes of numbers coded before, to the left in the same row and above in the same column. Rows ordered by
