@@ -87,6 +87,14 @@ function(couplet_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# Words, options, pages and the bookkeeping of daemons: nothing that loops over data, so that optimising it hard would only
+# double the time of its compilation.
+function(couplet_light target)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 # Headers that most files of a target parse, parsed once. Clang's checks see the files as they are written.
 function(couplet_precompile target)
   if(NOT PROJECT_IS_TOP_LEVEL OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -134,10 +142,7 @@ function(couplet_module_tests name)
   endif()
   couplet_compile_options(${target} PRIVATE)
   couplet_unity(${target})
-  # Tests are compiled once and run once: optimising them hard costs more than it brings.
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${target} PRIVATE -O1)
-  endif()
+  couplet_light(${target})  # compiled once and run once
   if(name STREQUAL core)
     couplet_precompile(${target} <gtest/gtest.h>)
   elseif(name MATCHES "^(cli|experiments|net|wire)$")

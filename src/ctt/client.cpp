@@ -183,8 +183,8 @@ struct Rows {
 Rows weighted_rows(const TensorView<const double>& x, const ClientLimits& limits) {
     const auto rows = x.unfold(1);
     const double norm2 = limits.norm2 ? *limits.norm2 : squared_norm(rows);
-    auto [weighted, tail2] =
-        dominant_rows(rows, {.max_tail = limits.svd_eps * std::sqrt(norm2), .max_rank = limits.max_rank});
+    auto [weighted, tail2] = dominant_rows(
+        rows, {.max_tail = limits.svd_eps * std::sqrt(norm2), .max_rank = limits.max_rank, .norm2 = limits.norm2});
     return {std::move(weighted), norm2, tail2};
 }
 
@@ -229,8 +229,8 @@ Upload exact_client(TensorView<const double> x, const ClientLimits& limits) {
         // first; the order below would send larger cores than the printed method.
         const double norm2 = limits.norm2 ? *limits.norm2 : squared_norm(rows);
         const double norm = std::sqrt(norm2);
-        const auto [weighted, tail2] =
-            dominant_rows(rows, {.max_tail = limits.svd_eps * norm, .max_rank = limits.max_rank});
+        const auto [weighted, tail2] = dominant_rows(
+            rows, {.max_tail = limits.svd_eps * norm, .max_rank = limits.max_rank, .norm2 = limits.norm2});
         auto rest = decompose_weighted(weighted, feature_shape(x.shape()), bond_eps * norm);
         return {ReleaseGate::release(smaller_form(std::move(rest.train))), rows.rows, norm2, tail2, rest.tail2};
     }

@@ -112,6 +112,13 @@ Merged sweep_rows(Matrix<double> s, const Shape& features, const MergeCuts& cuts
     return end_of_sweep(rotation, std::move(cores), features[0], discarded2);
 }
 
+bool is_left_orthonormal(const TensorTrain<double>& train) {
+    for (Index n = 0; n + 1 < train.order(); ++n) {
+        if (train.orthogonality(n) != Orthogonality::left) return false;
+    }
+    return true;
+}
+
 /// The stacked cores of trains after a sweep over the modes N..3: S = rows x cores, the cores right-orthonormal.
 struct Swept {
     Matrix<double> rows;                ///< of all blocks, over I_2 and the merged rank
@@ -121,12 +128,18 @@ struct Swept {
 
 Swept sweep_trains(std::span<const FeatureBlock* const> blocks, double bond_tail2) {
     const Shape& features = blocks.front()->features();
-    std::vector<TensorTrain<double>> trains;
-    for (const auto* block : blocks) trains.push_back(block_train(*block));
+    std::vector<TensorTrain<double>> made;
+    made.reserve(blocks.size());
+    std::vector<const TensorTrain<double>*> trains;
+    for (const auto* block : blocks) {
+        const bool ready = !block->is_dense() && is_left_orthonormal(block->train());
+        if (!ready) made.push_back(block_train(*block));
+        trains.push_back(ready ? &block->train() : &made.back());
+    }
     // t[k] maps client k's rank at the current bond to the merged rank: r^k x r.
     std::vector<Matrix<double>> t;
     for (std::size_t k = 0; k < trains.size(); ++k) t.push_back(Matrix<double>::identity(1));
-    const auto rank_before = [&](std::size_t k, Index n) { return trains[k].ranks()[static_cast<std::size_t>(n)]; };
+    const auto rank_before = [&](std::size_t k, Index n) { return trains[k]->ranks()[static_cast<std::size_t>(n)]; };
     Swept swept;
     Index merged = 1;
     for (Index n = features.order(); n-- > 0;) {
@@ -136,7 +149,7 @@ Swept sweep_trains(std::span<const FeatureBlock* const> blocks, double bond_tail
         Index row = 0;
         for (std::size_t k = 0; k < trains.size(); ++k) {
             const Index before = rank_before(k, n);
-            multiply<double>(trains[k].left_unfolding(n), Op::none, t[k].view(), Op::none,
+            multiply<double>(trains[k]->left_unfolding(n), Op::none, t[k].view(), Op::none,
                              {stacked.view().row(row), before * features[n], merged});
             row += before;
         }
@@ -242,11 +255,7 @@ bool prefer_dense(std::span<const FeatureBlock* const> blocks) {
 
 TensorTrain<double> block_train(const FeatureBlock& block) {
     if (!block.is_dense()) {
-        bool left = true;
-        for (Index n = 0; n + 1 < block.train().order(); ++n) {
-            left = left && block.train().orthogonality(n) == Orthogonality::left;
-        }
-        return left ? block.train().clone() : left_orthonormalise(block.train()).train;
+        return is_left_orthonormal(block.train()) ? block.train().clone() : left_orthonormalise(block.train()).train;
     }
     std::vector<Index> sizes(block.features().sizes().begin(), block.features().sizes().end());
     sizes[0] *= block.rows();

@@ -37,8 +37,7 @@ std::shared_ptr<const Tensor<double>> divided(const Tensor<double>& x, double ro
 }
 
 /// Divides both parts by the norm of the training rows, of whatever magnitude it is; zeros stay.
-void scale_to_norm_one(PreparedClient& client, const std::string& who) {
-    const auto size = scaled_norm(client.training->view().unfold(1));
+void scale_to_norm_one(PreparedClient& client, const ScaledNorm& size, const std::string& who) {
     if (size.squares == 0) return;
     client.scale = size.norm(who);
     // Personal cores are scaled back by it: a denormal scale would round them away.
@@ -68,8 +67,10 @@ HeldOut hold_out(const TensorView<const double>& x, double fraction, std::uint64
     return {take_rows(x, {middle, order.end()}), take_rows(x, {order.begin(), middle})};
 }
 
-double job_norm2(const TensorView<const double>& x, const std::string& who) {
-    const auto size = scaled_norm(x.unfold(1));
+namespace {
+
+/// The norm of x as a job takes it, or a refusal.
+double accepted_norm2(const TensorView<const double>& x, const ScaledNorm& size, const std::string& who) {
     if (std::isnan(size.squares)) require_finite(x, who);
     if (size.exponent == 0) return size.squares;
     std::ostringstream found;
@@ -78,20 +79,30 @@ double job_norm2(const TensorView<const double>& x, const std::string& who) {
         {who, found.str(), "0, or a norm between 1e-75 and 1e75", "Scale the data, or use `scale_clients` norm."});
 }
 
+}  // namespace
+
+double job_norm2(const TensorView<const double>& x, const std::string& who) {
+    return accepted_norm2(x, scaled_norm(x.unfold(1)), who);
+}
+
 PreparedClient prepare_client(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,
                               Index client) {
     const std::string who = "client " + std::to_string(client + 1);
     PreparedClient result{feature_schema(*x, who), std::move(x), nullptr, 1};
-    if (std::isnan(scaled_norm(result.training->view().unfold(1)).squares)) {
-        require_finite(result.training->view(), who);
-    }
+    const auto measure = [&] { return scaled_norm(result.training->view().unfold(1)); };
+    ScaledNorm size = measure();
+    if (std::isnan(size.squares)) require_finite(result.training->view(), who);
     if (how.heldout > 0) {
         auto parts = hold_out(result.training->view(), how.heldout, seed, client);
         result.training = std::make_shared<const Tensor<double>>(std::move(parts.training));
         result.heldout = std::make_shared<const Tensor<double>>(std::move(parts.heldout));
+        size = measure();
     }
-    if (how.scale_clients) scale_to_norm_one(result, who);
-    job_norm2(result.training->view(), who);
+    if (how.scale_clients) {
+        scale_to_norm_one(result, size, who);
+        size = measure();
+    }
+    result.norm2 = accepted_norm2(result.training->view(), size, who);
     if (result.heldout && result.heldout->size() > 0) job_norm2(result.heldout->view(), who + ", held-out patients");
     return result;
 }

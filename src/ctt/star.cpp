@@ -39,12 +39,16 @@ MergeState contribution_of(const Upload& upload) {
 
 }  // namespace
 
-StarClient::StarClient(const Job& job, TensorView<const double> x)
-    : job_(job), x_(std::move(x)), hello_{feature_shape(x_.shape()), x_.shape()[0], job_norm2(x_, "client")} {
+StarClient::StarClient(const Job& job, TensorView<const double> x) : StarClient(job, std::move(x), std::nullopt) {}
+
+StarClient::StarClient(const Job& job, TensorView<const double> x, std::optional<double> norm2)
+    : job_(job),
+      x_(std::move(x)),
+      hello_{feature_shape(x_.shape()), x_.shape()[0], norm2 ? *norm2 : job_norm2(x_, "client")} {
     data_.schema = hello_.schema();
 }
 
-StarClient::StarClient(const Job& job, PreparedClient data) : StarClient(job, data.training->view()) {
+StarClient::StarClient(const Job& job, PreparedClient data) : StarClient(job, data.training->view(), data.norm2) {
     data_ = std::move(data);
     hello_.labels = data_.schema.modes;
 }

@@ -42,6 +42,11 @@ double effective_rank(MatrixView<const double> g) {
     return squares > 0 ? sum * sum / squares : 1;
 }
 
+template <Real T>
+ScaledNorm norm_of(MatrixView<const T> a, const SvdOptions& options) {
+    return options.norm2 ? ScaledNorm{*options.norm2, 0} : scaled_norm(a);
+}
+
 Basis keep_everything(Index n) {
     Basis basis;
     basis.vectors = Matrix<double>::identity(n);
@@ -222,7 +227,7 @@ Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options) {
 template <Real T>
 Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options) {
     require_usable(a, options);
-    const auto norm = scaled_norm(a);
+    const auto norm = norm_of(a, options);
     if (const int exponent = norm.exponent; exponent != 0) {
         auto basis = dominant_basis<double>(scaled_copy(a, -exponent).view(), side, scaled_options(options, -exponent));
         restore_magnitude(basis, exponent);
@@ -241,7 +246,7 @@ Basis dominant_basis(MatrixView<const T> a, Side side, const SvdOptions& options
 template <Real T>
 TruncatedSvd<T> truncated_svd(MatrixView<const T> a, const SvdOptions& options) {
     require_usable(a, options);
-    const auto norm = scaled_norm(a);
+    const auto norm = norm_of(a, options);
     if (const int exponent = norm.exponent; exponent != 0) {
         auto svd = truncated_svd<double>(scaled_copy(a, -exponent).view(), scaled_options(options, -exponent));
         restore_magnitude(svd, exponent);

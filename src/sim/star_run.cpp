@@ -126,25 +126,25 @@ class StarRun {
         result.rel_error_bound = message.rel_error_bound;
         result.personal_ranks = coordinator_.personal_ranks();
         result.rounds = coordinator_.rounds();
-        if (!run_.options.dry_run) fit_all(message);
+        ToClient features = std::move(message);
+        if (!run_.options.dry_run) fit_all(features);
         traffic_.store(result, run_.clients());
-        result.features = std::move(message.features);
+        result.features = std::move(std::get<FeaturesMessage>(features).features);
     }
 
-    void fit_all(const FeaturesMessage& message) {
-        const ToClient features = FeaturesMessage{message.features.clone(), message.rel_error_bound};
+    void fit_all(const ToClient& message) {
         run_.for_clients(
             "refit",
             [&](Index k) {
                 Seat& s = seat(k);
                 // A client made again has forgotten the personal core it computed at the start.
                 if (!run_.job.refit && !run_.source.resident()) s.client->receive(start_);
-                s.client->receive(features);
+                s.client->receive(message);
             },
             [&](Index k) {
                 const StarClient& client = *seat(k).client;
                 run_.result.reordered[static_cast<std::size_t>(k)] = client.reordered();
-                run_.book(k, client.data(), client.result(), message.features);
+                run_.book(k, client.data(), client.result(), std::get<FeaturesMessage>(message).features);
                 leave(k);
             });
     }

@@ -29,8 +29,8 @@ std::size_t rounded(std::size_t bytes) { return (bytes + 64) / 64 * 64; }
 /// for good.
 class Kept {
   public:
-    /// A block of at least `bytes` and not much more, or null, and then none is kept any longer: with what is allocated
-    /// instead, they would add to the most memory ever used.
+    /// A block of at least `bytes` and not much more, or null, and then as much is let go of as is allocated instead:
+    /// what is used and what is kept are together never more than what was once used.
     void* take(std::size_t bytes) noexcept {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         if (!lock) return nullptr;
@@ -40,11 +40,7 @@ class Kept {
             if (fits && (best == nullptr || block.bytes < best->bytes)) best = &block;
         }
         if (best == nullptr) {
-            for (Block& block : blocks_) {
-                std::free(block.memory);
-                block = {};
-            }
-            bytes_ = 0;
+            let_go(bytes);
             return nullptr;
         }
         void* memory = best->memory;
@@ -75,8 +71,19 @@ class Kept {
         void* memory = nullptr;
         std::size_t bytes = 0;
     };
+    /// Of at least so many bytes, or of all; the largest first.
+    void let_go(std::size_t bytes) noexcept {
+        for (std::size_t gone = 0; gone < bytes && bytes_ > 0;) {
+            Block& block = *std::ranges::max_element(blocks_, {}, &Block::bytes);
+            std::free(block.memory);
+            gone += block.bytes;
+            bytes_ -= block.bytes;
+            block = {};
+        }
+    }
+
     std::mutex mutex_;
-    std::array<Block, 8> blocks_ = {};
+    std::array<Block, 16> blocks_ = {};
     std::size_t bytes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -55,11 +56,31 @@ TEST(Buffer, ALargeBlockIsUsedAgain) {
 TEST(Buffer, WhatNobodyWantsIsLetGo) {
     { const Buffer<char> first(64 * mebibyte); }
     { const Buffer<char> other(16 * mebibyte); }
-    EXPECT_EQ(kept_memory(), std::size_t{16} << 20) << "a block of another size ends what is kept";
+    EXPECT_EQ(kept_memory(), std::size_t{16} << 20) << "what is kept and what is used were never more together";
     { const Buffer<char> huge(512 * mebibyte); }
     EXPECT_EQ(kept_memory(), 0U) << "more than is ever kept";
     { const Buffer<char> small(mebibyte); }
     EXPECT_EQ(kept_memory(), 0U) << "the allocator keeps small ones";
+}
+#endif
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Buffer, BlocksThatWereUsedTogetherAreAllUsedAgain) {
+    { const Buffer<char> huge(512 * mebibyte); }  // nothing is kept from before
+    const auto work = [] {
+        std::vector<const char*> memory;
+        const Buffer<char> first(12 * mebibyte);
+        const Buffer<char> second(12 * mebibyte);
+        const Buffer<char> both(49 * mebibyte);
+        for (const auto* buffer : {&first, &second, &both}) memory.push_back(buffer->data());
+        std::ranges::sort(memory);
+        return memory;
+    };
+    const auto once = work();
+    EXPECT_EQ(kept_memory(), std::size_t{73} << 20);
+    EXPECT_EQ(work(), once);
+    const Buffer<char> other(30 * mebibyte);
+    EXPECT_EQ(kept_memory(), std::size_t{24} << 20) << "the largest goes for a size that is not there";
 }
 #endif
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "couplet/ctt/blocks.hpp"
@@ -28,6 +29,7 @@ struct PreparedClient {
     std::shared_ptr<const Tensor<double>> training;
     std::shared_ptr<const Tensor<double>> heldout;  ///< null unless asked for; divided by the same scale
     double scale = 1;                               ///< both are the original divided by this
+    std::optional<double> norm2 = {};               ///< job_norm2 of the training rows, where it is known
 };
 
 /// `client` is its place among the clients, from 0. Throws InputError that names it for NaN or infinity, for a norm

@@ -62,6 +62,8 @@ class StarClient {
     void follow(const Start& start);
 
   private:
+    StarClient(const Job& job, TensorView<const double> x, std::optional<double> norm2);
+
     std::optional<FromClient> on_start(const Start& start);
     void on_features(const FeaturesMessage& message);
 

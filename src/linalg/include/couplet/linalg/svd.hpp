@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct SvdOptions {
     Index max_rank = std::numeric_limits<Index>::max();
     SvdMethod method = SvdMethod::automatic;
     std::uint64_t seed = 0;
+    /// ||A||^2 where the caller knows it, and that squares are safe (squares_are_safe): one read less.
+    std::optional<double> norm2 = {};
 };
 
 /// How much of a space a basis spans. whole: nothing was cut, so that nothing was decomposed either; the vectors are

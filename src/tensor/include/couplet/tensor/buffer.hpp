@@ -14,7 +14,7 @@ void* allocate_memory(std::size_t bytes);
 
 /// Gives back what allocate_memory returned for `bytes`. A large block is kept for the next call that wants one of
 /// about its size, so that repeated work has no page faults; the kernel may take its pages at any time, and a call that
-/// finds no block of its size lets go of all that are kept.
+/// finds no block of its size lets go of as much as it takes instead.
 void release_memory(void* memory, std::size_t bytes) noexcept;
 
 /// Bytes kept for reuse now.
