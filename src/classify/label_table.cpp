@@ -241,8 +241,8 @@ std::string plain_cell(std::string_view line) {
     return std::string(line);
 }
 
-/// One label a line, an empty line being a person without one. The first line is a header where it says so, where it is
-/// one line too many, and where it is a word that no other line has.
+/// One label a line, an empty line being a person without one. The first line is a header where it says so, and where
+/// it is a word that no other line has; a number is a label.
 LabelTable read_column(const fs::path& file, const LabelColumns& columns, Index rows) {
     std::vector<std::string> lines;
     LineReader reader(file);
@@ -254,9 +254,13 @@ LabelTable read_column(const fs::path& file, const LabelColumns& columns, Index 
     const bool header_like = named || (alone_of_its_kind && !number_of(first) && !is_one_of(first, missing_words));
     const auto count = [&] { return static_cast<Index>(lines.size()); };
     while (count() > rows + (header_like ? 1 : 0) && count() > 1 && lines.back().empty()) lines.pop_back();
-    const bool header = header_like || count() == rows + 1;
+    if (header_like && !named && count() == rows + 1 && lines.back().empty()) {
+        throw InputError({file.string(), "a first line, " + shown(first) + ", that may be a header or a label",
+                          "a file that ends with its last label, or a header that is named",
+                          "Take the empty line at its end away, or name the header with `label_column`."});
+    }
     LabelTable table{.source = file.string(), .alone = true};
-    for (std::size_t i = header ? 1 : 0; i < lines.size(); ++i) table.values.push_back(value_of(lines[i]));
+    for (std::size_t i = header_like ? 1 : 0; i < lines.size(); ++i) table.values.push_back(value_of(lines[i]));
     return table;
 }
 
@@ -330,7 +334,8 @@ SiteLabels match_labels(const LabelTable& table, const std::string& site, std::v
                               fmt::format("{}, one per index of the first mode of {}", rows, site),
                               "Labels without identifiers belong to the rows in their order."});
         }
-        return {table.values, patients.empty() ? table.patients : std::move(patients)};
+        const bool unchecked = patients.empty() && !table.patients.empty();
+        return {table.values, patients.empty() ? table.patients : std::move(patients), unchecked};
     }
     std::map<std::string_view, std::size_t> line_of;
     for (std::size_t i = 0; i < table.patients.size(); ++i) line_of.emplace(table.patients[i], i);

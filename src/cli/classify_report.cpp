@@ -134,6 +134,12 @@ std::optional<std::string> note_of_shares(const ClassifyPeople& people) {
 std::vector<std::string> notes_of(const ClassifyPeople& people, const Evaluation& evaluation,
                                   const EvaluationOptions& how) {
     std::vector<std::string> notes;
+    for (const std::string& path : people.unchecked) {
+        notes.push_back(
+            fmt::format("{} says of no row whose it is: its labels were taken in the order of their table, and "
+                        "the table's identifiers compared with nothing",
+                        path));
+    }
     const std::size_t classes = people.classes.names.size();
     if (const Index left = std::accumulate(people.unlabelled.begin(), people.unlabelled.end(), Index{0}); left > 0) {
         notes.push_back(

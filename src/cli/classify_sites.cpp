@@ -374,6 +374,9 @@ ClassifyPeople read_people(const ClassifyInput& input) {
     std::vector<std::string> values;
     for (const SiteLabels& site : labels) values.insert(values.end(), site.values.begin(), site.values.end());
     ClassifyPeople people;
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+        if (labels[k].unchecked) people.unchecked.push_back(sources[k].path);
+    }
     people.classes = code_classes(values);
     const bool several = sources.size() > 1;
     const auto raw = several ? as_sites(std::move(sources), std::move(labels))

@@ -24,6 +24,7 @@ struct ClassifyPeople {
     std::vector<PredictionSite> who;  ///< one per site
     std::vector<Index> unlabelled;    ///< by site: people left out as nobody knows their class
     ClassCoding classes;
+    std::vector<std::string> unchecked;  ///< data whose labels have identifiers that were compared with nothing
     Index alike = 0;   ///< records without identifiers that are those of another site to the last bit, and not empty
     Index copies = 0;  ///< records without identifiers that are an earlier one of their site to the last bit, not empty
 

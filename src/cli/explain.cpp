@@ -165,7 +165,9 @@ void add_resamples(const Options& options, const Session& session, Explanation& 
 std::string explained_text(const Explanation& explanation) {
     if (explanation.findings.sites.empty()) return "not known: no site's coordinates lie beside the features";
     return fmt::format("{} of {}", percent_text(explanation.explained),
-                       explanation.findings.shares_of_data ? "the data" : "what the components describe");
+                       !explanation.findings.shares_of_data ? "what the components describe"
+                       : explanation.findings.centred       ? "the data"
+                                                            : "the data's sum of squares, means included");
 }
 
 std::string entry_text(const NamedEntry& entry) {

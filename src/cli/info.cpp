@@ -129,6 +129,13 @@ double model_norm(const Model<T>& model, const std::string& path) {
     return scaled_norm(model.cores.front().view().unfold(2)).norm(path);
 }
 
+/// How many numbers cores are beside the tensor that they stand for.
+std::string beside_tensor(double compression) {
+    if (compression == 1) return {};
+    return fmt::format(", {}x {} the tensor", number_text(compression < 1 ? 1 / compression : compression),
+                       compression < 1 ? "as many as" : "fewer than");
+}
+
 template <Real T>
 void show_model(const Model<T>& model, const Options& options, const Session& session) {
     std::vector<Index> sizes;
@@ -140,7 +147,10 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
         numbers += core.size();
     }
     const Shape shape(sizes);
-    const char* kind = model.is_features() ? "features" : (model.is_complete() ? "model" : "personal");
+    // A personal core of rank 1 looks like the train of a vector; what the file says of its origin tells them apart.
+    const bool personal =
+        model.cores.size() == 1 && (model.metadata.contains("features_print") || model.metadata.contains("client"));
+    const char* kind = model.is_features() ? "features" : (model.is_complete() && !personal ? "model" : "personal");
     const char* dtype = dtype_name(sizeof(T) == 4 ? DType::f4 : DType::f8);
     const double norm = model_norm(model, options.input);
     const double open = static_cast<double>(ranks.front()) * static_cast<double>(ranks.back());
@@ -162,9 +172,7 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
               // A federation's features begin with the rank between patients and features.
               {"ranks", fmt::format("{} (R_{} ... R_{})", ranks_text(ranks), model.first_mode - 1,
                                     model.first_mode - 1 + shape.order())},
-              {"cores", fmt::format("{} {} numbers, {}x {} the tensor", count_text(numbers), dtype,
-                                    number_text(compression < 1 ? 1 / compression : compression),
-                                    compression < 1 ? "as many as" : "fewer than")},
+              {"cores", fmt::format("{} {} numbers{}", count_text(numbers), dtype, beside_tensor(compression))},
               {"file", bytes_text(file_bytes(options.input))},
               {"norm", number_text(norm)}};
     add_label_rows(model.labels, rows, model.first_mode);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <span>
 #include <vector>
@@ -112,9 +113,13 @@ std::string unmarked_note(const std::string& personal, const std::string& featur
                        personal, features);
 }
 
+bool is_tensor_name(const std::string& path) {
+    constexpr std::array extensions{".npy", ".csv", ".csv.gz", ".tns", ".tns.gz"};
+    return std::ranges::any_of(extensions, [&](const char* extension) { return path.ends_with(extension); });
+}
+
 AnyModel read_model(const std::string& path) {
-    for (const char* extension : {".npy", ".csv", ".csv.gz", ".tns", ".tns.gz"}) {
-        if (!path.ends_with(extension)) continue;
+    if (is_tensor_name(path)) {
         throw InputError({path, "a tensor, by its name", "a model (.npz)",
                           fmt::format("Make one with: couplet decompose {} -o M.npz", path)});
     }

@@ -27,6 +27,9 @@ void require_complete(TensorView<const double> x, const std::string& path, const
 /// Reads a model; a tensor by mistake is told how to become one.
 AnyModel read_model(const std::string& path);
 
+/// Whether files of this name hold tensors.
+bool is_tensor_name(const std::string& path);
+
 /// Of a personal core that does not say of which features it is.
 std::string unmarked_note(const std::string& personal, const std::string& features);
 

@@ -33,6 +33,10 @@ struct Options {
 };
 
 TensorTrain<double> read_features(const std::string& path, Centring& centring) {
+    if (is_tensor_name(path)) {
+        throw InputError({path, "a tensor, by its name", "the features first, then the patients",
+                          fmt::format("couplet project features.npz {}", path)});
+    }
     Model<double> model = to_double(read_model(path));
     if (!model.is_features()) {
         throw InputError({path, model.is_personal() ? "a personal core" : "a complete model",

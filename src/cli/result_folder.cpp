@@ -24,11 +24,13 @@ constexpr const char* features_name = "features.npz";
 
 bool is_ours(std::string_view name) {
     if (name == features_name) return true;
-    constexpr std::string_view front = "personal_";
     constexpr std::string_view end = ".npz";
-    if (name.size() <= front.size() + end.size() || !name.starts_with(front) || !name.ends_with(end)) return false;
-    const auto number = name.substr(front.size(), name.size() - front.size() - end.size());
-    return number.find_first_not_of("0123456789") == std::string_view::npos;
+    for (const std::string_view front : {"personal_", "features_"}) {
+        if (name.size() <= front.size() + end.size() || !name.starts_with(front) || !name.ends_with(end)) continue;
+        const auto number = name.substr(front.size(), name.size() - front.size() - end.size());
+        if (number.find_first_not_of("0123456789") == std::string_view::npos) return true;
+    }
+    return false;
 }
 
 std::vector<fs::path> files_of_ours(const fs::path& folder) {
@@ -93,15 +95,22 @@ ResultFolder::~ResultFolder() = default;
 void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
                                 const nlohmann::json& metadata) {
     waiting_.push_back(
-        {fmt::format("personal_{}.npz", k + 1), Matrix<double>::copy(personal.view()), labels, metadata});
+        {k, fmt::format("personal_{}.npz", k + 1), Matrix<double>::copy(personal.view()), labels, metadata});
 }
 
-void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata) {
+void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata,
+                          const std::vector<Features>& own) {
     const std::string print = features_print(features.train);
     StagedFiles files(folder_);
     std::set<std::string> kept{features_name};
+    for (std::size_t k = 0; k < own.size(); ++k) {
+        const std::string name = fmt::format("features_{}.npz", k + 1);
+        save_features(files.add(name), own[k], labels, metadata, false);
+        kept.insert(name);
+    }
     for (Personal& one : waiting_) {
-        one.metadata["features_print"] = print;
+        one.metadata["features_print"] =
+            own.empty() ? print : features_print(own[static_cast<std::size_t>(one.client)].train);
         save_personal(files.add(one.name), one.core, one.labels, one.metadata, false);
         kept.insert(one.name);
         one.core = {};

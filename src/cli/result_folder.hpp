@@ -27,11 +27,14 @@ class ResultFolder {
     /// k from 0; `personal` is I1 x R1. Labels that do not fit the rows keep their name only. Written by finish().
     void add_personal(Index k, const Matrix<double>& personal, const ModeLabels& labels,
                       const nlohmann::json& metadata);
-    /// Writes everything and removes the personal files of an older, larger federation.
-    void finish(const Features& features, const Labels& labels, nlohmann::json metadata);
+    /// Writes everything and removes the files of an older, larger federation. Where nodes have features of their own
+    /// they are written as features_<k>.npz, and personal_<k>.npz says that it is of those.
+    void finish(const Features& features, const Labels& labels, nlohmann::json metadata,
+                const std::vector<Features>& own = {});
 
   private:
     struct Personal {
+        Index client;
         std::string name;
         Matrix<double> core;
         ModeLabels labels;

@@ -145,7 +145,8 @@ void check_combination(const CLI::App& app, const Options& options) {
     if (options.centring.any()) {
         refuse_given(app, {"--resume", "--save-state"}, "--centre or --scale", "one or the other");
         if (options.missing == "impute") {
-            throw InputError({"--centre", "given with --missing impute", "one or the other", ""});
+            throw InputError({"--centre", "given with --missing impute", "one or the other",
+                              "Fill the missing entries first, or leave --centre and --scale out."});
         }
     }
     if (options.rank_auto) {
@@ -347,6 +348,11 @@ void warn_of_known_data(const SimulationResult& result, const Session& session) 
 }
 
 void tell_order(const SimulationReport& report, const Session& session) {
+    if (!report.result.own_features.empty()) {
+        session.note(
+            "note: the nodes did not come to agree, and each has features of its own: features.npz is the first "
+            "node's, features_<k>.npz that of node k");
+    }
     const auto& moved = report.result.reordered;
     for (std::size_t k = 0; k < moved.size(); ++k) {
         if (moved[k].empty()) continue;
@@ -616,7 +622,8 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     report.privacy = done.privacy;
     if (report.result.state) save_state(options.flags.save_state, *report.result.state, session.force());
     if (folder) {
-        folder->finish(*report.result.features, report.result.schema.modes, features_metadata(report));
+        folder->finish(*report.result.features, report.result.schema.modes, features_metadata(report),
+                       report.result.own_features);
     }
     return report;
 }

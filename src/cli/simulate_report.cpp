@@ -307,6 +307,7 @@ Json simulation_json(const SimulationReport& report) {
         json["trace"] = trace_json(report.trace);
     }
     json["clients"] = result.personal_ranks.size();
+    if (!result.own_features.empty()) json["own_features"] = true;
     if (result.resumed_clients > 0) json["resumed_clients"] = result.resumed_clients;
     if (!result.replaced.empty()) json["replaced"] = result.replaced;
     if (const auto names = reordered_clients(report); !names.empty()) json["reordered"] = names;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -29,28 +30,47 @@ bool is_right_orthonormal(const TensorTrain<double>& train) {
     return true;
 }
 
-/// The core of least squares against W itself where `fit` is against an orthonormal basis V of its rows: W = A V, so
-/// G W = F V for G = F A^+.
-Matrix<double> in_terms_of(const TensorTrain<double>& w, const Features& v, const Matrix<double>& fit) {
+/// Orthonormal rows V that span those of features W, and B with G W = F V for G = F B: a core F against V becomes one
+/// against W itself.
+struct Terms {
+    Features basis;
+    std::optional<Matrix<double>> back;  ///< none: W is orthonormal itself
+};
+
+/// Directions of W that are rounding beside its largest are no part of it: a core would need entries beyond all measure
+/// to reach them.
+Terms terms_of(const TensorTrain<double>& w) {
+    if (is_right_orthonormal(w)) return {{w.clone(), {}, true}, std::nullopt};
+    Features v = orthonormal_features(w);
     const Index columns = w.shape().size();
     const auto wide_w = Matrix<double>::adopt(w.full().release(), w.left_rank(), columns);
     const auto wide_v = Matrix<double>::adopt(v.train.full().release(), v.train.left_rank(), columns);
+    // W = A V. With A = Y S Z^T and V' = Z^T V, W = Y S V' and B = S^-1 Y^T.
     const auto a = product<double>(wide_w.view(), wide_v.view(), Op::none, Op::transpose);
-    // With A = Y S Z^T, F A^+ = (F Z) S^-1 Y^T.
     const auto svd = truncated_svd<double>(a.view(), {});
-    auto scaled = product<double>(fit.view(), svd.v.view());
-    for (Index j = 0; j < scaled.cols(); ++j) {
-        const double s = svd.sigma[static_cast<std::size_t>(j)];
-        for (Index i = 0; i < scaled.rows(); ++i) scaled(i, j) *= s > 0 ? 1 / s : 0;
+    const double least =
+        static_cast<double>(std::max(columns, a.rows())) * std::numeric_limits<double>::epsilon() * svd.sigma.front();
+    const auto kept = std::max<Index>(1, std::ranges::count_if(svd.sigma, [&](double sigma) { return sigma > least; }));
+    auto back = transpose(leading_columns(svd.u.view(), kept).view());
+    for (Index i = 0; i < kept; ++i) {
+        const double sigma = svd.sigma[static_cast<std::size_t>(i)];
+        for (Index j = 0; j < back.cols(); ++j) back(i, j) *= sigma > 0 ? 1 / sigma : 0;
     }
-    return product<double>(scaled.view(), svd.u.view(), Op::none, Op::transpose);
+    auto cores = std::move(v.train).release();
+    const Shape first = cores[0].shape();
+    auto turned = product<double>(leading_columns(svd.v.view(), kept).view(), cores[0].view().unfold(1), Op::transpose);
+    cores[0] = Tensor<double>({kept, first[1], first[2]}, std::move(turned).release());
+    return {{TensorTrain<double>(std::move(cores)), {}, true}, std::move(back)};
+}
+
+Matrix<double> in_terms(const Terms& terms, Matrix<double> fit) {
+    return terms.back ? product<double>(fit.view(), terms.back->view()) : std::move(fit);
 }
 
 PersonalFit fit_to(const TensorTrain<double>& features, const TensorView<const double>& x) {
-    if (is_right_orthonormal(features)) return refit(x, Features{features.clone(), {}, true});
-    const Features basis = orthonormal_features(features);
-    PersonalFit fit = refit(x, basis);
-    fit.personal = in_terms_of(features, basis, fit.personal);
+    const Terms terms = terms_of(features);
+    PersonalFit fit = refit(x, terms.basis);
+    fit.personal = in_terms(terms, std::move(fit.personal));
     return fit;
 }
 
@@ -83,19 +103,18 @@ void restore_magnitude(Matrix<double>& personal, int exponent, const std::string
 
 Projection project_incomplete(const TensorTrain<double>& features, const TensorView<const double>& x,
                               const std::string& where) {
-    const bool orthonormal = is_right_orthonormal(features);
-    const Features basis = orthonormal ? Features{features.clone(), {}, true} : orthonormal_features(features);
+    const Terms terms = terms_of(features);
+    const TensorTrain<double>& basis = terms.basis.train;
     auto scaled = Tensor<double>::copy(x);
     const int exponent = make_known_squares_safe(scaled);
-    const auto w =
-        Matrix<double>::adopt(basis.train.full().release(), basis.train.left_rank(), basis.train.shape().size());
+    const auto w = Matrix<double>::adopt(basis.full().release(), basis.left_rank(), basis.shape().size());
     KnownFit known = fit_known(scaled.view().unfold(1), w.view());
     const auto values = scaled.elements();
     const auto hidden = std::count_if(values.begin(), values.end(), [](double e) { return std::isnan(e); });
     Projection result{std::move(known.personal), known.norm2 > 0 ? known.error2 / known.norm2 : 0,
                       static_cast<double>(hidden) / static_cast<double>(scaled.size()), std::move(known.loose),
                       std::move(known.unknown)};
-    if (!orthonormal) result.personal = in_terms_of(features, basis, result.personal);
+    result.personal = in_terms(terms, std::move(result.personal));
     restore_magnitude(result.personal, exponent, where);
     return result;
 }

@@ -51,7 +51,11 @@ TensorTrain<double> train_of(const Model<double>& model) {
 fs::path features_file(const fs::path& result) {
     std::error_code ignored;
     const fs::path file = fs::is_directory(result, ignored) ? result / "features.npz" : result;
-    if (fs::exists(file, ignored)) return file;
+    if (fs::exists(file, ignored)) {
+        if (file.extension() == ".npz") return file;
+        throw InputError({result.string(), "a file that is no .npz", "the folder of a result, or its features.npz",
+                          "couplet simulate ... -o DIR writes one."});
+    }
     throw InputError({result.string(), "no such file: features.npz", "the result of a federation",
                       "couplet simulate ... -o DIR writes one."});
 }
@@ -123,6 +127,22 @@ bool flag_at(const nlohmann::json& metadata, const char* key, bool usual) {
 
 std::string word_at(const nlohmann::json& metadata, const char* key) {
     return metadata.contains(key) && metadata[key].is_string() ? metadata[key].get<std::string>() : std::string();
+}
+
+std::string sentence_of_messages(const nlohmann::json& metadata) {
+    const std::string method = word_at(metadata, "method");
+    const std::string aggregate = word_at(metadata, "aggregate");
+    if (method == "centralized") return "To find these patterns all records were brought to one place.";
+    if (method != "ctt") return {};
+    if (aggregate == "subspace") {
+        return "To find these patterns the sites sent sums over their patients; who could read them, and what sums "
+               "give away, says couplet audit.";
+    }
+    if (aggregate == "stack" || aggregate == "average") {
+        return "To find these patterns the sites sent mixtures of their patients' records, from which records may be "
+               "rebuilt; couplet audit says how many.";
+    }
+    return {};
 }
 
 Fit fit_of(const nlohmann::json& metadata) {
@@ -235,6 +255,7 @@ Findings load_findings(const fs::path& result) {
     findings.centred = metadata.contains("centring") && metadata["centring"].contains("mean");
     findings.scaled = metadata.contains("centring") && metadata["centring"].contains("scale");
     findings.fit = fit_of(metadata);
+    findings.left_sites = sentence_of_messages(metadata);
     if (metadata.contains("client_names")) findings.clients = static_cast<Index>(metadata["client_names"].size());
     // Only of a projection the part that is not described is what the error says.
     findings.shares_of_data = findings.fit.refit;

@@ -277,7 +277,8 @@ std::string reading_guide(const Explanation& explanation) {
             "<p>The patterns are turned so that each has few strong entries (varimax). What they describe together, "
             "and how well, is untouched by that.</p>";
     }
-    return text + "<p>Only sums over many patients left the sites to find these patterns; no record did.</p></section>";
+    const std::string& sent = explanation.findings.left_sites;
+    return text + (sent.empty() ? "" : "<p>" + sent + "</p>") + "</section>";
 }
 
 }  // namespace

@@ -140,10 +140,28 @@ void CsvReader::split_quoted(std::string_view line, std::vector<std::string_view
 
 bool CsvReader::next(std::vector<std::string_view>& row) {
     row.clear();
+    if (empty_rows_ > 0) {
+        --empty_rows_;
+        ++row_line_;
+        row.emplace_back();
+        return true;
+    }
     std::string_view line;
-    do {
-        if (!lines_.next(line)) return false;
-    } while (line.empty());
+    if (held_) {
+        held_line_ = std::move(*held_);
+        held_.reset();
+        line = held_line_;
+    } else {
+        Index skipped = 0;
+        for (; lines_.next(line) && line.empty();) ++skipped;
+        if (line.empty()) return false;
+        if (fields_ == 1 && skipped > 0) {
+            // Of a single column an empty line is a missing cell, unless nothing follows it.
+            held_ = std::string(line);
+            empty_rows_ = skipped;
+            return next(row);
+        }
+    }
     row_line_ = lines_.line_number();
     if (line.find('"') == std::string_view::npos) {
         split(line, row);

@@ -292,7 +292,7 @@ DType require_tensor_header(const NpyHeader& header, const std::string& where) {
             : kind == 'O' ? "Encode what is text as numbers, then numpy.save('x.npy', x.astype('<f8'))."
             : kind == 'U' || kind == 'S' || kind == 'M' || kind == 'm' ? "Encode it as numbers first."
                                                                        : save_again;
-        throw InputError({where, describe(header.descr), "little-endian float32 or float64 elements", remedy});
+        throw InputError({where, describe(header.descr), "real numbers", remedy});
     }
     const Index order = header.shape.order();
     if (order == 0) {

@@ -209,7 +209,11 @@ Schema read_schema(const fs::path& path) {
 Labels labels_beside(const fs::path& file, const Shape& shape) {
     const fs::path path = file.parent_path() / "manifest.json";
     std::error_code failed;
-    if (fs::symlink_status(path, failed).type() == fs::file_type::not_found) return {};
+    if (fs::symlink_status(path, failed).type() == fs::file_type::not_found) {
+        // A link to a tensor elsewhere is that tensor, with what is told of it there.
+        const fs::path target = fs::is_symlink(file, failed) ? fs::canonical(file, failed) : fs::path();
+        return target.empty() ? Labels{} : labels_beside(target, shape);
+    }
     // What is there may name the columns: whatever keeps it from being read is said.
     const std::string remedy = "Repair it: it may name the columns of " + file.filename().string() + ".";
     std::ifstream stream;

@@ -82,6 +82,15 @@ void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vect
     }
 }
 
+bool same_cores(const Features& a, const Features& b) {
+    if (a.train.ranks() != b.train.ranks()) return false;
+    for (Index n = 0; n < a.train.order(); ++n) {
+        const auto mine = a.train.core(n);
+        if (!std::equal(mine.data(), mine.data() + mine.size(), b.train.core(n).data())) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 void run_peers(SimulationRun& run) {
@@ -148,6 +157,10 @@ void run_peers(SimulationRun& run) {
     }
     result.rel_error_bound = peers.front()->rel_error_bound();
     result.features = peers.front()->features().clone();
+    const auto differs = [&](const auto& peer) { return !same_cores(peer->features(), *result.features); };
+    if (std::ranges::any_of(peers, differs)) {
+        for (const auto& peer : peers) result.own_features.push_back(peer->features().clone());
+    }
     result.rounds = count_rounds(job, plan, hellos.front().features);
     traffic.store_links(result, static_cast<Index>(links.size()));
     if (job.aggregate != Aggregate::stack) {

@@ -144,9 +144,11 @@ EventPlan make_plan(const RecordReader& reader, const std::vector<EventMode>& as
             {"`unit`", "a unit of no value", "`value` COLUMN beside it", "Name the column of the values."});
     }
     if (plan.modes.empty() || plan.patient.empty()) {
-        throw InputError({reader.name(), plan.modes.empty() ? "a table of no known form" : "no column of the patients",
-                          "`patient` COLUMN and `modes` COLUMN ...",
-                          "FHIR, OMOP and Synthea tables are known; of others say which columns count."});
+        throw InputError(
+            {reader.name(), plan.modes.empty() ? "a table of no known form" : "no column of the patients",
+             "`patient` COLUMN and `modes` COLUMN ...",
+             "FHIR, OMOP and Synthea tables are known; of others say which columns count. One row for each patient: "
+             "use `wide`."});
     }
     // Codes and labels travel with the schema.
     for (const EventMode& mode : plan.modes) {
@@ -485,7 +487,8 @@ class WideReader {
         : all_(all), reader_(reader), options_(options), lines_(first_lines) {
         const std::string patient = column_for({options.patient}, table);
         if (patient.empty()) {
-            throw InputError({"`patient`", "none", "the column with the patients' identifiers", ""});
+            throw InputError({"`patient`", "none", "the column with the patients' identifiers",
+                              fmt::format("The columns are {}.", fmt::join(reader.columns(), ", "))});
         }
         patient_ = wide_column(reader, patient);
         for (const WideMode& mode : modes) columns_.push_back(open_mode(mode));
@@ -623,12 +626,14 @@ class WideReader {
                 const OpenColumn& column = columns_[n][c];
                 const bool text = column.detected && column.spec.kind == WideColumn::Kind::category;
                 if (!text || filled[c] < enough || 2 * different[c] <= filled[c]) continue;
-                throw InputError({fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
-                                  fmt::format("{} different values of {} patients", different[c], filled[c]),
-                                  "numbers, or categories that patients share",
-                                  fmt::format("Name the columns that count in `modes`. {0}:category keeps it, and "
-                                              "{0}:year or {0}:since=DATE make numbers of dates.",
-                                              column.label)});
+                throw InputError(
+                    {fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
+                     fmt::format("{} different values of {} patients", different[c], filled[c]),
+                     "numbers, or categories that patients share",
+                     fmt::format("Name the columns that count in `modes`. {0}:category keeps it, and "
+                                 "{0}:year or {0}:since=DATE make numbers of dates. Numbers with a comma need "
+                                 "`decimal` comma.",
+                                 column.label)});
             }
         }
     }
@@ -712,7 +717,12 @@ class WideReader {
 
     void add(std::size_t n, std::size_t c, const std::string& code, std::uint32_t patient, double value) {
         FoundMode& mode = all_.modes[n];
+        const auto known = static_cast<Index>(mode.book.codes.size());
         const auto [number, facts] = mode.book.at(code);
+        if (static_cast<Index>(mode.book.codes.size()) == known && facts->group != static_cast<Index>(c)) {
+            reader_.refuse(columns_[n][c].at, shown(code) + ", which is another column's, too", "a name of its own",
+                           "Rename one of the columns, or leave it out of `modes`.");
+        }
         facts->group = static_cast<Index>(c);
         facts->unit = columns_[n][c].unit;
         if (value == value) ++facts->events;

@@ -27,6 +27,10 @@ std::string take_name(std::string_view& text) {
     // "COLUMN:since=..." has its sign behind a colon.
     if (equals == std::string_view::npos || text.substr(0, equals).find(':') != std::string_view::npos) return {};
     const std::string name(text.substr(0, equals));
+    if (name.find(',') != std::string::npos) {
+        throw InputError({"`modes`", shown(text), "the name of a mode once, before all of its columns",
+                          "Write NAME=COLUMN,COLUMN,... and one `modes` for each mode."});
+    }
     text.remove_prefix(equals + 1);
     return name;
 }

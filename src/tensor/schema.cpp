@@ -255,8 +255,10 @@ Schema joined(std::span<const SchemaParty> parties, const Schema& winner, Unname
         for (const Schema* schema : group) {
             const ModeLabels& theirs = mode_of(*schema, n);
             if (theirs.units.empty()) continue;
-            mode.units.resize(theirs.units.size());
             const bool moved = !theirs.entries.empty() && !mode.entries.empty() && theirs.entries != mode.entries;
+            // Who fits a winner without labels may have others than the rest of the group: it is refused later.
+            if (moved && !same_set(theirs.entries, mode.entries)) continue;
+            mode.units.resize(theirs.units.size());
             const auto at = moved ? places(mode.entries, theirs.entries) : std::vector<Index>{};
             for (std::size_t i = 0; i < mode.units.size(); ++i) {
                 if (mode.units[i].empty()) mode.units[i] = theirs.units[moved ? static_cast<std::size_t>(at[i]) : i];

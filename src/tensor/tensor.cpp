@@ -106,8 +106,10 @@ void require_finite(TensorView<const T> tensor, const std::string& where) {
     const std::span<const T> values(tensor.data(), static_cast<std::size_t>(tensor.size()));
     const auto bad = find_non_finite(values);
     if (!bad) return;
-    throw InputError(
-        {where, element_text(tensor, *bad), "finite numbers only", "Replace or remove missing values first."});
+    const bool missing = std::isnan(values[static_cast<std::size_t>(*bad)]);
+    throw InputError({where, element_text(tensor, *bad), "finite numbers only",
+                      missing ? "Replace or remove missing values first."
+                              : "Replace infinite values; NaN stands for a missing one."});
 }
 
 template <Real T>

@@ -62,6 +62,12 @@ TEST_F(LabelTableTest, OneColumnHasAHeaderOrNotAsItsRowsTell) {
     EXPECT_EQ(read("label\na\nb\n\n", {}, 2).values, (Texts{"a", "b"}));
     EXPECT_EQ(read("label\na\n\n", {}, 2).values, (Texts{"a", ""}));
     EXPECT_EQ(read("died\n\"yes\"\nno\n", {.label = "died"}, 2).values, (Texts{"yes", "no"}));
+    // A number is a label: one line too many is one too many, and shifts nobody.
+    EXPECT_EQ(read("1\n0\n1\n", {}, 2).values, (Texts{"1", "0", "1"}));
+    EXPECT_EQ(read("7\n0\n1\n", {}, 2).values, (Texts{"7", "0", "1"}));
+    const auto either = support::message_of([&] { read("severe\nwell\nill\nwell\n\n", {}, 4); });
+    EXPECT_NE(either.find("'severe', that may be a header or a label"), std::string::npos) << either;
+    EXPECT_EQ(read("severe\nwell\nill\n\n", {.label = "severe"}, 3).values, (Texts{"well", "ill", ""}));
 }
 
 TEST_F(LabelTableTest, RowsAreWhereTheTableSaysTheyAre) {
@@ -150,11 +156,14 @@ TEST_F(LabelTableTest, IdentifiersDecideWhateverTheOrder) {
     EXPECT_EQ(labels.values, (Texts{"c", "", "a"}));
     EXPECT_EQ(labels.patients, (Texts{"p3", "p9", "p1"}));
     EXPECT_EQ(match_labels(table, "north", {}, 3).patients, table.patients);
+    EXPECT_TRUE(match_labels(table, "north", {}, 3).unchecked) << "in the order of the table, and that is said";
+    EXPECT_FALSE(labels.unchecked);
     EXPECT_EQ(match_labels({.source = "t.csv", .values = {"a", "b"}, .alone = true}, "north", {"p3", "p9"}, 2).values,
               (Texts{"a", "b"}));
     const auto message = support::message_of([&] { match_labels(table, "north", {"q1"}, 1); });
     EXPECT_NE(message.find("none of the 1 patients of north"), std::string::npos);
-    const auto count = support::message_of([&] { match_labels(table, "north", {}, 4); });
+    const LabelTable alone{.source = "t.csv", .values = {"a", "b", "c"}, .alone = true};
+    const auto count = support::message_of([&] { match_labels(alone, "north", {}, 4); });
     EXPECT_NE(count.find("3 labels; expected 4, one per index"), std::string::npos) << count;
 }
 

@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/random.hpp"
 #include "couplet/ctt/merge.hpp"
 #include "couplet/ctt/refit.hpp"
+#include "couplet/tt/tt_svd.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -48,6 +50,29 @@ TEST(ProjectTest, AnyFeaturesGiveLeastSquares) {
 }
 
 /// Patients of any magnitude get the same core, up to the magnitude, and the same error.
+TEST(ProjectTest, DirectionsThatAreRoundingAreNoPartOfTheFeatures) {
+    // Three rows that are multiples of one but for rounding.
+    auto w = Matrix<double>::zeros(3, 20);
+    Random random(5);
+    for (Index j = 0; j < 20; ++j) {
+        const double value = random.normal();
+        for (Index i = 0; i < 3; ++i) w(i, j) = value * static_cast<double>(i + 1) * (1 + 1e-16 * random.normal());
+    }
+    const auto features = tt_svd(TensorView<const double>(w.data(), {3 * 4, 5}), {.eps = 0}).train;
+    std::vector<Tensor<double>> cores;
+    for (Index n = 0; n < features.order(); ++n) cores.push_back(Tensor<double>::copy(features.core(n)));
+    const Index bond = cores[1].shape()[0];
+    cores[0] = Tensor<double>({3, 4, bond}, std::move(cores[0]).release());
+    const TensorTrain<double> train(std::move(cores));
+    const auto x = population_client({9, 4, 5}, 5, 0.6, 0.3, 2, 1);
+    const double norm2 = squared_norm(x.view().unfold(1));
+    for (const bool incomplete : {false, true}) {
+        const auto fit = incomplete ? project_incomplete(train, x.view(), "x") : project(train, x.view(), "x");
+        EXPECT_NEAR(error2_of(x, fit.personal, train) / norm2, fit.rse, 1e-9) << incomplete;
+        EXPECT_LT(max_magnitude<double>(fit.personal.view()), 1e3 * std::sqrt(norm2)) << incomplete;
+    }
+}
+
 TEST(ProjectTest, MagnitudesDoNotMatter) {
     const auto x = population_client({9, 4, 5}, 5, 0.6, 0.3, 2, 1);
     const auto features = random_train<double>({4, 5}, {3, 4, 1}, 9);

@@ -219,6 +219,21 @@ TEST_F(FindingsTest, CoresUnderAnotherNumberAreRefused) {
     expect_refusal("personal_2.npz: the personal core of client 1; expected that of client 2");
 }
 
+TEST_F(FindingsTest, WhatLeftTheSitesIsSaidOfTheMethodAlone) {
+    const auto said = [&](const nlohmann::json& metadata) {
+        write(metadata);
+        return load_findings(folder_).left_sites;
+    };
+    EXPECT_NE(said({{"method", "centralized"}}).find("all records were brought to one place"), std::string::npos);
+    for (const char* rows : {"stack", "average"}) {
+        EXPECT_NE(said({{"method", "ctt"}, {"aggregate", rows}}).find("from which records may be rebuilt"),
+                  std::string::npos);
+    }
+    EXPECT_NE(said({{"method", "ctt"}, {"aggregate", "subspace"}}).find("sums over their patients"), std::string::npos);
+    EXPECT_EQ(said({{"method", "trip"}}), "");
+    EXPECT_EQ(said(nlohmann::json::object()), "") << "nobody knows";
+}
+
 TEST_F(FindingsTest, RefusesWhatIsNoResult) {
     EXPECT_THROW(load_findings(folder_), InputError);
     EXPECT_THROW(load_findings(folder_ / "nowhere"), InputError);

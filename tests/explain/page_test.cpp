@@ -30,6 +30,17 @@ TEST(PageTest, WhatIsNotKnownIsNoPercentageAndControlCharactersAreNoText) {
     EXPECT_EQ(page.find('\x1b'), std::string::npos);
 }
 
+TEST(PageTest, SaysWhatLeftTheSitesWhereThatIsKnownAndNothingElsewhere) {
+    Findings findings = testing::mixed_findings();
+    findings.left_sites = "To find these patterns all records were brought to one place.";
+    EXPECT_NE(render_explanation(explain(std::move(findings)), {}, "").find("<p>To find these patterns all records"),
+              std::string::npos);
+    const std::string silent = render_explanation(explain(testing::mixed_findings()), {}, "");
+    for (const char* claim : {"left the sites", "no record", "To find these patterns"}) {
+        EXPECT_EQ(silent.find(claim), std::string::npos) << claim;
+    }
+}
+
 TEST(PageTest, TellsOfAPatientAndOfChanges) {
     Explanation told = explain(testing::mixed_findings());
     const Explanation before = explain(testing::mixed_findings());

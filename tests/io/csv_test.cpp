@@ -1,5 +1,7 @@
 #include "couplet/io/csv.hpp"
 
+#include <cmath>
+
 #include "io_test_support.hpp"
 
 namespace couplet {
@@ -50,6 +52,15 @@ TEST(Csv, NamesTheColumnsThatThereAreUpToForty) {
     CsvReader none(bytes_of(""), "x.csv");
     EXPECT_EQ(refusal("x.csv", [&] { none.read_header(); }),
               "no rows; expected a header with the names of the columns");
+}
+
+TEST(Csv, AnEmptyLineOfASingleColumnIsAMissingCell) {
+    EXPECT_EQ(rows_of("age\n1\n\n\n3\n\"4\"\n\n\n"), (Rows{{"age"}, {"1"}, {""}, {""}, {"3"}, {"4"}}));
+    EXPECT_EQ(rows_of("\nage\n1\n"), (Rows{{"age"}, {"1"}}));
+    EXPECT_EQ(rows_of("a,b\n\n1,2\n"), (Rows{{"a", "b"}, {"1", "2"}}));
+    const auto values = values_of(matrix_of("age\n1\n\n3\n"));
+    ASSERT_EQ(values.size(), 3U);
+    EXPECT_TRUE(std::isnan(values[1]));
 }
 
 TEST(Csv, UnderstandsQuotes) {

@@ -103,7 +103,7 @@ TEST(NpyHeader, SaysWhatAWrongElementTypeIs) {
         return refusal_of_literal("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,)}");
     };
     const std::string save_again =
-        "; expected little-endian float32 or float64 elements. Save it again with numpy.save('x.npy', "
+        "; expected real numbers. Save it again with numpy.save('x.npy', "
         "x.astype('<f8')).";
     EXPECT_EQ(of_type("<i8"), "int64 elements ('<i8')" + save_again);
     EXPECT_EQ(of_type("|u1"), "uint8 elements ('|u1')" + save_again);
@@ -112,16 +112,15 @@ TEST(NpyHeader, SaysWhatAWrongElementTypeIs) {
     EXPECT_EQ(of_type("<f16"), "float128 elements ('<f16')" + save_again);
     EXPECT_EQ(of_type(">f8"), "big-endian float64 elements ('>f8')" + save_again);
     EXPECT_EQ(of_type("|O"),
-              "Python objects ('|O'), which need pickle; expected little-endian float32 or float64 elements. Encode "
+              "Python objects ('|O'), which need pickle; expected real numbers. Encode "
               "what is text as numbers, then numpy.save('x.npy', x.astype('<f8')).");
     EXPECT_EQ(of_type("<c16"),
-              "complex128 elements ('<c16'); expected little-endian float32 or float64 elements. Save "
+              "complex128 elements ('<c16'); expected real numbers. Save "
               "numpy.stack([x.real, "
               "x.imag], axis=-1) instead: one more mode of size 2, the last.");
-    EXPECT_EQ(of_type("<U5"),
-              "text ('<U5'); expected little-endian float32 or float64 elements. Encode it as numbers first.");
+    EXPECT_EQ(of_type("<U5"), "text ('<U5'); expected real numbers. Encode it as numbers first.");
     EXPECT_EQ(of_type("<M8[ns]"),
-              "dates or times ('<M8[ns]'); expected little-endian float32 or float64 elements. Encode it as "
+              "dates or times ('<M8[ns]'); expected real numbers. Encode it as "
               "numbers first.");
     EXPECT_EQ(of_type("<q?"), "elements of unknown type '<q?'" + save_again);
     EXPECT_EQ(of_type(""), "elements of unknown type ''" + save_again);

@@ -117,6 +117,9 @@ TEST_F(SchemaFileTest, AManifestNamesTheFilesThatItLists) {
     EXPECT_EQ(read_schema(folder_ / "b.npy").modes.at(0).entries, (Texts{"bmi", "age"}));
     EXPECT_FALSE(read_schema(folder_ / "c.npy").named());
     EXPECT_EQ(read_schema(folder_ / "manifest.json"), sample);
+    std::filesystem::create_directory(folder_ / "links");
+    std::filesystem::create_symlink("../a.npy", folder_ / "links" / "mine.npy");
+    EXPECT_EQ(read_schema(folder_ / "links" / "mine.npy"), sample) << "a link to a tensor is that tensor";
     // Labels that do not fit are no labels to pass over in silence.
     manifest(R"({"file":"b.npy","mode_labels":[{},{"entries":["bmi"]},{}]})");
     expect_in(refusal([&] { read_schema(folder_ / "b.npy"); }), {"manifest.json", "b.npy", "1 labels"});

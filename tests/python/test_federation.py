@@ -195,3 +195,83 @@ def test_a_client_that_comes_again_replaces_itself(clients, tmp_path):
     again = couplet.simulate([clients[1] * 1.5], resume=state, names=["south"], **flags)
     both = couplet.simulate([clients[0], clients[1] * 1.5], **flags)
     assert again.rel_error_bound == pytest.approx(both.rel_error_bound, rel=1e-9)
+
+
+def two_sites(rng):
+    pandas = pytest.importorskip("pandas")
+    age = rng.normal(55, 10, 30)
+    first = pandas.DataFrame({"age": age, "systolic": 100 + age / 2, "hba1c": rng.normal(6, 1, 30)})
+    return first, first.sample(20, random_state=1)[["hba1c", "age", "systolic"]]
+
+
+def test_columns_of_frames_are_matched_by_name(rng):
+    first, other = two_sites(rng)
+    result = couplet.simulate([first, other], rank=1)
+    assert result.features.labels[0].entries in (["age", "systolic", "hba1c"], ["hba1c", "age", "systolic"])
+    assert result.rse == pytest.approx(couplet.simulate([first, other[first.columns]], rank=1).rse, rel=1e-9)
+    assert couplet.project(result.features, other).rse == pytest.approx(
+        couplet.project(result.features, other[first.columns]).rse, rel=1e-9)
+    with pytest.raises(ValueError, match="weight"):
+        couplet.simulate([first, first, other.rename(columns={"age": "weight"})], rank=1)
+    with pytest.raises(ValueError, match="unnamed"):
+        couplet.simulate([first, other.to_numpy()], rank=1)
+    numbered = first.set_axis(range(3), axis=1)
+    assert not couplet.simulate([numbered, numbered], rank=1).features.labels, "numbers that pandas gives are no names"
+
+
+def test_columns_of_frames_are_matched_by_name_in_classify(rng):
+    first, other = two_sites(rng)
+    labels = [(x.age > 55).astype(int).tolist() for x in (first, other)]
+    told = [couplet.classify(first, x, labels=labels, rank=1, folds=3).result("federated", "logistic").auc
+            for x in (other, other[first.columns])]
+    assert told[0] == pytest.approx(told[1], rel=1e-9)
+
+
+def test_numbered_columns_of_frames_are_matched_too(rng):
+    first, other = (x.set_axis(names, axis=1) for x, names in zip(two_sites(rng), ([10, 20, 30], [30, 10, 20])))
+    model = couplet.CoupledTensorTrain(rank=1).fit([first, other])
+    assert model.score(other) == pytest.approx(model.score(other[[10, 20, 30]]), rel=1e-9)
+
+
+def test_arithmetic_keeps_the_centring(clients):
+    features = couplet.simulate(clients, rank=2, centre=True).features
+    expected = couplet.project(features, clients[0]).rse
+    for same in (features * 1.0, -1 * (features * -1), features + features * 0.0):
+        assert couplet.project(same, clients[0]).rse == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(ValueError, match="centred or scaled otherwise"):
+        features + couplet.simulate(clients, rank=2).features
+
+
+def test_nodes_that_do_not_agree_have_features_of_their_own(clients, tmp_path):
+    flags = dict(rank=3, network="decentralized", graph="path", aggregate="average", iterations=1, refit=True)
+    result = couplet.simulate(clients, output=str(tmp_path), **flags)
+    for k, x in enumerate(clients):
+        features = couplet.load(tmp_path / f"features_{k + 1}.npz")
+        model = couplet.load(tmp_path / f"personal_{k + 1}.npz") @ features.full().reshape(3, -1)
+        error = np.sum((x.reshape(len(x), -1) - model) ** 2) / np.sum(x**2)
+        assert error == pytest.approx(result.rse_per_client[k], rel=1e-9)
+    with pytest.raises(ValueError, match="features of its own"):
+        result.reconstruct(1)
+    with pytest.raises(ValueError, match="features of their own"):
+        result.save(tmp_path / "other")
+
+
+def test_saving_is_all_or_nothing(clients, tmp_path):
+    result = couplet.simulate(clients, rank=3)
+    (tmp_path / "features.npz").write_bytes(b"another's")
+    with pytest.raises(ValueError, match="features.npz: a file that exists.*force=True"):
+        result.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["features.npz"]
+    result.save(tmp_path, force=True)
+    couplet.simulate(clients[:2], rank=3).save(tmp_path, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["features.npz", "personal_1.npz", "personal_2.npz"]
+    assert len(couplet.explain(tmp_path).components) == 3
+    with pytest.raises(TypeError, match=r"result.save\(folder\)"):
+        couplet.explain(result)
+
+
+def test_a_personal_core_of_rank_one_is_an_array(clients, tmp_path):
+    couplet.simulate(clients, rank=1).save(tmp_path)
+    assert couplet.load(tmp_path / "personal_1.npz").shape == (15, 1)
+    out = subprocess.run([COMMAND, "info", tmp_path / "personal_1.npz"], capture_output=True, text=True, check=True).stdout
+    assert "personal" in out and "fewer than the tensor" not in out

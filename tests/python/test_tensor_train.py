@@ -78,6 +78,10 @@ def test_rounding_keeps_its_promise_and_counts_what_was_lost_before(rng):
     assert relative(rounded.full(), first.full()) <= 0.2
     assert relative(rounded.full(), x) <= rounded.rel_error + 1e-12
     assert first.round(max_rank=2).ranks == (1, 2, 2, 1)
+    # Of a sum or a part nobody knows what it stands for, so that nobody knows its error.
+    for derived in (first + first, first[:5]):
+        assert derived.round(1e-6).rel_error is None
+        assert derived.round(1e-6).metadata["rounding_error"] <= 1e-6
 
 
 def test_indexing_is_that_of_the_tensor(rng):

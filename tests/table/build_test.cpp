@@ -213,6 +213,8 @@ TEST_F(BuildTest, WhatWouldBeWrongWithoutAWordIsRefused) {
     for (int i = 0; i < 30; ++i) names += fmt::format("{0},Person {0},{1}\n", i, 1950 + i % 3);
     has(said(names, {.patient = "id", .wide = true}), "column 2 (name): 30 different values of 30 patients");
     // Two units of one thing would be added up.
+    has(said("p,sex,sex=f\n1,f,10\n2,m,20\n", {.patient = "p", .wide = true}),
+        "'sex=f', which is another column's, too");
     has(said("p,w [kg],w [g]\n1,3,4\n", {.patient = "p", .wide = true}), "two columns called 'w'");
     has(said("p,w\n1,3\n", {.patient = "p", .modes = {"w,w"}, .wide = true}), "twice the columns called 'w'");
     has(said("p,c,v\n1,x,1e308\n1,x,1e308\n2,y,1\n",

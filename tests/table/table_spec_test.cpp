@@ -29,7 +29,7 @@ TEST(WideModeTest, Parses) {
     EXPECT_TRUE(parse_wide_mode("all=*").columns.empty());
     EXPECT_EQ(parse_wide_mode("seen:since=2020-01-01").columns.front().since, "2020-01-01");
     EXPECT_EQ(parse_wide_mode("a").name, "feature");
-    for (const char* bad : {"a=b,,c", "a=b:colour", "a=b:since="})
+    for (const char* bad : {"a=b,,c", "a=b:colour", "a=b:since=", "a,b,size=c"})
         EXPECT_THROW(parse_wide_mode(bad), InputError) << bad;
 }
 

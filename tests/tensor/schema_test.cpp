@@ -262,6 +262,18 @@ TEST(AgreeTest, WhoeverHasNoLabelsNeedsOneOrder) {
     expect_in(text, {"client 3", "several orders"});
 }
 
+TEST(AgreeTest, UnitsWithoutLabelsDoNotBringOtherLabelsTogether) {
+    const Schema units{Shape{2}, {{"", {}, {"mg", "kg"}}}};
+    const auto text = refusal_of([&] {
+        const auto all = parties({units, columns({"a", "b"}, {"mg", "kg"}), columns({"c", "d"}, {"mg", "kg"})});
+        const auto agreement = agree(all, Unnamed::allow);
+        for (const auto& misfit : agreement.misfits) {
+            if (misfit) throw InputError(*misfit);
+        }
+    });
+    expect_in(text, {"c"});
+}
+
 TEST(AgreeTest, WhatHasNoNamesDoesNotJoinWhatExcludesEachOther) {
     EXPECT_NE(refusal_of([] {
                   agree(parties({columns({"a", "b"}), columns({"a", "c"}), unlabelled(2)}), Unnamed::allow);

@@ -175,11 +175,11 @@ TYPED_TEST(TensorOf, RequireFiniteNamesWhereAndTheIndex) {
     x.view().at(std::vector<Index>{1, 2, 3}) = std::numeric_limits<TypeParam>::infinity();
     EXPECT_EQ(message(check),
               "x.npy: Inf at index (1, 2, 3), counted from 0; expected finite numbers only. "
-              "Replace or remove missing values first.");
+              "Replace infinite values; NaN stands for a missing one.");
     x.view().at(std::vector<Index>{1, 0, 2}) = -std::numeric_limits<TypeParam>::infinity();
     EXPECT_EQ(message(check),
               "x.npy: -Inf at index (1, 0, 2), counted from 0; expected finite numbers only. "
-              "Replace or remove missing values first.");
+              "Replace infinite values; NaN stands for a missing one.");
     x.view().at(std::vector<Index>{0, 1, 0}) = std::numeric_limits<TypeParam>::quiet_NaN();
     EXPECT_EQ(message(check),
               "x.npy: NaN at index (0, 1, 0), counted from 0; expected finite numbers only. "

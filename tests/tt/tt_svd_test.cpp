@@ -557,8 +557,8 @@ TEST(TtSvd, NamesTheFirstNonFiniteEntry) {
         return message_of([&] { tt_svd<double>(x.view(), options); });
     };
     const std::string infinite =
-        "tensor: Inf at index (2, 1, 2), counted from 0; expected finite numbers only. Replace or remove missing "
-        "values first.";
+        "tensor: Inf at index (2, 1, 2), counted from 0; expected finite numbers only. Replace infinite values; "
+        "NaN stands for a missing one.";
     for (const SvdMethod method : engines) {
         EXPECT_EQ(message({.eps = 0.1, .method = method}), infinite);
         EXPECT_EQ(message({.max_rank = 2, .method = method}), infinite);
@@ -573,8 +573,8 @@ TEST(TtSvd, NamesTheFirstNonFiniteEntry) {
     single.data()[5] = -std::numeric_limits<float>::infinity();
     for (const double eps : {1e-6, 0.1}) {
         EXPECT_EQ(message_of([&] { tt_svd<float>(single.view(), {.eps = eps}); }),
-                  "tensor: -Inf at index (1, 1), counted from 0; expected finite numbers only. Replace or remove "
-                  "missing values first.");
+                  "tensor: -Inf at index (1, 1), counted from 0; expected finite numbers only. Replace infinite "
+                  "values; NaN stands for a missing one.");
     }
 }
 

@@ -83,7 +83,7 @@ def _remedy_for(dtype: np.dtype[Any]) -> str:
     if dtype.kind == "c":
         return "Pass real and imaginary parts as a mode of their own."
     if dtype.kind == "O":
-        return "Convert it with x.astype(float)."
+        return "Convert numbers with x.astype(float); give texts and categories columns of numbers, as couplet.table() does."
     return ""
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ._arrow import is_arrow, write_csv
 from ._errors import InputError, wrong_type
 from ._federation import Fields
+from ._labels import columns_of
 from ._table import Table
 from ._verb import flags, run_verb
 
@@ -122,7 +123,13 @@ def _place(one: Any, path: Path) -> str:
     if array.dtype.kind not in "fiub" or array.ndim < 2:
         raise wrong_type("data", f"{type(one).__name__} of {array.dtype} with {array.ndim} modes",
                          "a path, a table, or an array of numbers with the people first")
-    np.save(path, np.ascontiguousarray(array, dtype=np.float64))
+    numbers = np.ascontiguousarray(array, dtype=np.float64)
+    named = columns_of(one)
+    if named is None:
+        np.save(path, numbers)
+        return str(path)
+    path = path.with_suffix(".npz")
+    np.savez(path, tensor=numbers, labels_2=np.array(named[1]))
     return str(path)
 
 

@@ -16,7 +16,7 @@ except ImportError as missing:  # pragma: no cover - tested in an environment of
 from ._arrays import Array, as_client
 from ._errors import InputError
 from ._federation import Projection, SimulationResult, expand, labels_of_each, project, simulate
-from ._labels import ModeLabels
+from ._labels import ModeLabels, columns_of
 from ._tensor_train import TensorTrain
 
 
@@ -115,7 +115,7 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Patients in terms of the features: an array n x R_1 that fits them best. labels: of the modes of X; without them
         an array is taken to be in the order of feature_labels_."""
         check_is_fitted(self)
-        return self._embedded(self._checked(X), labels).personal
+        return self._embedded(self._checked(X), self._labels_of(X, labels)).personal
 
     def inverse_transform(self, X: Any) -> Array:
         """The tensors that rows of transform() stand for: n x I_2 x ... x I_N."""
@@ -125,7 +125,13 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def score(self, X: Any, y: Any = None, *, labels: Any = None) -> float:
         """1 - RSE of these patients on the features: 1 is perfect, 0 is no better than nothing."""
         check_is_fitted(self)
-        return 1.0 - self._embedded(self._checked(X), labels).rse
+        return 1.0 - self._embedded(self._checked(X), self._labels_of(X, labels)).rse
+
+    def _labels_of(self, X: Any, labels: Any) -> Any:
+        """Of a data frame its columns, where the features have names: scikit-learn compares those that are texts alone."""
+        if labels is None and len(self.feature_labels_) == 1 and self.feature_labels_[0].entries:
+            return columns_of(X)
+        return labels
 
     def _embedded(self, X: Array, labels: Any) -> Projection:
         # Names of columns are scikit-learn's to check; arrays without names are in the order of the features.
@@ -210,11 +216,5 @@ def _values(x: Any) -> Any:
 
 def _columns_as_labels(X: Any, clients: int) -> Any:
     """Labels of each client from the columns of DataFrames; None where nobody has any."""
-    sources = list(X) if _is_list_of_clients(X) else [X] * clients
-    labels = [[None, [str(name) for name in x.columns]] if _has_names(x) else None for x in sources]
+    labels = [columns_of(x) for x in X] if _is_list_of_clients(X) else [columns_of(X)] * clients
     return labels if any(one is not None for one in labels) else None
-
-
-def _has_names(x: Any) -> bool:
-    columns = getattr(x, "columns", None)
-    return columns is not None and [str(name) for name in columns] != [str(n) for n in range(len(columns))]

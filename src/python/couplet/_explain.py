@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from ._errors import wrong_type
 from ._verb import flags, run_verb
 
 __all__ = ["Component", "Explanation", "explain"]
@@ -51,6 +52,9 @@ def explain(result: str | os.PathLike[str], *, rotate: str = "varimax", data: li
             site: int | None = None, compare: str | os.PathLike[str] | None = None, entries: int | None = None,
             output: str | os.PathLike[str] | None = None, force: bool = False, seed: int = 0) -> Explanation:
     """`couplet explain` on the folder of a result; with `output` also the page, its .json and its .csv."""
+    if not isinstance(result, (str, os.PathLike)):
+        raise wrong_type("result", f"a {type(result).__name__}", "the path of a result's folder",
+                         "Write one with result.save(folder).")
     told = run_verb("explain", os.fspath(result),
                     *flags(rotate=rotate, data=data, resamples=resamples, patient=patient, patients=patients, site=site,
                            compare=compare, entries=entries, output=output, force=force, seed=seed))

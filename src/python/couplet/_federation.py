@@ -6,6 +6,7 @@ import contextlib
 import json
 import numbers
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 from . import _engine
 from ._arrays import Array, as_client, is_real, path_of, real, word
 from ._errors import InputError, wrong_type
-from ._labels import ModeLabels, as_labels
+from ._labels import ModeLabels, as_labels, columns_of
 from ._schema import Schema
 from ._tensor_train import TensorTrain, load
 from ._watch import Watch
@@ -97,18 +98,35 @@ class SimulationResult(Fields):
         >>> result.reconstruct(0).shape
         (20, 6, 5)
         """
-        return expand(self.personal[client], self._shared("reconstruct"))
+        features = self._shared("reconstruct")
+        if client != 0 and "own_features" in self:
+            raise InputError(f"client: {client} has features of its own, as the nodes did not come to agree; expected 0. "
+                             "simulate(..., output=folder) writes everybody's.")
+        return expand(self.personal[client], features)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes features.npz and personal_<k>.npz, as `couplet simulate -o` does."""
+        """Writes features.npz and personal_<k>.npz, as `couplet simulate -o` does: all of them or none. With `force` they
+        replace an earlier result whole, the personal cores of clients that it had more included."""
         features = self._shared("save")
+        if "own_features" in self:
+            raise InputError("save: nodes with features of their own; expected one for all. Use simulate(..., output=folder).")
         base = os.fsdecode(path_of("folder", folder))
         os.makedirs(base, exist_ok=True)
+        earlier = [name for name in os.listdir(base) if re.fullmatch(r"features\.npz|personal_[1-9][0-9]*\.npz", name)]
+        if earlier and not force:
+            raise InputError(f"{os.path.join(base, min(earlier))}: a file that exists; expected a folder without a result. "
+                             "Use force=True to replace it, or another folder.")
         mark = {"features_print": _engine.features_print(features.cores), "version": _engine.version()}
-        for k, core in enumerate(self.personal):
-            _engine.save(os.fsencode(os.path.join(base, f"personal_{k + 1}.npz")), [np.ascontiguousarray(core)[None]], 1, [],
-                         json.dumps(mark | {"client": k + 1}), bool(force))
-        features.save(os.path.join(base, "features.npz"), force=force)
+        with tempfile.TemporaryDirectory(prefix=".couplet-", dir=base) as scratch:
+            for k, core in enumerate(self.personal):
+                _engine.save(os.fsencode(os.path.join(scratch, f"personal_{k + 1}.npz")), [np.ascontiguousarray(core)[None]], 1,
+                             [], json.dumps(mark | {"client": k + 1}), False)
+            features.save(os.path.join(scratch, "features.npz"))
+            made = os.listdir(scratch)
+            for name in sorted(set(earlier) - set(made)):
+                os.unlink(os.path.join(base, name))
+            for name in made:
+                os.replace(os.path.join(scratch, name), os.path.join(base, name))
 
     def _shared(self, what: str) -> TensorTrain:
         if self.features is None:
@@ -147,15 +165,16 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
 
     tensors: a list with one array per client (patients first, then the features, the same for all), or paths of their
     files; one array with `split=K`; nothing with `synthetic="200x30x30", clients=K`. labels: names of the modes of each
-    client: a list with one item per mode (see ModeLabels), or a list of such lists, one per client. Data whose labels come
+    client: a list with one item per mode (see ModeLabels), or a list of such lists, one per client; of data frames the
+    names of their columns, unless labels are given. Data whose labels come
     in another order is put in the order of most clients; other labels or units are refused, and so are labels at some
     clients only unless unnamed="allow". names: of the clients; needed with save_state and resume, where they tell who
     joins and who replaces an earlier contribution. schema: a Schema or the path of one, for all clients to follow.
 
     flags are those of the command line, with underscores: rank, eps, eps1, eps2, network ("star" or "decentralized"),
     aggregate ("stack", "average" or "subspace"), refit, sketch, passes, graph, weights, consensus, iterations,
-    scale_clients, heldout, missing, precision, bytes, bytes_total, save_state, resume, dry_run, unnamed, method and its
-    parameters, output, force, seed.
+    scale_clients, centre, scale, heldout, missing, precision, bytes, bytes_total, secure, policy, dp_epsilon, dp_delta,
+    clip, save_state, resume, dry_run, unnamed, method and its parameters, output, force, seed.
     True switches one on, False off; None leaves it out. `couplet simulate --help` explains each.
 
     ValueError in the engine's words for what it refuses; TypeError for a flag that does not exist.
@@ -284,8 +303,8 @@ def project(features: TensorTrain | str | os.PathLike[str], x: Any, *, labels: A
     """Embeds new patients with frozen features, as `couplet project`.
 
     features: SimulationResult.features, or the path of a features.npz. x: patients first, then the features' modes.
-    labels: of the modes of x; the same labels in another order are put in that of the features, others are refused. An
-    array without labels on features that have some needs unnamed="allow": it is then taken to be in their order.
+    labels: of the modes of x, a data frame's own unless given; the same labels in another order are put in that of the
+    features, others are refused. An array without labels on features that have some needs unnamed="allow": it is then taken to be in their order.
     missing: "impute" fits every patient to what is known of it, NaN standing for the rest; "refuse" refuses NaN.
 
     >>> import couplet
@@ -306,7 +325,7 @@ def project(features: TensorTrain | str | os.PathLike[str], x: Any, *, labels: A
         at = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
         raise InputError(f"x: infinity at index {at}; expected finite numbers, or NaN for what is not known")
     cores = [core.astype(np.float64, copy=False) for core in features.cores]
-    own = [tuple(mode) for mode in as_labels(labels, array.shape)[1:]]
+    own = [tuple(mode) for mode in as_labels(columns_of(x) if labels is None else labels, array.shape)[1:]]
     return Projection(*_engine.project(cores, [tuple(mode) for mode in features.labels], array, own,
                                        word("unnamed", unnamed, ("refuse", "allow")), impute,
                                        json.dumps({"centring": centring(features)} if centring(features) else {}), Watch))
@@ -336,7 +355,15 @@ def _inputs(tensors: Any, labels: Any) -> tuple[list[bytes], list[Array], list[l
             raise InputError("labels: given with files; expected the labels that the files hold. Leave it out.")
         return files, [], []
     arrays = [as_client(item, f"client {k + 1}") for k, item in enumerate(items)]
+    if labels is None:
+        return [], arrays, labels_of_frames(items, arrays)
     return [], arrays, labels_of_each(arrays, labels)
+
+
+def labels_of_frames(items: Sequence[Any], arrays: list[Array]) -> list[list[tuple[Any, ...]]]:
+    """Labels of the modes of each client from the columns of data frames; none for what is no frame."""
+    return [[tuple(mode) for mode in as_labels(columns_of(item), array.shape, f"columns of client {k + 1}")]
+            for k, (item, array) in enumerate(zip(items, arrays))]
 
 
 def labels_of_each(arrays: list[Array], labels: Any) -> list[list[tuple[Any, ...]]]:

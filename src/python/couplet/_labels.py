@@ -49,6 +49,16 @@ def as_labels(labels: Any, shape: Sequence[int], name: str = "labels") -> list[M
     return result
 
 
+def columns_of(x: Any) -> list[Any] | None:
+    """Labels of the two modes of a data frame from the names of its columns; None for what has no names. Columns that are
+    merely numbered, as pandas does where nobody named them, are no names."""
+    columns = getattr(x, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = [_text(name, "columns") for name in columns]
+    return None if names == [str(n) for n in range(len(names))] else [None, names]
+
+
 def _one(item: Any, where: str) -> ModeLabels:
     if item is None:
         return ModeLabels()

@@ -140,7 +140,8 @@ class TensorTrain:
     def round(self, eps: float | None = None, *, max_rank: int | None = None) -> TensorTrain:
         """The same train with ranks as small as a relative error of `eps` allows, and none above `max_rank`.
 
-        Neither: 0.01, as in decompose(). `rel_error` of the result counts this rounding and what was lost before.
+        Neither: 0.01, as in decompose(). `rel_error` of the result counts this rounding and what was lost before, where
+        that is known; metadata["rounding_error"] is this rounding alone.
 
         >>> import numpy as np, couplet
         >>> train = couplet.decompose(np.ones((4, 5, 6)))
@@ -150,9 +151,10 @@ class TensorTrain:
         limit = None if max_rank is None else count("max_rank", max_rank)
         cores, error = _engine.round(self._list(), _effective_eps(eps, limit), limit, Watch)
         metadata: dict[str, Any] = {key: self.metadata[key] for key in ("features", "centring", "seed", "version") if key in self.metadata}
-        # Errors of one after the other add up at most; the first is relative to the norm of the tensor itself.
-        before = self.rel_error or 0.0
-        metadata["rel_error"] = before + error * (1 + before)
+        metadata["rounding_error"] = error
+        if self.rel_error is not None:
+            # Errors of one after the other add up at most; the first is relative to the norm of the tensor itself.
+            metadata["rel_error"] = self.rel_error + error * (1 + self.rel_error)
         return TensorTrain._made(cores, self._labels, metadata)
 
     def __add__(self, other: Any) -> TensorTrain:
@@ -160,6 +162,9 @@ class TensorTrain:
         if not isinstance(other, TensorTrain):
             return NotImplemented
         a, b = self._matched(other, "+")
+        if (self.metadata.get("centring") or {}) != (other.metadata.get("centring") or {}):
+            raise InputError("+: features of data that was centred or scaled otherwise; expected the same centring. "
+                             "Use features of one simulation.")
         return TensorTrain._made(_engine.add(a, b, Watch), self._labels or other._labels, self._kind())
 
     def __sub__(self, other: Any) -> TensorTrain:
@@ -316,7 +321,9 @@ class TensorTrain:
         return self.ranks[0] != 1 or bool(self.metadata.get("features"))
 
     def _kind(self) -> dict[str, Any]:
-        return {"features": True} if self.metadata.get("features") else {}
+        """What a train made of this one still is: features, and of data that was moved and scaled so."""
+        kept = {"features": True} if self.metadata.get("features") else {}
+        return kept | {key: self.metadata[key] for key in ("centring",) if self.metadata.get(key)}
 
     def _matched(self, other: TensorTrain, what: str) -> tuple[list[Array], list[Array]]:
         if not isinstance(other, TensorTrain):
@@ -390,11 +397,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     first_mode, cores, labels, text = _engine.load(path_of("path", path), Watch)
     metadata = json.loads(text)
     # A personal core of rank 1 looks like the train of a vector; what the file says of its origin tells them apart.
-    if first_mode == 1 and len(cores) == 1 and (cores[0].shape[2] != 1 or "client" in metadata or "features" in metadata):
+    if first_mode == 1 and len(cores) == 1 and (cores[0].shape[2] != 1 or _is_personal(metadata)):
         return cores[0][0]
     if first_mode == 2:
         metadata["features"] = True
     return TensorTrain._made(cores, [ModeLabels(*mode) for mode in labels], metadata)
+
+
+def _is_personal(metadata: dict[str, Any]) -> bool:
+    return any(mark in metadata for mark in ("client", "features", "features_print"))
 
 
 def read_tensor(path: str | os.PathLike[str]) -> tuple[Array, list[ModeLabels]]:

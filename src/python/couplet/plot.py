@@ -37,7 +37,8 @@ def singular_values(x: Any, ax: Axes | None = None) -> Axes:
 
     x: a tensor, or what couplet.singular_values() gave.
     """
-    values = x if isinstance(x, list) and all(np.ndim(v) == 1 for v in x) else _singular_values(x)
+    spectra = isinstance(x, list) and all(isinstance(v, np.ndarray) and v.ndim == 1 for v in x)
+    values = x if spectra else _singular_values(x)
     ax = ax or _axes()
     for n, spectrum in enumerate(values, start=1):
         spectrum = np.asarray(spectrum, dtype=float)
@@ -153,10 +154,12 @@ def network(graph: str, nodes: int | None = None, *, result: SimulationResult | 
     errors = None
     if result is not None and "rse_per_client" in result:
         errors = np.asarray(result.rse_per_client)
-    colors: dict[str, Any] = {"color": "C0"} if errors is None else {"c": errors, "cmap": "viridis"}
+    colors: dict[str, Any] = {"color": "C0"} if errors is None else {"c": errors, "cmap": "Blues", "vmin": 2 * errors.min() - errors.max()}
     shown = ax.scatter(places[:, 0], places[:, 1], s=380, zorder=2, edgecolor="white", **colors)
+    colors_of = shown.to_rgba(errors) if errors is not None else np.tile(shown.get_facecolor(), (number, 1))
     for k, (x, y) in enumerate(places):
-        ax.annotate(str(k + 1), (x, y), ha="center", va="center", color="white", fontsize=9, zorder=3)
+        dark = float(np.dot(colors_of[k, :3], (0.299, 0.587, 0.114))) < 0.6
+        ax.annotate(str(k + 1), (x, y), ha="center", va="center", color="white" if dark else "black", fontsize=9, zorder=3)
     if errors is not None and ax.figure is not None:
         ax.figure.colorbar(shown, ax=ax, label="RSE of the peer", shrink=0.75)
     ax.set_title(f"{graph}, {number} peers, {len(links)} links" + _consensus_text(result), fontsize=10)

@@ -42,6 +42,7 @@ std::vector<std::string> read_patients(const std::filesystem::path& file, Index 
 struct SiteLabels {
     std::vector<std::string> values = {};    ///< empty: missing
     std::vector<std::string> patients = {};  ///< empty: nobody said who the rows are
+    bool unchecked = false;                  ///< identifiers came with the labels, and none with the rows to compare
 };
 
 /// Gives the rows of a site their labels: by identifier where both the site and the table have identifiers, whatever

@@ -51,6 +51,7 @@ struct Findings {
     bool centred = false;         ///< the features' means were taken out first
     bool scaled = false;          ///< and their deviations made 1
     Fit fit = {};                 ///< how they came about
+    std::string left_sites = {};  ///< what was sent to find them, as a sentence; empty where it is not told
     Index clients = 0;            ///< who took part; 0 where it is not told
     std::optional<double> rse = {};          ///< of the fit
     std::vector<SiteGain> gains = {};        ///< by site; empty where it was not measured

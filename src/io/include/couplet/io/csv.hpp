@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,8 +28,9 @@ class CsvReader {
     CsvReader(std::span<const std::byte> bytes, std::string name, char separator = ',')
         : lines_(bytes, std::move(name)), separator_(separator) {}
 
-    /// The next row; its fields are valid until the next call. False at the end. Throws InputError for a row
-    /// of another length than the first, and for a quote that does not close or closes early.
+    /// The next row; its fields are valid until the next call. False at the end. Empty lines are skipped, but for a
+    /// file of one column, where they are missing cells unless nothing follows them. Throws InputError for a row of
+    /// another length than the first, and for a quote that does not close or closes early.
     bool next(std::vector<std::string_view>& row);
     /// Takes the next row as the names of the columns. Throws InputError when there is none.
     const std::vector<std::string>& read_header();
@@ -50,7 +52,10 @@ class CsvReader {
     LineReader lines_;
     char separator_;
     std::vector<std::string> header_;
-    std::string record_;  ///< the row last returned, unescaped, when it has quotes
+    std::string record_;               ///< the row last returned, unescaped, when it has quotes
+    Index empty_rows_ = 0;             ///< of a single column, before the line that is held
+    std::optional<std::string> held_;  ///< read, and not returned yet
+    std::string held_line_;            ///< the row last returned, when it was held
     Index row_line_ = 0;
     std::size_t fields_ = 0;  ///< of the first row
     Index first_line_ = 0;

@@ -60,7 +60,8 @@ struct SimulationResult {
     PhaseSeconds seconds;
     std::optional<ConsensusReport> consensus;
     std::optional<MissingReport> missing;  ///< of simulate_missing()
-    std::optional<Features> features;      ///< shared; the first node's for the printed decentralized method
+    std::optional<Features> features;      ///< shared; the first node's where nodes have features of their own
+    std::vector<Features> own_features;    ///< by node, where they did not come to agree; its personal core is of these
     std::optional<SavedMerge> state;
     Schema schema;                       ///< of the features
     std::vector<std::string> reordered;  ///< by client, in words: what was put in the job's order; empty: nothing
