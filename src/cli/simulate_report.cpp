@@ -33,10 +33,15 @@ bool is_decentralized(const SimulationReport& report) {
     return (is_ctt(report) || is_cp(report)) && report.result.job.network == Network::decentralized;
 }
 
+/// Whether a guarantee covers what is published: nothing that counts patients is said beside it then.
+bool is_private(const SimulationReport& report) { return report.shield && report.shield->noise; }
+
 std::string client_table(const SimulationReport& report) {
     const auto& result = report.result;
     const auto clients = static_cast<Index>(result.personal_ranks.size());
-    std::vector<std::vector<std::string>> rows{{"client", "patients", "rank sent"}};
+    std::vector<std::vector<std::string>> rows{{"client"}};
+    if (!is_private(report)) rows.front().push_back("patients");
+    rows.front().push_back("rank sent");
     if (!report.dry_run) rows.front().push_back("RSE");
     if (!report.gains.empty()) {
         rows.front().push_back("new, alone");
@@ -45,8 +50,9 @@ std::string client_table(const SimulationReport& report) {
     const Index shown = clients <= most_rows ? clients : shown_rows;
     for (Index k = 0; k < shown; ++k) {
         const auto at = static_cast<std::size_t>(k);
-        rows.push_back(
-            {report.federation.name(k), count_text(report.federation.rows[at]), count_text(result.personal_ranks[at])});
+        rows.push_back({report.federation.name(k)});
+        if (!is_private(report)) rows.back().push_back(count_text(report.federation.rows[at]));
+        rows.back().push_back(count_text(result.personal_ranks[at]));
         if (!report.dry_run) rows.back().push_back(number_text(result.rse_per_client[at]));
         if (!report.gains.empty()) {
             const auto& gain = report.gains[at];
@@ -84,9 +90,6 @@ double raw_bytes(const SimulationReport& report) {
     for (const Index client : report.federation.rows) rows += static_cast<double>(client);
     return 8 * rows * static_cast<double>(report.federation.features.size());
 }
-
-/// Whether a guarantee covers what is published: nothing that counts patients is said beside it then.
-bool is_private(const SimulationReport& report) { return report.shield && report.shield->noise; }
 
 /// "4.91", "1,015": three digits, and no exponent.
 std::string percent_digits(double part) {

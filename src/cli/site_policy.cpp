@@ -48,7 +48,9 @@ void spend(const NoisePlan& noise, const std::string& job, const SumSite& site) 
     const net::Cohort patients = net::make_cohort(site.x, 0, 0, 0);
     site.ledger.enter(patients);
     const auto related = site.ledger.related(patients);
+    const std::size_t before = site.book.account().entries().size();
     site.book.spend(patients.id, job, noise, budget_of(site), related);
+    if (site.book.account().entries().size() == before) return;  // booked with an earlier sum
     const double delta = noise.guarantee.delta;
     site.log.info("spent", fmt::format("all jobs on this data together are epsilon {:.3g} at delta {:.3g}",
                                        site.book.spent_epsilon(patients.id, delta, related), delta));
@@ -72,7 +74,8 @@ void agree_to_plan(const ShieldPlan& plan, const std::string& job, const SumSite
 
 void agree_to_sum(const MaskedSum& sum, const std::string& job, const SumSite& site) {
     site.consent.vet_sum(sum);
-    if (sum.plan.noise && sum.sum == 1 && !sum.agreed) spend(*sum.plan.noise, job, site);
+    // With every sum: what the job spent before may have been under another promise.
+    if (sum.plan.noise && !sum.agreed) spend(*sum.plan.noise, job, site);
 }
 
 net::Consent make_consent(const net::SitePolicy& policy, const Tensor<double>& x) {

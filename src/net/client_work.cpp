@@ -55,8 +55,9 @@ const wire::Message* ClientWork::answer(const wire::Message& question) {
 
 const wire::Message* ClientWork::answer_masked(const wire::Message& question) {
     if (const auto* notice = std::get_if<wire::StartNotice>(&question.body)) {
+        if (masked_->has_begun(notice->start)) return nullptr;
         star_->follow(notice->start);
-        masked_->join(notice->start.clients, star_->data().training->view());
+        masked_->join(notice->start, star_->data().training->view());
         return nullptr;
     }
     const auto* request = std::get_if<SecureRequest>(&question.body);

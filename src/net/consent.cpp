@@ -323,6 +323,8 @@ void Consent::require_masked_room(const ShieldPlan& plan) const {
 
 void Consent::vet_sum(const MaskedSum& sum) {
     if (!promise_->cohort) return;
+    // Counts show no direction, but those of two cohorts show who is in one of them alone.
+    if (sum.sum == 0) return book({promise_->job, Exposure::masked, 0, promise_->names.census()});
     const Cohort& cohort = *promise_->cohort;
     const Disclosure known{promise_->job, Exposure::masked, 0, promise_->names.masked_by_members(sum)};
     if (ledger_->knows(cohort, known)) return;

@@ -275,7 +275,8 @@ void DisclosureLedger::check(const Pages& pages, const Cohort& cohort, Index fea
         const auto apart = patients_apart(cohort.records, page.records);
         if (!apart || page.entries.empty()) continue;
         for (const Disclosure& one : page.entries) {
-            if (is_masked(one) == is_masked(what) && one.job != what.job) jobs.insert(one.job);
+            const bool adds = is_masked(one) == is_masked(what) && one.directions > 0;
+            if (adds && one.job != what.job) jobs.insert(one.job);
         }
         if (same) continue;
         all += directions_of(page.entries, features, is_masked(what));

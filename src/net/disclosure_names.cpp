@@ -56,6 +56,8 @@ std::string DisclosureNames::sum(const Matrix<double>& basis, std::uint32_t atte
 
 std::string DisclosureNames::feature_sums(Index parts) const { return fmt::format("features {}{}", parts, order_); }
 
+std::string DisclosureNames::census() const { return "counts" + prepared(); }
+
 std::string DisclosureNames::masked(const MaskedSum& sum) const {
     std::string name = this->sum(sum.basis, 0);
     name += fmt::format("{} of {}", sum.want == SubspaceIteration::Want::projected ? " projected" : "",

@@ -31,6 +31,8 @@ class DisclosureNames {
     std::string sum(const Matrix<double>& basis, std::uint32_t attempt) const;
     /// Sums of every feature, `parts` of them.
     std::string feature_sums(Index parts) const;
+    /// The counts before masked sums.
+    std::string census() const;
     /// A masked sum of whoever answers: it is known by its job until it is agreed whose numbers are in it.
     std::string masked_for_job(const MaskedSum& sum) const;
     /// The same once that is agreed: known for ever by its members, in whatever order.

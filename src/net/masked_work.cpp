@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/wire/job_print.hpp"
 
 namespace couplet::net {
 
@@ -17,21 +18,28 @@ Hello veiled(Hello hello) {
 MaskedWork::MaskedWork(const wire::JobId& job, const wire::JobSpec& spec, Index place, MaskingTools& tools)
     : job_(job), spec_(spec), place_(place), tools_(tools) {}
 
-void MaskedWork::join(Index clients, TensorView<const double> training) {
-    if (client_ && clients == clients_) return;
-    if (client_) {
-        throw InputError({"coordinator", fmt::format("a job of {} clients now", clients),
+bool MaskedWork::has_begun(const Start& start) const {
+    if (!client_) return false;
+    if (start.clients != clients_) {
+        throw InputError({"coordinator", fmt::format("a job of {} clients now", start.clients),
                           fmt::format("{}, as it began", clients_), ""});
     }
+    if (wire::job_print(spec_, start) == told_) return true;
+    throw InputError({"coordinator", "another start of the job", "the one that it began with", ""});
+}
+
+void MaskedWork::join(const Start& start, TensorView<const double> training) {
     if (!tools_.notary) {
         throw InputError(
             {"coordinator", "secure sums without TLS", "certificates, whose keys sign", "Leave `insecure` out."});
     }
-    clients_ = clients;
+    clients_ = start.clients;
+    told_ = wire::job_print(spec_, start);
     const std::string name = wire::to_hex(job_);
     SecureClient::Options how{.job = job_,
                               .self = static_cast<Party>(place_),
-                              .clients = clients,
+                              .clients = clients_,
+                              .told = told_,
                               .demands = tools_.demands,
                               .terms = *spec_.shield,
                               .notary = *tools_.notary,

@@ -34,9 +34,11 @@ class MaskedWork {
     MaskedWork(const MaskedWork&) = delete;
     MaskedWork& operator=(const MaskedWork&) = delete;
 
-    /// The job begins with so many clients, and this client with this data, which must outlive it. Told again nothing
-    /// changes; throws InputError for another number, and where there are no certificates.
-    void join(Index clients, TensorView<const double> training);
+    /// Whether the job has begun so; throws InputError where it has begun otherwise.
+    bool has_begun(const Start& start) const;
+    /// The job begins so, and this client with this data, which must outlive it. Throws InputError where there are no
+    /// certificates, and for another job than the one of this name before.
+    void join(const Start& start, TensorView<const double> training);
     /// Throws InputError before join(), and for a request that must not be answered.
     SecureReply answer(const SecureRequest& request);
     /// Numbers of the data in an answer, masked.
@@ -49,6 +51,7 @@ class MaskedWork {
     Index place_;
     MaskingTools& tools_;
     Index clients_ = 0;
+    Key told_{};                            ///< hash of how the job began
     std::unique_ptr<SecureClient> client_;  ///< once joined
 };
 

@@ -64,7 +64,12 @@ MaskedEpoch make_masked_epoch(const Membership& membership, const PeerEpoch& epo
                                              std::string(signature.begin(), signature.end()));
                         },
                     .demands = demands};
-    const std::string name = "couplet masked epoch " + text;
+    std::string name = "couplet masked epoch " + text;
+    // In what order somebody computes follows from these: nobody may have told two members two of them.
+    for (const Index k : epoch.members) {
+        const SchemaPrint& print = membership.member(k).schema;
+        name += fmt::format(" {:x} {:x} {:x} {:x}", print.labels, print.order, print.names, print.units);
+    }
     all.session = hash_bytes({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()});
     return all;
 }

@@ -13,6 +13,7 @@
 #include "couplet/secure/secure_coordinator.hpp"
 #include "couplet/secure/shield_plan.hpp"
 #include "couplet/wire/encoder.hpp"
+#include "couplet/wire/job_print.hpp"
 #include "couplet/wire/star_job.hpp"
 #include "crash_point.hpp"
 #include "roster.hpp"
@@ -27,6 +28,7 @@ class SecureMerge {
         : desk_(desk),
           room_(desk.room()),
           members_(members),
+          start_(make_start()),
           secure_(desk.job(), room_.schema().features, options(std::move(notary), least)) {}
 
     MergeOutcome run() {
@@ -49,18 +51,23 @@ class SecureMerge {
 
   private:
     SecureCoordinator::Options options(Notary notary, Index least) const {
-        SecureCoordinator::Options how{
-            .job = room_.id(), .terms = *desk_.spec().shield, .notary = std::move(notary), .names = {}, .least = least};
+        SecureCoordinator::Options how{.job = room_.id(),
+                                       .told = wire::job_print(desk_.spec(), start_),
+                                       .terms = *desk_.spec().shield,
+                                       .notary = std::move(notary),
+                                       .names = {},
+                                       .least = least};
         for (const Index place : members_) {
             how.names[static_cast<Party>(place)] = room_.roster()[static_cast<std::size_t>(place)];
         }
         return how;
     }
-    void publish_start() {
+    Start make_start() const {
         std::vector<Hello> hellos;
         for (const Index place : members_) hellos.push_back(room_.hello(place));
-        room_.publish(wire::StartNotice{start_job(desk_.job(), hellos, room_.schema()), false, false}, false);
+        return start_job(desk_.job(), hellos, room_.schema());
     }
+    void publish_start() { room_.publish(wire::StartNotice{start_, false, false}, false); }
     void take_step(std::size_t step) {
         const auto closed = room_.job().closed;
         if (step < closed.size()) {
@@ -153,6 +160,7 @@ class SecureMerge {
     JobDesk& desk_;
     Room& room_;
     const std::vector<Index>& members_;
+    Start start_;
     SecureCoordinator secure_;
     MergeOutcome outcome_;
 };

@@ -18,18 +18,28 @@ using Json = nlohmann::ordered_json;
 constexpr std::uintmax_t largest_file = 64 << 20;
 
 Json record_json(const std::string& job, const SumRecord& record) {
-    return {{"job", job}, {"sums", record.sums}, {"counts", wire::to_hex(record.counts)}, {"cohort", record.cohort}};
+    return {{"job", job},
+            {"sums", record.sums},
+            {"told", wire::to_hex(record.told)},
+            {"counts", wire::to_hex(record.counts)},
+            {"cohort", record.cohort}};
 }
 
-SumRecord parse_record(const Json& json) {
-    SumRecord record{.sums = json.at("sums"), .counts = {}, .cohort = json.at("cohort").get<std::set<Party>>()};
-    const std::string digits = json.at("counts");
+Key parse_key(const std::string& digits) {
+    Key key{};
     for (std::size_t half = 0; half < 2; ++half) {
         const wire::JobId bytes =
             wire::parse_job_id(std::string_view(digits).substr(std::min(digits.size(), 32 * half), 32));
-        std::copy(bytes.begin(), bytes.end(), record.counts.begin() + static_cast<std::ptrdiff_t>(16 * half));
+        std::copy(bytes.begin(), bytes.end(), key.begin() + static_cast<std::ptrdiff_t>(16 * half));
     }
-    return record;
+    return key;
+}
+
+SumRecord parse_record(const Json& json) {
+    return {.sums = json.at("sums"),
+            .told = parse_key(json.at("told")),
+            .counts = parse_key(json.at("counts")),
+            .cohort = json.at("cohort").get<std::set<Party>>()};
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Secret mask_seed(const Secret& own, const Key& other, const Key& session, Party 
 Key session_of(const SumTerms& terms) {
     require_sodium();
     Buffer text;
-    put(text, "couplet secure sum 1");
+    put(text, "couplet secure sum 2");
     put(text, terms.job);
     put(text, static_cast<std::uint64_t>(terms.pass));
     put(text, static_cast<std::uint64_t>(terms.length));
@@ -98,6 +98,7 @@ Key session_of(const SumTerms& terms) {
     std::memcpy(&step, &terms.step, sizeof step);
     put(text, step);
     put(text, static_cast<std::uint64_t>(terms.threshold));
+    put(text, terms.told);
     return hash_bytes(text);
 }
 

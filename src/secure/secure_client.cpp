@@ -1,7 +1,9 @@
 #include "couplet/secure/secure_client.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -28,21 +30,36 @@ Shape features_of(const TensorView<const double>& x) {
 
 std::string nth(Index sum) { return "sum " + std::to_string(sum + 1); }
 
+/// Of the numbers as they travel.
+template <class T, std::size_t extent>
+Key hash_of(std::span<T, extent> numbers) {
+    return hash_bytes({reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size_bytes()});
+}
+
+Key joint_hash(const std::vector<Key>& hashes) { return hash_of(std::span(hashes)); }
+
 }  // namespace
 
-SumTerms secure_terms(const SecureJobId& job, Index sum, Index again, std::int64_t length, const FixedPoint& how,
-                      int threshold) {
+SumTerms secure_terms(const SumPlace& place, std::int64_t length, const FixedPoint& how, int threshold) {
     SumTerms terms;
-    std::copy(job.begin(), job.end(), terms.job.begin());
+    std::copy(place.job.begin(), place.job.end(), terms.job.begin());
+    const auto again = static_cast<std::uint64_t>(place.again);
     for (std::size_t byte = 0; byte < 8; ++byte) {
-        terms.job[job.size() + byte] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(again) >> (8 * byte));
+        terms.job[place.job.size() + byte] = static_cast<std::uint8_t>(again >> (8 * byte));
     }
-    terms.pass = sum;
+    terms.pass = place.sum;
     terms.length = length;
     terms.bits = how.ring.bits();
     terms.step = how.step;
     terms.threshold = threshold;
+    terms.told = place.told;
     return terms;
+}
+
+Key told_with(const Key& start, Index clients, const std::vector<std::uint64_t>& counts, const Matrix<double>& basis) {
+    const std::array<Index, 3> sizes{clients, basis.rows(), basis.cols()};
+    return joint_hash({start, hash_of(std::span(sizes)), hash_of(std::span(counts)),
+                       hash_of(std::span(basis.data(), static_cast<std::size_t>(basis.size())))});
 }
 
 int secure_threshold(const ShieldTerms& terms, Index clients) noexcept {
@@ -54,6 +71,9 @@ FixedPoint census_fixed_point() { return {1, Ring(48)}; }
 SecureClient::SecureClient(const Job& job, TensorView<const double> x, Options options)
     : job_(job), x_(std::move(x)), features_(features_of(x_)), options_(std::move(options)) {
     require_possible(options_.terms);
+    if (options_.record.sums > 0 && options_.record.told != own_story()) {
+        throw refuse("another job under the name of one before", "what that job said at its start");
+    }
     if (options_.record.sums == 0) options_.record.sums = first_sum();
     if (options_.clients < options_.demands.min_cohort || threshold() > options_.clients) {
         const int least = std::max(options_.demands.min_cohort, options_.terms.colluders + 2);
@@ -63,6 +83,12 @@ SecureClient::SecureClient(const Job& job, TensorView<const double> x, Options o
 }
 
 int SecureClient::threshold() const noexcept { return secure_threshold(options_.terms, options_.clients); }
+
+/// Who is held out depends on the place.
+Key SecureClient::own_story() const {
+    const std::array<Index, 2> numbers{options_.clients, options_.self};
+    return joint_hash({options_.told, hash_of(std::span(numbers))});
+}
 
 SecureReply SecureClient::answer(const SecureRequest& request) {
     SecureReply reply{request.sum, request.again, {}};
@@ -127,11 +153,7 @@ void SecureClient::require_turn(const SecureRequest& request) const {
 }
 
 void SecureClient::agree_on_plan(const AskKeys& ask) {
-    std::vector<std::uint8_t> text;
-    for (const std::uint64_t count : ask.counts) {
-        for (int byte = 0; byte < 8; ++byte) text.push_back(static_cast<std::uint8_t>(count >> (8 * byte)));
-    }
-    const Key counts = hash_bytes(text);
+    const Key counts = hash_of(std::span(ask.counts));
     const bool known = plan_.has_value() || options_.record.sums > 1;
     if (known && counts != (plan_ ? counts_ : options_.record.counts)) {
         throw refuse("other counts of patients than before", "those that the job's first sums stand on");
@@ -188,7 +210,9 @@ SecureAnswer SecureClient::keys(const SecureRequest& request, const AskKeys& ask
         length = count_own_numbers(run.want, run.basis, features_);
         how = plan_->how;
     }
-    run.terms = secure_terms(options_.job, request.sum, request.again, length, how, threshold());
+    const Matrix<double> none;
+    const Key told = told_with(options_.told, options_.clients, ask.counts, request.sum > 1 ? run.basis : none);
+    run.terms = secure_terms({options_.job, request.sum, request.again, told}, length, how, threshold());
     run_.emplace(std::move(run));
     const auto verify = [this](Party party, Bytes message, const Signature& signature) {
         const auto found = run_->certificates.find(party);
@@ -221,8 +245,9 @@ std::vector<std::uint64_t> SecureClient::values() {
 }
 
 void SecureClient::tell_sum(const std::set<Party>& members, bool agreed) const {
-    if (run_->sum == 0 || !options_.on_sum) return;
-    MaskedSum sum{*plan_, run_->sum, run_->want, run_->basis, {}, agreed};
+    if (!options_.on_sum) return;
+    const ShieldPlan none{.job = {}, .how = {}};
+    MaskedSum sum{run_->sum == 0 ? none : *plan_, run_->sum, run_->want, run_->basis, {}, agreed};
     for (const Party party : members) {
         const auto found = run_->certificates.find(party);
         if (found == run_->certificates.end()) throw refuse("numbers of a client without keys", "those in the roster");
@@ -254,6 +279,7 @@ SecureAnswer SecureClient::unmask(const AskUnmasking& ask) {
     Unmasking reveal = run_->client->unmask(ask.endorsements);
     SumRecord record = options_.record;
     record.sums = run_->sum + 1;
+    record.told = own_story();
     if (run_->sum == 1) {
         record.cohort = run_->alive;
         record.counts = counts_;

@@ -51,7 +51,10 @@ void SecureCoordinator::begin(Index sum, Index again) {
     }
     const auto length =
         sum == 0 ? static_cast<std::int64_t>(census_length) : static_cast<std::int64_t>(iteration_->sum_length());
-    terms_ = secure_terms(options_.job, sum, again, length, sum == 0 ? census_fixed_point() : plan_->how, threshold());
+    const Matrix<double> none;
+    const Key told = told_with(options_.told, clients(), counts_, sum > 1 ? iteration_->basis() : none);
+    terms_ = secure_terms({options_.job, sum, again, told}, length, sum == 0 ? census_fixed_point() : plan_->how,
+                          threshold());
     sums_.emplace(terms_, [this](Party party, Bytes message, const Signature& signature) {
         const auto found = certificates_.find(party);
         return found != certificates_.end() && options_.notary.verify(found->second, message, signature);

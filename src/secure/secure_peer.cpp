@@ -1,6 +1,7 @@
 #include "couplet/secure/secure_peer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -157,6 +158,8 @@ void SecurePeer::begin_sum() {
     std::vector<std::uint64_t> values;
     how_ = plan_ ? plan_->how : census_fixed_point();
     if (!plan_) {
+        const ShieldPlan none{.job = {}, .how = {}};
+        if (options_.on_sum) options_.on_sum({none, 0, Want::nothing, Matrix<double>(), {}, false});
         values = take_census(x_);
     } else {
         if (options_.on_sum) {
@@ -165,8 +168,13 @@ void SecurePeer::begin_sum() {
         }
         values = own_numbers(*plan_, clipped_ ? clipped_->view() : x_, iteration_->want(), iteration_->basis());
     }
-    const SumTerms terms{options_.session, step_,     static_cast<std::int64_t>(values.size()),
-                         how_.ring.bits(), how_.step, static_cast<int>(options_.graph.nodes())};
+    const SumTerms terms{options_.session,
+                         step_,
+                         static_cast<std::int64_t>(values.size()),
+                         how_.ring.bits(),
+                         how_.step,
+                         static_cast<int>(options_.graph.nodes()),
+                         told_};
     add_pairwise_masks(values, static_cast<Party>(options_.node), own_key_, keys_, session_of(terms), how_.ring);
     if (options_.on_masked) std::exchange(options_.on_masked, {})();
     begin(release_masked(values).take());
@@ -174,6 +182,9 @@ void SecurePeer::begin_sum() {
 
 void SecurePeer::end_sum() {
     const auto sum = sum_of_masked(consensus_->result(), options_.graph.nodes(), how_.ring.mask());
+    const std::array<Key, 2> heard{
+        told_, hash_bytes({reinterpret_cast<const std::uint8_t*>(sum.data()), sum.size() * sizeof(std::uint64_t)})};
+    told_ = hash_bytes({heard.front().data(), sizeof heard});
     if (plan_) return iteration_->take(decode_fixed(sum, how_));
     agree_on_plan(read_census(sum, LeakageLimits{}.clip_quantile));
 }

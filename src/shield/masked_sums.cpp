@@ -23,7 +23,7 @@ void require_cohort(Index clients, const SumDemands& demands) {
 }
 
 SumTerms terms_of(const Key& job, std::int64_t pass, std::size_t length, const FixedPoint& how, int threshold) {
-    return {job, pass, static_cast<std::int64_t>(length), how.ring.bits(), how.step, threshold};
+    return {job, pass, static_cast<std::int64_t>(length), how.ring.bits(), how.step, threshold, {}};
 }
 
 Verifier verifier_of(const std::vector<Identity>& identities) {

@@ -9,6 +9,7 @@
 #include "couplet/secure/shield_report.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
+#include "couplet/wire/job_print.hpp"
 
 namespace couplet::wire {
 namespace {
@@ -81,8 +82,7 @@ const Message* Site::answer(const Message& question) {
                           "steps of secure sums alone, as the job said at its start", "Nothing was answered."});
     }
     if (notice != nullptr && spec_.shield) {
-        star_->follow(notice->start);
-        secure_clients_ = notice->start.clients;
+        begin_secure(notice->start);
         return nullptr;
     }
     if (notice != nullptr && spec_.missing) {
@@ -227,15 +227,26 @@ void Site::count(double numbers, Index bytes) {
     result_.bytes_up += static_cast<double>(bytes);
 }
 
-void Site::join_secure(Index clients) {
+/// What the sums are of does not change under them.
+void Site::begin_secure(const Start& start) {
+    if (secure_start_ && job_print(spec_, start) != job_print(spec_, *secure_start_)) {
+        throw InputError({coordinator, "another start of the job", "the one that it began with", ""});
+    }
+    if (secure_start_) return;
+    star_->follow(start);
+    secure_start_ = start;
+}
+
+void Site::join_secure() {
     if (secure_) return;
-    if (!spec_.shield || clients == 0) {
+    if (!spec_.shield || !secure_start_) {
         throw InputError({coordinator, "a request of a secure sum", "the start of such a job", ""});
     }
     tools_ = options_.secure(job_);
     SecureClient::Options how{.job = job_,
                               .self = static_cast<Party>(place_),
-                              .clients = clients,
+                              .clients = secure_start_->clients,
+                              .told = job_print(spec_, *secure_start_),
                               .demands = tools_->demands,
                               .terms = *spec_.shield,
                               .notary = tools_->notary,
@@ -252,7 +263,7 @@ void Site::join_secure(Index clients) {
 }
 
 const Message* Site::answer_secure(const Message& question, const SecureRequest& request) {
-    join_secure(secure_clients_);
+    join_secure();
     const Stopwatch watch(seconds_);
     const bool keys = std::holds_alternative<AskKeys>(request.ask);
     SumJournal journal = tools_->journal;
@@ -277,7 +288,7 @@ const Message* Site::answer_secure(const Message& question, const SecureRequest&
 
 ShieldReport Site::shield_report() const {
     ShieldReport report = report_of(*spec_.shield, nullptr);
-    report.threshold = secure_threshold(*spec_.shield, secure_clients_);
+    report.threshold = secure_threshold(*spec_.shield, secure_start_ ? secure_start_->clients : 0);
     return report;
 }
 

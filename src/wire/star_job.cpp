@@ -10,6 +10,7 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/wire/encoder.hpp"
 #include "couplet/wire/envelope.hpp"
+#include "couplet/wire/job_print.hpp"
 #include "couplet/wire/site.hpp"
 
 namespace couplet::wire {
@@ -154,6 +155,7 @@ void StarJob::begin_secure(Index least) {
     ++questions_;
     phase_ = Phase::adding;
     start_ = start_job(spec_.job, hellos, schema_);
+    how.told = job_print(spec_, *start_);
     secure_.emplace(spec_.job, schema_.features, std::move(how));
 }
 

@@ -546,6 +546,10 @@ TEST_F(SimulateTest, WhatMaskedSumsHideIsNotPublishedWithTheFeatures) {
         EXPECT_TRUE(plain.contains(own)) << own;
         EXPECT_FALSE(masked.contains(own)) << own;
     }
+    // Under a guarantee nobody is counted.
+    const Outcome noised = couplet(
+        {"simulate", "h0.npy", "h1.npy", "h2.npy", "--rank", "2", "--secure", "--dp-epsilon", "1", "--clip", "3"});
+    EXPECT_NE(noised.out.find("client  rank sent"), std::string::npos) << noised.out;
 }
 
 TEST_F(SimulateTest, CentringIsMaskedWhereSumsAre) {

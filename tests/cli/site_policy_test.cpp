@@ -37,6 +37,33 @@ TEST_F(SitePolicyTest, IsHeldAgainstTheDataThatIsThere) {
     EXPECT_THROW(make_consent({}, x).vet({{}, job}), InputError) << "one record is empty";
 }
 
+/// A job that promised little noise with its first sum and more with a later one has spent both.
+TEST_F(SitePolicyTest, NoiseIsBookedWithEverySumAndOnceWhereItIsTheSame) {
+    auto x = Tensor<double>::zeros({40, 4});
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = static_cast<double>((i * i * 7 + 3 * i) % 101);
+    const std::optional<net::SitePolicy> policy = [] {
+        net::SitePolicy strict;
+        strict.dp_epsilon = 1;
+        return strict;
+    }();
+    net::Consent consent = make_consent(*policy, x);
+    net::PrivacyBook book(path("account.txt"));
+    net::DisclosureLedger ledger(path("disclosed.jsonl"));
+    net::Log log({}, {});
+    const SumSite site{consent, book, ledger, policy, x, log};
+    const Matrix<double> basis;
+    const auto sum = [&](Index number, double epsilon) {
+        ShieldPlan plan;
+        plan.noise = plan_noise({epsilon, 1e-5}, 1, 8, NoisePlace::distributed, 3, 3, 1);
+        agree_to_sum({plan, number, SubspaceIteration::Want::sketch, basis, {}, false}, "job", site);
+    };
+    for (const Index number : {1, 2, 3}) sum(number, 0.01);
+    EXPECT_EQ(book.account().entries().size(), 1U);
+    sum(4, 0.9);
+    EXPECT_EQ(book.account().entries().size(), 2U);
+    EXPECT_THROW(sum(5, 0.95), InputError) << "the budget is one for all of them";
+}
+
 TEST_F(SitePolicyTest, IsToldWhereItIsWeakerThanTheDefaults) {
     std::vector<std::string> lines;
     net::Log log({}, [&](std::string_view line) { lines.emplace_back(line); });

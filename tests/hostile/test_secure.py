@@ -35,8 +35,9 @@ class Gone(Exception):
 class Relay:
     """Speaks as a coordinator to real clients, each on a stream of its own; the test says what."""
 
-    def __init__(self, star, job=bytes(range(16)), gram=True, **welcome):
+    def __init__(self, star, job=bytes(range(16)), gram=True, shield=None, apart=None, **welcome):
         self.star, self.job, self.names = star, job, star.names
+        self.shield, self.apart = {"policy": False, "colluders": 1, "noise": 2, **(shield or {})}, apart or {}
         self.messages = protocol()[0]
         self.welcome = {**WELCOME, "sketch": 2 if gram else 1, "clients": len(star.names), **welcome}
         self.inbox = {name: queue.Queue() for name in star.names}
@@ -62,8 +63,8 @@ class Relay:
         if join is None:
             return
         name = join.join.name.decode()
-        yield from self.frames(make_head("welcome", {**self.welcome, "place": self.names.index(name)}, job=self.job,
-                                         ), shield=True)
+        said = {**self.welcome, "place": self.names.index(name), **self.apart.get(name, {})}
+        yield from self.frames(make_head("welcome", said, job=self.job), shield=True)
         reader = threading.Thread(target=self.listen, args=(name, frames), daemon=True)
         reader.start()
         while not self.over.is_set() and context.is_active():
@@ -95,9 +96,8 @@ class Relay:
 
     def frames(self, head, payload=b"", shield=False):
         if shield:
-            head.welcome.shield.policy = False
-            head.welcome.shield.colluders = 1
-            head.welcome.shield.noise = 2
+            for key, value in self.shield.items():
+                setattr(head.welcome.shield, key, value)
         head.payload_bytes = len(payload)
         text = head.SerializeToString()
         parts = [payload[k:k + (1 << 20)] for k in range(0, len(payload), 1 << 20)]
@@ -325,6 +325,51 @@ def test_a_cohort_that_shrinks_from_one_sum_to_the_next(star):
     expect_caught(star, relay, "4 other clients than the sums before; expected the same 5",
                   lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10,
                   who=["c1", "c2", "c3", "c4", "c5"])
+
+
+def restart(star, relay):
+    relay.close()
+    for name in star.names:
+        star.parties[name].process.kill()
+        star.parties[name].process.wait()
+
+
+def test_a_basis_for_one_client_alone(star):
+    """A and -A to one, the same to all others: half the difference would be that client's own sum."""
+    relay = star.relay(gram=False)
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
+    relay.lies[2, KEYS] = lambda request, name: counts() + (-basis).tobytes() if name == "c1" else None
+    expect_caught(star, relay, "keys of client 1 with a wrong signature; expected keys that it signed for this sum",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10,
+                  who=["c2", "c3", "c4", "c5"])
+
+
+def test_another_job_for_one_client_alone(star):
+    relay = star.relay(apart={"c1": {"heldout": 0.1}})
+    expect_caught(star, relay, "keys of client 1 with a wrong signature; expected keys that it signed for this sum",
+                  lambda: relay.sum(0), who=["c2", "c3", "c4", "c5"])
+
+
+def test_another_promise_under_the_same_name(star):
+    """Much noise in the sum that is booked, little in those that follow."""
+    first = star.relay(gram=False, shield={"epsilon": 0.01, "delta": 1e-5, "clip": 3.0}, passes=1)
+    star.start(*star.names)
+    first.begin()
+    first.sum(1)
+    restart(star, first)
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
+    again = star.relay(gram=False, shield={"epsilon": 0.99, "delta": 1e-5, "clip": 3.0}, passes=7)
+    expect_caught(star, again, "another job under the name of one before", lambda: again.sum(2, basis=basis))
+
+
+def test_counts_of_all_patients_but_one(star):
+    first = star.relay()
+    star.start(*star.names)
+    first.begin()
+    first.sum(0)
+    restart(star, first)
+    again = star.relay(job=bytes(range(1, 17)), heldout=0.1)
+    expect_caught(star, again, "(any_cohort)", lambda: again.sum(0))
 
 
 def test_more_patients_held_out(star):

@@ -361,7 +361,8 @@ TEST(Session, BindsEveryTerm) {
     const Key session = session_of(terms);
     for (const auto& change : std::vector<std::function<void(SumTerms&)>>{
              [](SumTerms& t) { t.job[31] = 1; }, [](SumTerms& t) { t.pass = 1; }, [](SumTerms& t) { t.length = 11; },
-             [](SumTerms& t) { t.bits = 63; }, [](SumTerms& t) { t.step = 2; }, [](SumTerms& t) { t.threshold = 2; }}) {
+             [](SumTerms& t) { t.bits = 63; }, [](SumTerms& t) { t.step = 2; }, [](SumTerms& t) { t.threshold = 2; },
+             [](SumTerms& t) { t.told[31] = 1; }}) {
         SumTerms other = terms;
         change(other);
         EXPECT_NE(session_of(other), session);

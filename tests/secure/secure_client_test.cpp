@@ -83,6 +83,58 @@ TEST(SecureClient, NoticesOtherCounts) {
     EXPECT_SAYS(secure.refusal(), "other counts of patients than before");
 }
 
+/// What party 0 says to everybody's keys for a sum when party 1 was told something else with it.
+std::string caught_by_others(Index sum, const std::function<void(SecureJob&)>& lie,
+                             const std::function<void(AskKeys&)>& change) {
+    SecureJob secure(people(5), subspace_job(5));
+    while (secure.coordinator->sum() < sum) secure.step();
+    if (lie) lie(secure);
+    AskShares shares;
+    for (const Party party : secure.coordinator->asked()) {
+        SecureRequest request = secure.coordinator->request(party);
+        if (party == 1 && change) change(std::get<AskKeys>(request.ask));
+        const SecureReply reply = secure.machines[static_cast<std::size_t>(party)]->answer(request);
+        shares.roster[party] = std::get<Announced>(reply.answer);
+    }
+    try {
+        secure.machines[0]->answer({sum, 0, shares});
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(SecureClient, KeysOfAClientThatWasToldSomethingElseCountWithNobody) {
+    const auto words = "keys of client 2 with a wrong signature";
+    EXPECT_EQ(caught_by_others(2, {}, {}), "") << "the truth";
+    // With A and -A at one client, and the same at all others, half the difference is that client's own sum.
+    EXPECT_SAYS(caught_by_others(2, {},
+                                 [](AskKeys& ask) {
+                                     for (Index i = 0; i < ask.basis.size(); ++i) ask.basis.data()[i] *= -1;
+                                 }),
+                words);
+    // Another share held out, another seed, another order of the features: whatever the job said at its start.
+    const auto another_start = [](SecureJob& secure) {
+        secure.told = Key{5};
+        secure.restart(1);
+    };
+    EXPECT_SAYS(caught_by_others(0, another_start, {}), words);
+}
+
+TEST(SecureClient, OneNameIsOneJob) {
+    SecureJob secure(people(4), subspace_job(5));
+    while (secure.coordinator->sum() < 1) secure.step();
+    EXPECT_NO_THROW(secure.restart(1));
+    const SumRecord mine = secure.records[1];
+    secure.told = Key{9};
+    EXPECT_THROW(secure.restart(1), InputError) << "what was promised when the counts were read";
+    secure.told = Key{4};
+    secure.records[1] = secure.records[2];
+    EXPECT_THROW(secure.restart(1), InputError) << "another place: other patients are held out";
+    secure.records[1] = mine;
+    EXPECT_NO_THROW(secure.restart(1));
+}
+
 TEST(SecureClient, NoticesAClientThatIsBothAliveAndLost) {
     EXPECT_SAYS(caught([](SecureRequest& request) {
                     if (auto* ask = in_sum<AskEndorsement>(request, 1)) ask->survivors.dropped.insert(3);
@@ -149,6 +201,7 @@ TEST(SecureClient, HearsThePlanBeforeAnythingIsComputedFromItsData) {
         .job = secure.id,
         .self = 1,
         .clients = 4,
+        .told = secure.told,
         .terms = secure.terms,
         .notary = secure.authority.notary(1),
         .on_plan = [](const ShieldPlan& plan) {

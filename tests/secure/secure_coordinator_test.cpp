@@ -58,6 +58,7 @@ TEST(SecureCoordinator, AResultOfFewerClientsThanWantedIsNone) {
         secure.coordinator =
             std::make_unique<SecureCoordinator>(secure.job, Shape{8, 9},
                                                 SecureCoordinator::Options{.job = secure.id,
+                                                                           .told = secure.told,
                                                                            .terms = secure.terms,
                                                                            .notary = secure.authority.notary(0),
                                                                            .names = secure.names,

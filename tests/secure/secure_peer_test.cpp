@@ -204,6 +204,26 @@ TEST(SecurePeer, NoticesASumThatWasChangedAndMessagesOutOfTurn) {
     EXPECT_THROW(others.machines[0]->receive(1, basis), InputError);
 }
 
+/// Whoever tells one peer another sum chooses that peer's next basis: the difference of two sums with all others' bases
+/// alike would be that peer's own.
+TEST(SecurePeer, MasksDoNotCancelWhereOneWasToldAnotherSum) {
+    for (const Index step : {1, 2}) {
+        SecurePeers peers(people(4), subspace_job(4, Sketch::random, 2), {.policy = false}, "star");
+        const Features expected = plain(peers.clients, peers.job);
+        Index lies = 0;
+        peers.tamper = [&](Index from, PeerMessage& message) {
+            // Down the tree, from the hub to one leaf: one record more, or one more in a number's last place.
+            if (from != 0 || message.iteration != 1 || message.step != step || lies++ > 0) return;
+            auto state = std::get<State>(*message.body).get();
+            state.front() += 1.0 / 4;
+            message.body = std::make_shared<const PeerBody>(release_public(state));
+        };
+        peers.run();
+        ASSERT_GT(lies, 0);
+        EXPECT_GT(distance(peers.machines[0]->features(), expected), 0.1) << "step " << step;
+    }
+}
+
 TEST(SecurePeer, RefusesASmallCohortAndWhatItsSiteRefuses) {
     SecurePeers two(people(2), subspace_job(4, Sketch::gram), {.policy = false}, "complete");
     EXPECT_THROW(two.run(), InputError);

@@ -74,13 +74,15 @@ struct SecureJob {
         const auto sizes = clients.front().shape().sizes();
         coordinator = std::make_unique<SecureCoordinator>(
             job, Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())),
-            SecureCoordinator::Options{.job = id, .terms = terms, .notary = authority.notary(0), .names = names});
+            SecureCoordinator::Options{
+                .job = id, .told = told, .terms = terms, .notary = authority.notary(0), .names = names});
     }
     /// As a process that knows what it wrote and nothing else.
     void restart(std::size_t k) {
         SecureClient::Options options{.job = id,
                                       .self = static_cast<Party>(k),
                                       .clients = static_cast<Index>(clients.size()),
+                                      .told = told,
                                       .demands = demands,
                                       .terms = terms,
                                       .notary = authority.notary(static_cast<Party>(k)),
@@ -124,6 +126,7 @@ struct SecureJob {
     TestAuthority authority;
     SumDemands demands = {};
     SecureJobId id{1, 2, 3};
+    Key told{4};
     std::map<Party, std::string> names;
     std::vector<SumRecord> records;
     std::unique_ptr<SecureCoordinator> coordinator;

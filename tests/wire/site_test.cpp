@@ -71,6 +71,19 @@ TEST(Site, AJobOfSecureSumsAsksForNoOthers) {
     EXPECT_NE(refusal([&] { site.answer(asked); }).find("expected steps of secure sums alone"), std::string::npos);
 }
 
+/// Features in another order between two steps would be another sum than the keys were signed for.
+TEST(Site, AJobOfSecureSumsBeginsOnce) {
+    Message job = welcome({.aggregate = Aggregate::subspace, .rank = 2});
+    std::get<Welcome>(job.body).spec.shield = ShieldTerms{};
+    Site site(job, data(), {.vet = {}, .secure = [](const JobId&) { return SecureTools{}; }});
+    Message start{{protocol_version, {7}, 1, 1}, StartNotice{{.clients = 3}, false, false}};
+    EXPECT_EQ(site.answer(start), nullptr);
+    std::get<StartNotice>(start.body).received = true;
+    EXPECT_EQ(site.answer(start), nullptr) << "told again";
+    ++std::get<StartNotice>(start.body).start.clients;
+    EXPECT_NE(refusal([&] { site.answer(start); }).find("another start of the job"), std::string::npos);
+}
+
 TEST(Site, RefusesMessagesThatMakeNoQuestion) {
     EXPECT_NE(refusal([] { answer_all("", data()); }).find("a welcome first"), std::string::npos);
     EXPECT_NE(refusal([] {

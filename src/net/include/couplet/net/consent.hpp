@@ -30,8 +30,8 @@ class Consent {
     void vet(const wire::Message& message);
     /// The same for what a job of masked sums has come to once patients are counted. Nothing is booked yet.
     void vet_plan(const ShieldPlan& plan);
-    /// Books a masked sum before numbers leave, unless the same was shown before: on the same basis, of the same
-    /// clients and of the same patients of this one.
+    /// Books a masked sum, or the counts before them, before numbers leave, unless the same was shown before: on the
+    /// same basis, of the same clients and of the same patients of this one.
     void vet_sum(const MaskedSum& sum);
     /// What masked sums must keep, whatever the coordinator says.
     SumDemands demands() const noexcept;

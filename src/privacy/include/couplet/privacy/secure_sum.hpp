@@ -38,6 +38,9 @@ struct SumTerms {
     int bits = 64;      ///< of the ring
     double step = 0;    ///< of the fixed point
     int threshold = 0;  ///< t: clients that must stay to the end
+    /// Hash of whatever else shapes a client's numbers: a client that was told something else than the others has a
+    /// session of its own, and its keys count with nobody.
+    Key told{};
     friend bool operator==(const SumTerms&, const SumTerms&) = default;
 };
 

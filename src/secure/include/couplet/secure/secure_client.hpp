@@ -14,6 +14,7 @@ namespace couplet {
 /// whoever asks, because the same sum with other clients would show the difference.
 struct SumRecord {
     Index sums = 0;          ///< that it helped to read
+    Key told{};              ///< hash of what the job said at its start, and of this client's place in it
     Key counts{};            ///< hash of the counts that the job stands on; once sums > 1
     std::set<Party> cohort;  ///< whose numbers are in the first sum over the data, and in every later one; likewise
     friend bool operator==(const SumRecord&, const SumRecord&) = default;
@@ -27,6 +28,7 @@ class SecureClient {
         SecureJobId job{};
         Party self = 0;
         Index clients = 0;  ///< that the job began with
+        Key told{};         ///< hash of what the job said at its start, as every client was told
         SumDemands demands = {};
         ShieldTerms terms = {};
         Notary notary;
@@ -35,15 +37,15 @@ class SecureClient {
         std::function<void(const SumRecord&)> on_record = {};
         /// Hears what the job has come to before the first sum over the data; throws InputError to refuse.
         std::function<void(const ShieldPlan&)> on_plan = {};
-        /// Hears of every sum over the data before numbers leave and before its members are agreed on; throws
-        /// InputError to refuse.
+        /// Hears of every sum, that of the counts included, before numbers leave and before its members are agreed on;
+        /// throws InputError to refuse.
         std::function<void(const MaskedSum&)> on_sum = {};
         /// What the secrets of the next try of a sum come from; nothing: the system's generator. A client that must go
         /// on in another process keeps it, and never gives it to another try.
         SecretSource root = {};
     };
     /// `x` is the training data in the order of the job, and must outlive the client. Throws InputError for a cohort
-    /// below the demanded one.
+    /// below the demanded one, and for another job than the one of this name before.
     SecureClient(const Job& job, TensorView<const double> x, Options options);
     SecureClient(const SecureClient&) = delete;
     SecureClient& operator=(const SecureClient&) = delete;
@@ -71,6 +73,7 @@ class SecureClient {
 
     Index first_sum() const noexcept { return options_.terms.guarantee ? 1 : 0; }
     int threshold() const noexcept;
+    Key own_story() const;
     void require_turn(const SecureRequest& request) const;
     void agree_on_plan(const AskKeys& ask);
     void take_basis(Run& run, const AskKeys& ask) const;

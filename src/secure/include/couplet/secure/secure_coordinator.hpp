@@ -22,6 +22,7 @@ class SecureCoordinator {
   public:
     struct Options {
         SecureJobId job{};
+        Key told{};  ///< hash of what the job said at its start, as every client was told
         ShieldTerms terms = {};
         Notary notary;                       ///< name_of and verify
         std::map<Party, std::string> names;  ///< of the clients

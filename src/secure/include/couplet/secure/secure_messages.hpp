@@ -78,9 +78,18 @@ struct Notary {
     std::function<bool(const std::string& certificate, Bytes message, const Signature& signature)> verify;
 };
 
+/// Which sum of a job it is, and what was told with it.
+struct SumPlace {
+    SecureJobId job{};
+    Index sum = 0;
+    Index again = 0;
+    Key told{};
+};
 /// What a sum is bound to.
-SumTerms secure_terms(const SecureJobId& job, Index sum, Index again, std::int64_t length, const FixedPoint& how,
-                      int threshold);
+SumTerms secure_terms(const SumPlace& place, std::int64_t length, const FixedPoint& how, int threshold);
+/// Hash of what the job said at its start (`start`, and with how many clients) and of what a sum is asked for with. The
+/// first basis over the data follows from these; later ones are given.
+Key told_with(const Key& start, Index clients, const std::vector<std::uint64_t>& counts, const Matrix<double>& basis);
 /// Clients of so many that must stay to the end of a sum.
 int secure_threshold(const ShieldTerms& terms, Index clients) noexcept;
 /// Of sum 0.

@@ -16,7 +16,9 @@ namespace couplet {
 /// stream of masks from them, bound to the job, the epoch and the sum; one adds it and the other takes it away. What
 /// travels up the tree are masked integers, so that a neighbour sees nothing but what is uniform; at the root they
 /// cancel, and everybody gets the sum over all members and nothing else. Every peer then computes the next basis
-/// itself: nobody chooses what is asked for.
+/// itself: nobody chooses what is asked for. A sum's masks are bound to all sums before it, so that they cancel only
+/// where everybody was told the same: whoever is above others in the tree and tells some of them another sum, and so
+/// chooses their basis, gets noise.
 ///
 /// A member that is lost before a sum is complete spoils it. The same sum with fewer members would show what it
 /// contributed: whoever has sent masked numbers (`on_masked`) must not begin again with others.
@@ -35,8 +37,8 @@ class SecurePeer final : public Peer {
         SumDemands demands = {};
         /// Hears what the job has come to before the first sum over the data; throws InputError to refuse.
         std::function<void(const ShieldPlan&)> on_plan = {};
-        /// Hears of every sum over the data before numbers are sent, which is of all members or fails; throws
-        /// InputError to refuse. Knows no names.
+        /// Hears of every sum, that of the counts included, before numbers are sent, which is of all members or fails;
+        /// throws InputError to refuse. Knows no names.
         std::function<void(const MaskedSum&)> on_sum = {};
         /// Before the first masked numbers are sent.
         std::function<void()> on_masked = {};
@@ -84,6 +86,7 @@ class SecurePeer final : public Peer {
     Index step_ = 0;  ///< 0: the keys, 1: the counts, then sums over the data
     Secret own_key_ = Secret::random();
     std::map<Party, Key> keys_;  ///< of all members, by place
+    Key told_{};                 ///< hash of the sums so far
     FixedPoint how_;
     std::optional<ShieldPlan> plan_;
     std::optional<Tensor<double>> clipped_;

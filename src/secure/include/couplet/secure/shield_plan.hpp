@@ -73,10 +73,10 @@ ShieldPlan plan_shield(const Job& job, const Shape& features, const ShieldTerms&
                        const std::optional<Census>& census, Index clients, Index survivors,
                        const LeakageLimits& limits = {});
 
-/// A sum over the data of which one client's numbers are a part.
+/// A sum of which one client's numbers are a part: over the data, or of the counts before it (sum 0, no plan yet).
 struct MaskedSum {
     const ShieldPlan& plan;
-    Index sum = 0;  ///< from 1
+    Index sum = 0;  ///< over the data from 1
     SubspaceIteration::Want want = SubspaceIteration::Want::nothing;
     const Matrix<double>& basis;
     std::vector<std::string> members;  ///< names of those whose numbers may be in it; once it is agreed, are

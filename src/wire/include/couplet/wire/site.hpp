@@ -60,7 +60,7 @@ struct SecureTools {
     std::function<void(const SumJournal&)> on_step = {};
     /// Hears what the job has come to before the first sum over the data; throws InputError to refuse.
     std::function<void(const ShieldPlan&)> on_plan = {};
-    /// Hears of every sum over the data, as SecureClient::Options.
+    /// Hears of every sum, as SecureClient::Options.
     std::function<void(const MaskedSum&)> on_sum = {};
 };
 
@@ -109,7 +109,8 @@ class Site {
     SumRequest complete(const SumRequest& request);
     void compute(const StartNotice& notice);
     void count(double numbers, Index bytes);
-    void join_secure(Index clients);
+    void begin_secure(const Start& start);
+    void join_secure();
     const Message* answer_secure(const Message& question, const SecureRequest& request);
     ShieldReport shield_report() const;
 
@@ -128,7 +129,7 @@ class Site {
     // Of a job of secure sums.
     std::optional<SecureTools> tools_;
     std::unique_ptr<SecureClient> secure_;
-    Index secure_clients_ = 0;
+    std::optional<Start> secure_start_;  ///< how a job of secure sums began
     Key next_root_{};
 };
 
