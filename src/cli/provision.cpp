@@ -112,7 +112,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
                         made.name, options.output, spoken(made.fingerprint)));
     }
     if (!options.sign.empty()) {
-        const auto made = net::sign_certificate(options.output, options.sign, days);
+        const auto made = net::sign_certificate(options.output, options.sign, days, session.force());
         json["fingerprint"] = made.fingerprint;
         return one("--sign", made.name,
                    fmt::format("{0} has a certificate for the key with the fingerprint\n  {2}\nAsk {0} whether that is "
@@ -130,13 +130,14 @@ void execute(const CLI::App& app, const Options& options, const Session& session
         net::rotate(options.output, options.rotate, days);
         return one("--rotate", options.rotate,
                    fmt::format("{0} has a new key and certificate in {1}/{0}; the old one is revoked.\nCopy "
-                               "{1}/coordinator/revoked.txt to the coordinator.\n",
+                               "revoked.txt from every folder of {1} to its party: who lacks the list takes the old "
+                               "key for good.\n",
                                options.rotate, options.output));
     }
     if (!options.revoke.empty()) {
         net::revoke(options.output, options.revoke);
         return one("--revoke", options.revoke,
-                   fmt::format("{} is revoked.\nCopy {}/coordinator/revoked.txt to the coordinator; no restart is "
+                   fmt::format("{} is revoked.\nCopy revoked.txt from every folder of {} to its party; no restart is "
                                "needed.\n",
                                options.revoke, options.output));
     }
@@ -182,7 +183,8 @@ Action setup(CLI::App& app) {
         ->type_name("NAME");
     app.add_option(
            "--sign", options->sign,
-           "At the authority: sign a request of a party that has a folder; a certificate that it had is revoked")
+           "At the authority: sign a request of a party that has a folder; a certificate that it had is revoked, one "
+           "for another key only with --force")
         ->type_name("FILE");
     add_choice(app, "--keys", {"here", "sites"}, options->keys,
                "Where the keys of parties are made. here: in their folders, for trials; sites: each where it is used, "

@@ -189,4 +189,11 @@ std::optional<std::size_t> first_broken_line(const std::filesystem::path& file) 
     return std::nullopt;
 }
 
+std::string broken_trail_text(const std::filesystem::path& file) {
+    const auto line = first_broken_line(file);
+    if (!line) return "";
+    return fmt::format("{}: line {} does not follow from the one before: lines were changed or taken out",
+                       file.string(), *line);
+}
+
 }  // namespace couplet::net

@@ -40,7 +40,8 @@ std::string result_hash(const Matrix<double>& personal);
 
 /// What a party did, for whoever asks later: one JSON object a line in a file that is only ever appended to, readable
 /// by its owner. Every line holds the SHA-256 of the line before it (`previous`), so that one that was changed or taken
-/// out shows. May be used by several threads and processes.
+/// out from between others shows. The last ones can be taken away without a trace in the file: the trail of whoever was
+/// at the other end still has them. May be used by several threads and processes.
 class AuditTrail {
   public:
     using Fields = nlohmann::ordered_json;
@@ -71,5 +72,7 @@ class AuditTrail {
 
 /// Number of the first line, from 1, that does not follow from the one before; nothing when all do.
 std::optional<std::size_t> first_broken_line(const std::filesystem::path& file);
+/// The same in words for whoever goes on writing to it; empty when all do.
+std::string broken_trail_text(const std::filesystem::path& file);
 
 }  // namespace couplet::net

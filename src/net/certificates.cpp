@@ -303,6 +303,12 @@ std::string key_fingerprint(const std::string& key) {
     return fingerprint(parsed.get());
 }
 
+std::string certificate_fingerprint(const std::string& pem, const std::string& where) {
+    const Certificate parsed = parse_pem(pem);
+    if (!parsed) throw InputError({where, "no certificate", "one that couplet provision made", ""});
+    return fingerprint(X509_get0_pubkey(parsed.get()));
+}
+
 std::string sign_request(const KeyPair& authority, const std::string& request, const Identity& identity,
                          Validity validity, const std::string& where) {
     const Request parsed = parse_request(request, where);

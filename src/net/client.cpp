@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "audit_trail.hpp"
 #include "client_trail.hpp"
 #include "client_work.hpp"
 #include "connection.hpp"
@@ -68,7 +69,6 @@ struct Client::Parts {
     Backoff backoff{first_wait, longest_wait, static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())};
     std::atomic<bool> cut_off = false;  ///< the deadline came in the middle of a connection
     Watchdog watchdog = {};
-    std::optional<wire::Route> answered = {};
     bool reported = false;
     bool told_order = false;
     Clock::time_point begun = Clock::now();
@@ -129,6 +129,20 @@ struct Client::Parts {
         Parts& parts_;
     };
 
+    /// Cuts the connection when a refusal takes longer to be heard than anybody needs.
+    class Hurry {
+      public:
+        Hurry(Watchdog& watchdog, Connection& connection) : watchdog_(watchdog) {
+            watchdog_.arm(this, refusal_patience, [&connection] { connection.cancel(); });
+        }
+        ~Hurry() { watchdog_.disarm(this); }
+        Hurry(const Hurry&) = delete;
+        Hurry& operator=(const Hurry&) = delete;
+
+      private:
+        Watchdog& watchdog_;
+    };
+
     // ---- messages
 
     wire::Message receive(Connection& connection) {
@@ -136,11 +150,13 @@ struct Client::Parts {
         Received received = receive_message(connection, coordinator, limits_for(*x));
         trail.received(received.message, {received.bytes, received.hash});
         if (const auto* refusal = std::get_if<wire::Refusal>(&received.message.body)) throw TurnedAway{refusal->reason};
-        if (patience.hear(received.message.route, Clock::now())) backoff.reset();
+        const bool begins = received.message.kind() == wire::Kind::start;
+        if (patience.hear(received.message.route, Clock::now(), begins)) backoff.reset();
         return std::move(received.message);
     }
     /// A coordinator that refuses stops listening; why is still to be read.
     void send(Connection& connection, const wire::Message& message) {
+        connection.require_unrevoked();
         try {
             const Waiting waiting(*this, connection);
             trail.sent(message, send_message(connection, message));
@@ -161,11 +177,11 @@ struct Client::Parts {
         } catch (const InputError& error) {
             log.warn("refused", error.what());
             try {
+                // Whoever gives no window for the refusal does not keep us from ending.
+                const Hurry hurry(watchdog, connection);
                 send_message(connection, {route, wire::Refusal{words_for_coordinator(error, masked)}});
                 // A stream that is dropped at once takes along what was said last.
-                watchdog.arm(&connection, refusal_patience, [&connection] { connection.cancel(); });
                 connection.finish();
-                watchdog.disarm(&connection);
             } catch (const Disconnected&) {
                 // It will not hear why.
             }
@@ -214,6 +230,9 @@ struct Client::Parts {
         trail.begin(welcome, connection.serial(), target.address);
         work.emplace(welcome, x, tools);
         told_order = false;
+        if (std::get<wire::Welcome>(welcome.body).spec.missing) {
+            patience.expect_iterations(CompletionLimits{}.max_iterations);
+        }
         if (!patience.is_led_on()) progress();
     }
 
@@ -224,10 +243,7 @@ struct Client::Parts {
         refuse_aloud(connection, question.route, masked, [&] { reply = work->answer(question); });
         if (reply != nullptr) vet(connection, *reply, masked);
         crash_point("answer-computed");
-        if (reply != nullptr && answered != reply->route) {
-            answered = reply->route;
-            progress();  // computing takes as long as it takes
-        }
+        if (reply != nullptr && patience.answer(reply->route, Clock::now())) backoff.reset();
         tell_order();
         if (reply == nullptr) return;
         send(connection, *reply);
@@ -345,6 +361,9 @@ Client::Client(const Kit& kit, std::shared_ptr<const Tensor<double>> x, ClientOp
     parts.tools.demands = parts.options.demands;
     parts.tools.vet_plan = parts.options.vet_plan;
     parts.tools.vet_sum = parts.options.vet_sum;
+    if (const std::string broken = broken_trail_text(kit.file("audit.jsonl")); !broken.empty()) {
+        log.warn("audit", broken);
+    }
     if (!parts.target.credentials) {
         log.warn("insecure", "no TLS: everybody on this machine can read and change what is sent");
     }

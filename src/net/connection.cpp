@@ -5,6 +5,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "couplet/core/error.hpp"
@@ -36,13 +37,24 @@ std::shared_ptr<grpc::Channel> make_channel(const Target& target) {
     return grpc::CreateCustomChannel(target.address, channel_credentials(*target.credentials), arguments);
 }
 
+/// A stolen key is as good as its owner's to everything but the list.
+void require_unrevoked(const Target& target, const std::string& serial) {
+    const auto revoked = load_revoked(target.revoked);
+    if (std::find(revoked.begin(), revoked.end(), serial) == revoked.end()) return;
+    throw RunError(
+        {target.address, "a coordinator's certificate that was revoked", "a valid one",
+         "Somebody uses an old key there, or the coordinator still has its old kit; nothing is sent to it."});
+}
+
 /// Whoever answers must be the coordinator of this federation: a client of it has a certificate too.
 /// Returns the serial number of its certificate.
 std::string require_coordinator(const Target& target, const grpc::AuthContext& context) {
     if (!target.credentials) return "";
     const auto shown = peer_certificate(context);
-    if (shown && shown->identity.role == Role::coordinator && shown->identity.federation == target.self.federation)
+    if (shown && shown->identity.role == Role::coordinator && shown->identity.federation == target.self.federation) {
+        require_unrevoked(target, shown->serial);
         return shown->serial;
+    }
     throw RunError({target.address,
                     shown ? fmt::format("a certificate of {}", to_uri(shown->identity)) : "no certificate",
                     "the coordinator of this federation", "Something else listens there; nothing was sent to it."});
@@ -51,7 +63,7 @@ std::string require_coordinator(const Target& target, const grpc::AuthContext& c
 }  // namespace
 
 Target make_target(const Kit& kit, Role role, bool insecure) {
-    Target target{kit.coordinator, kit.identity, std::nullopt};
+    Target target{kit.coordinator, kit.identity, std::nullopt, kit.file("revoked.txt")};
     if (!insecure) {
         target.credentials = load_credentials(kit, role);
     } else if (!is_loopback(parse_address(kit.coordinator, "coordinator").host)) {
@@ -97,6 +109,10 @@ bool Connection::open() {
     }
     parts.serial = require_coordinator(parts.target, *identity);
     return true;
+}
+
+void Connection::require_unrevoked() const {
+    if (!parts_->serial.empty()) net::require_unrevoked(parts_->target, parts_->serial);
 }
 
 bool Connection::write(const v1::Frame& frame) {

@@ -292,6 +292,9 @@ struct Coordinator::Parts {
         const JobFile job = room.job();
         log.info("listening", fmt::format("listening on {} for {} clients, job {}", kit.listen, kit.roster.size(),
                                           wire::to_hex(job.id)));
+        if (const std::string broken = broken_trail_text(trail.audit().file()); !broken.empty()) {
+            log.warn("audit", broken);
+        }
         trail.begin(job);
         if (job.phase != Phase::closed) return;
         const std::size_t in = job.members.size() + job.late.size();

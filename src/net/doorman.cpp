@@ -58,6 +58,21 @@ void Doorman::limit_rate(const std::string& caller, Clock::time_point now) {
                       fmt::format("at most {} a second for long", calls_per_second), "Wait a little."});
 }
 
+Doorman::Place::~Place() {
+    if (doorman_ == nullptr) return;
+    const std::lock_guard lock(doorman_->mutex_);
+    const auto at = doorman_->held_.find(key_);
+    if (--at->second == 0) doorman_->held_.erase(at);
+}
+
+Doorman::Place Doorman::take_place(const std::string& caller) {
+    const std::lock_guard lock(mutex_);
+    int& held = held_[caller];
+    if (held >= calls_held) return {};
+    ++held;
+    return {*this, caller};
+}
+
 bool Doorman::may_connect(const std::string& serial, Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     const auto barred = bars_.find(serial);

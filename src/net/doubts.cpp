@@ -46,9 +46,9 @@ std::vector<Doubt> error_doubts(const std::vector<Claim>& claims, double bound) 
     double norm2 = 0;
     const Claim* largest = nullptr;
     for (const Claim& claim : claims) {
-        if (!claim.error2 || !claim.reported_norm2) return {};
-        error2 += *claim.error2;
         norm2 += claim.norm2;
+        if (!claim.error2 || !claim.reported_norm2) continue;
+        error2 += *claim.error2;
         if (largest == nullptr || *claim.error2 > *largest->error2) largest = &claim;
         if (std::abs(*claim.reported_norm2 - claim.norm2) <= same_norm * claim.norm2) continue;
         doubts.push_back({claim.client, fmt::format("it reports a norm of {:.6g} and greeted with one of {:.6g}",
@@ -56,6 +56,7 @@ std::vector<Doubt> error_doubts(const std::vector<Claim>& claims, double bound) 
     }
     if (!contradicts(error2, bound, norm2)) return doubts;
     for (const Claim& claim : claims) {
+        if (!claim.error2 || !claim.reported_norm2) continue;
         if (&claim != largest && !contradicts(*claim.error2, bound, norm2)) continue;
         doubts.push_back(
             {claim.client, fmt::format("an error of {:.3g} of all norms together, where the bound is {:.3g}",

@@ -39,6 +39,12 @@ CertificateInfo Entrance::read(const std::string& certificate) {
     }
 }
 
+Doorman::Place Entrance::place_for(const Caller& caller) {
+    return doorman_.take_place(fmt::format("{} {}", caller.name, caller.serial));
+}
+
+Doorman::Place Entrance::place_for_refusal() { return doorman_.take_place(""); }
+
 Caller Entrance::identify(const grpc::ServerContextBase& context) {
     Caller caller;
     caller.address = plain_address(context.peer());

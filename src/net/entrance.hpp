@@ -30,6 +30,9 @@ class Entrance {
 
     /// Who calls: from the certificate, never from a message. Throws InputError for whoever must not come in.
     Caller identify(const grpc::ServerContextBase& context);
+    /// For a call that holds a thread: a place of that certificate, or of all those together who were not let in.
+    Doorman::Place place_for(const Caller& caller);
+    Doorman::Place place_for_refusal();
 
   private:
     void limit_rate(const std::string& caller, const std::string& serial, const std::string& peer);

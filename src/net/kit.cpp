@@ -197,7 +197,33 @@ std::string quoted_list(const std::vector<std::string>& names) {
     return "[" + text + "]";
 }
 
-/// A key that others can read is no secret.
+/// Throws unless nobody but root and whoever runs this may change or replace it. In a folder with the sticky bit
+/// everybody replaces only what is their own.
+void require_own(const fs::path& path, const char* what) {
+    struct stat about {};
+    if (::stat(path.c_str(), &about) != 0) return;  // reading it says why
+    const bool shielded = S_ISDIR(about.st_mode) && (about.st_mode & S_ISVTX) != 0;
+    if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !shielded) {
+        throw InputError({path.string(),
+                          fmt::format("permissions {:o}: {} may change it", about.st_mode & 0777,
+                                      (about.st_mode & S_IWOTH) != 0 ? "anybody" : "its group"),
+                          fmt::format("a {} that others cannot write", what),
+                          fmt::format("Run: chmod go-w {}", path.string())});
+    }
+    if (about.st_uid == 0 || about.st_uid == ::geteuid()) return;
+    throw InputError({path.string(), fmt::format("owned by user {}, who may change it", about.st_uid),
+                      fmt::format("a {} of root or of user {}, who runs this", what, ::geteuid()),
+                      fmt::format("Run as its owner, or: chown {} {}", ::geteuid(), path.string())});
+}
+
+/// Whoever may write the folder of a file may put another in its place, or take it away.
+void require_own_folder(const fs::path& file) {
+    const fs::path folder = file.parent_path();
+    require_own(folder.empty() ? fs::path(".") : folder, "folder");
+}
+
+}  // namespace
+
 void require_private(const fs::path& file) {
     struct stat about {};
     if (::stat(file.c_str(), &about) != 0) return;  // reading it says why
@@ -206,13 +232,11 @@ void require_private(const fs::path& file) {
                       "600: readable by its owner only", fmt::format("Run: chmod 600 {}", file.string())});
 }
 
-}  // namespace
-
 void require_unshared(const fs::path& file) {
-    struct stat about {};
-    if (::stat(file.c_str(), &about) != 0 || (about.st_mode & S_IWOTH) == 0) return;
-    throw InputError({file.string(), fmt::format("permissions {:o}: anybody may change it", about.st_mode & 0777),
-                      "a file that others cannot write", fmt::format("Run: chmod o-w {}", file.string())});
+    require_own_folder(file);
+    std::error_code ignored;
+    if (fs::is_symlink(file, ignored)) require_own_folder(fs::weakly_canonical(file, ignored));
+    require_own(file, "file");
 }
 
 std::string read_text(const fs::path& file, std::uintmax_t largest) {
@@ -314,6 +338,7 @@ Credentials load_credentials(const Kit& kit, Role role) {
     }
     require_private(kit.file("key.pem"));
     require_unshared(kit.file("ca.pem"));
+    require_unshared(kit.file("kit.toml"));
     Credentials credentials{
         {read_text(kit.file("key.pem")), read_text(kit.file("cert.pem"))}, read_text(kit.file("ca.pem")), {}};
     credentials.info = read_certificate(credentials.own.certificate, where);
@@ -348,12 +373,17 @@ Address parse_address(const std::string& text, const std::string& where) {
     return {host, port};
 }
 
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+bool is_loopback(const std::string& host) {
+    in_addr v4;
+    // A name may begin as an address does, and is whoever's its owner wants.
+    if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+    return host == "localhost" || host == "::1";
+}
 
 std::vector<std::string> load_revoked(const fs::path& file) {
     std::vector<std::string> serials;
+    require_unshared(file);  // a list that is not there, too: somebody may have taken it away
     if (!fs::exists(file)) return serials;
-    require_unshared(file);
     std::istringstream lines(read_text(file));
     for (std::string line; std::getline(lines, line);) {
         const std::string serial = line.substr(0, line.find(' '));

@@ -25,17 +25,27 @@ class Patience {
     /// The job has moved on, by the client's own work: computing takes as long as it takes.
     void work_done(Clock::time_point now) { since_ = now; }
     /// Whether a message brings the job forward. One that says what was said before does not: a coordinator that fails
-    /// and comes back says it every time. Nor does the next of many jobs, none of which is done: nobody begins so many
-    /// but to keep somebody waiting.
-    bool hear(const wire::Route& route, Clock::time_point now);
-    /// Whether so many jobs were begun that another is no progress.
+    /// and comes back says it every time. Nor does anything of the next of many jobs, none of which is done, or of the
+    /// next of many attempts: nobody begins so often but to keep somebody waiting. `begins`: it is the start of an
+    /// attempt, whatever its number says. Nor do steps without end.
+    bool hear(const wire::Route& route, Clock::time_point now, bool begins = false);
+    /// The newest job fills missing entries: each time it does is an attempt of its own, at most so many.
+    void expect_iterations(Index most) noexcept { iterations_ = most; }
+    /// Whether the answer to a question brings it forward, whatever it took to compute: by the same rules.
+    bool answer(const wire::Route& route, Clock::time_point now);
+    /// Whether so many jobs or attempts were begun that another is no progress, nor the work that it asks for.
     bool is_led_on() const noexcept;
 
   private:
+    bool is_progress(const wire::Route& route, Clock::time_point now);
+
     std::optional<std::chrono::milliseconds> deadline_;
     Clock::time_point since_;
     std::optional<wire::Route> newest_;
+    std::optional<wire::Route> answered_;
     int jobs_ = 0;
+    Index attempts_ = 0;    ///< of the job that is newest
+    Index iterations_ = 0;  ///< of them, that are no restarts
 };
 
 }  // namespace couplet::net

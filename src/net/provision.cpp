@@ -41,6 +41,10 @@ KeyPair load_authority(const fs::path& kits) {
         throw InputError({kits.string(), "no such file ca/ca.key in it", "the folder that couplet provision made",
                           "The authority's key is needed; bring it where this runs."});
     }
+    // Who can read the one signs whom they like; who can change the other decides whom everybody trusts.
+    require_private(folder / "ca.key");
+    require_unshared(folder / "ca.key");
+    require_unshared(folder / "ca.pem");
     return {read_text(folder / "ca.key"), read_text(folder / "ca.pem")};
 }
 
@@ -54,11 +58,12 @@ void write_identity(const fs::path& folder, const KeyPair& authority, const Iden
 void make_kit(const fs::path& kits, const Kit& kit, const KeyPair& authority, int days, Keys keys) {
     const fs::path folder = kits / kit.identity.name;
     make_folder(folder);
+    // What is of a federation that was here before.
+    std::error_code ignored;
+    fs::remove(folder / "revoked.txt", ignored);
     if (keys == Keys::here) {
         write_identity(folder, authority, kit.identity, days);
     } else {
-        // Of a federation that was here before.
-        std::error_code ignored;
         for (const char* old : {"key.pem", "cert.pem"}) fs::remove(folder / old, ignored);
         write_text(folder / "ca.pem", authority.certificate);
     }
@@ -91,15 +96,35 @@ void put_on_list(const fs::path& list, const std::string& serial, const std::str
     write_text(list, before + serial + " " + name + "\n");
 }
 
-/// On the list of everybody who lets others in.
+/// On the list of everybody: a coordinator and peers let others in, clients look at who answers them and at who else
+/// is in a masked sum.
 void put_on_lists(const fs::path& kits, const Kit& kit) {
     const std::string& name = kit.identity.name;
     if (!fs::exists(kits / name / "cert.pem")) {
         throw InputError({name, "no certificate in its folder", "a party whose request was signed", ""});
     }
     const std::string serial = read_certificate(read_text(kits / name / "cert.pem"), name).serial;
-    if (kit.peers.empty()) put_on_list(kits / coordinator_name / "revoked.txt", serial, name);
-    for (const PeerAddress& peer : kit.peers) put_on_list(kits / peer.name / "revoked.txt", serial, name);
+    std::vector<std::string> everybody;
+    for (const PeerAddress& peer : kit.peers) everybody.push_back(peer.name);
+    if (kit.peers.empty()) {
+        everybody = load_party(kits, coordinator_name).roster;
+        everybody.push_back(coordinator_name);
+    }
+    for (const std::string& party : everybody) {
+        if (fs::is_directory(kits / party)) put_on_list(kits / party / "revoked.txt", serial, name);
+    }
+}
+
+/// Anybody can send a request with another's name: the party's certificate stays until somebody has compared the keys.
+void require_same_key(const fs::path& before, const RequestInfo& asked) {
+    const std::string known = certificate_fingerprint(read_text(before), before.string());
+    if (known == asked.fingerprint) return;
+    throw InputError(
+        {fmt::format("request of {}", asked.name), fmt::format("a key with the fingerprint {}", asked.fingerprint),
+         fmt::format("that of its certificate, {}", known),
+         fmt::format("Ask {} whether it has a new key with the former. Then use `force`: the certificate it "
+                     "has is revoked.",
+                     asked.name)});
 }
 
 KeyPair begin_federation(const fs::path& kits, const std::string& federation, bool overwrite) {
@@ -135,8 +160,6 @@ void provision_star(const fs::path& kits, const StarPlan& plan, bool overwrite) 
             .roster = plan.clients,
             .limits = {}};
     make_kit(kits, kit, authority, plan.days, plan.keys);
-    std::error_code ignored;
-    fs::remove(kits / coordinator_name / "revoked.txt", ignored);
     for (const std::string& name : plan.clients) {
         kit.identity = {federation, Role::client, name};
         make_kit(kits, kit, authority, plan.days, plan.keys);
@@ -165,8 +188,6 @@ void provision_peers(const fs::path& kits, const PeersPlan& plan, bool overwrite
         kit.graph = plan.graph;
         kit.links.assign(graph.edges().begin(), graph.edges().end());
         make_kit(kits, kit, authority, plan.days, plan.keys);
-        std::error_code ignored;
-        fs::remove(kits / peer.name / "revoked.txt", ignored);
     }
 }
 
@@ -185,6 +206,10 @@ void provision_client(const fs::path& kits, const std::string& name, int days, K
     Kit kit = lead;
     kit.identity = {lead.identity.federation, Role::client, name};
     make_kit(kits, kit, authority, days, keys);
+    // A coordinator that was rotated before it came is none for it either.
+    if (const fs::path list = kits / coordinator_name / "revoked.txt"; fs::exists(list)) {
+        write_text(kits / name / "revoked.txt", read_text(list));
+    }
     lead.roster.push_back(name);
     write_text(kits / coordinator_name / "kit.toml", kit_text(lead));
 }
@@ -195,7 +220,8 @@ void rotate(const fs::path& kits, const std::string& name, int days) {
     if (!fs::exists(kits / name / "key.pem")) {
         throw InputError(
             {"`rotate`", shown(name) + ", whose key was made at its site", "a party whose key is here",
-             fmt::format("There: couplet provision --request {} -o FOLDER --force; then `sign` here.", name)});
+             fmt::format("There: couplet provision --request {} -o FOLDER --force; then `sign` here, with `force`.",
+                         name)});
     }
     put_on_lists(kits, kit);
     write_identity(kits / name, authority, kit.identity, days);
@@ -214,7 +240,7 @@ Requested request_certificate(const fs::path& folder, const std::string& name, b
     return {name, key_fingerprint(made.key)};
 }
 
-Requested sign_certificate(const fs::path& kits, const fs::path& request, int days) {
+Requested sign_certificate(const fs::path& kits, const fs::path& request, int days, bool replace) {
     const KeyPair authority = load_authority(kits);
     const std::string text = read_text(request);
     const RequestInfo asked = read_request(text, request.string());
@@ -225,12 +251,14 @@ Requested sign_certificate(const fs::path& kits, const fs::path& request, int da
              fmt::format("Run: couplet provision --add {} --keys sites -o {}", asked.name, kits.string())});
     }
     const Kit kit = load_party(kits, asked.name);
+    const fs::path before = kits / asked.name / "cert.pem";
+    if (fs::exists(before) && !replace) require_same_key(before, asked);
     const std::string certificate =
         sign_request(authority, text, kit.identity, {.from = 0, .until = days}, request.string());
-    if (fs::exists(kits / asked.name / "cert.pem")) put_on_lists(kits, kit);
+    if (fs::exists(before)) put_on_lists(kits, kit);
     std::error_code ignored;
     fs::remove(kits / asked.name / "key.pem", ignored);  // one that was made here is of no use any more
-    write_text(kits / asked.name / "cert.pem", certificate);
+    write_text(before, certificate);
     write_text(kits / asked.name / "ca.pem", authority.certificate);
     return {asked.name, asked.fingerprint};
 }

@@ -22,6 +22,7 @@
 #include "gate.hpp"
 #include "grpc_log.hpp"
 #include "health.hpp"
+#include "unary_reply.hpp"
 #include "watchdog.hpp"
 
 namespace couplet::net {
@@ -371,22 +372,27 @@ class Visit {
     bool entered_ = false;
 };
 
-class FederationService final : public v1::Federation::Service {
+class FederationService final : public v1::Federation::WithCallbackMethod_Status<v1::Federation::Service> {
   public:
-    FederationService(const Kit& kit, Entrance& entrance, Gate& gate, Room& room, AuditTrail& audit, Log& log)
+    FederationService(const Kit& kit, Entrance& entrance, Gate& gate, Watchdog& watchdog, Room& room, AuditTrail& audit,
+                      Log& log)
         : limits_{.max_payload_bytes = kit.limits.max_message_mib << 20},
           stall_(static_cast<long>(1000 * kit.limits.stall_seconds)),
           entrance_(entrance),
           gate_(gate),
           room_(room),
           audit_(audit),
-          log_(log) {}
+          log_(log),
+          watchdog_(watchdog) {}
 
     grpc::Status Attend(grpc::ServerContext* context, Stream* raw) override {
         Caller caller;
+        Doorman::Place place;
         WatchedStream stream(*raw, *context, gate_, watchdog_, slots_, stall_);
         try {
             caller = entrance_.identify(*context);
+            place = entrance_.place_for(caller);
+            if (!place) return too_many(caller.name);
             if (caller.role != Role::client) {
                 throw InputError({caller.name, "a certificate of a coordinator", "a client's", ""});
             }
@@ -399,6 +405,13 @@ class FederationService final : public v1::Federation::Service {
             if (context->IsCancelled()) {
                 room_.refused(caller.name, error.what());
                 return {grpc::StatusCode::CANCELLED, "gone already"};
+            }
+            // Who was not let in and does not read why holds no more than a few threads, with however many
+            // certificates.
+            if (!place) place = entrance_.place_for_refusal();
+            if (!place) {
+                room_.refused(caller.name, error.what());
+                return {grpc::StatusCode::PERMISSION_DENIED, error.what()};
             }
             return turn_away(stream, caller.name, error.what());
         } catch (const Disconnected&) {
@@ -424,22 +437,34 @@ class FederationService final : public v1::Federation::Service {
         if (!failure.empty()) open_.tell({{}, wire::Refusal{failure}});
     }
 
-    grpc::Status Status(grpc::ServerContext* context, const v1::StatusRequest*, v1::StatusReply* reply) override {
+    grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const v1::StatusRequest*,
+                                     v1::StatusReply* reply) override {
+        return UnaryReply::finish(*context, watchdog_, tell_status(*context, *reply));
+    }
+
+  private:
+    grpc::Status tell_status(const grpc::CallbackServerContext& context, v1::StatusReply& reply) {
         Caller caller;
         try {
-            caller = entrance_.identify(*context);
+            caller = entrance_.identify(context);
         } catch (const InputError& error) {
             room_.refused("", error.what());
             return {grpc::StatusCode::PERMISSION_DENIED, error.what()};
         }
         StatusReport status = room_.status();
         if (caller.role != Role::coordinator) status = status_for(std::move(status), caller.name);
-        reply->set_protocol(wire::protocol_version);
-        reply->set_json(status_json(status).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        reply.set_protocol(wire::protocol_version);
+        reply.set_json(status_json(status).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
         return grpc::Status::OK;
     }
 
-  private:
+    /// Its connections hold what they have; this call ends without a word that it could leave unread.
+    grpc::Status too_many(const std::string& name) {
+        const std::string reason =
+            fmt::format("client {}: more than {} calls at the same time; expected one", name, calls_held);
+        room_.refused(name, reason);
+        return {grpc::StatusCode::RESOURCE_EXHAUSTED, reason};
+    }
     grpc::Status turn_away(FrameStream& stream, const std::string& name, const std::string& reason) {
         room_.refused(name, reason);
         try {
@@ -457,7 +482,7 @@ class FederationService final : public v1::Federation::Service {
     Room& room_;
     AuditTrail& audit_;
     Log& log_;
-    Watchdog watchdog_;
+    Watchdog& watchdog_;
     Slots slots_{chunks_at_once};
     Seats seats_;
     OpenStreams open_;
@@ -496,15 +521,16 @@ struct Server::Parts {
                 .on_deaf = std::move(on_deaf)},
                log),
           entrance(doorman, gate, secure),
-          service(kit, entrance, gate, room, audit, log),
+          service(kit, entrance, gate, watchdog, room, audit, log),
           health(
-              entrance, [this] { return gate.trouble(); },
+              entrance, watchdog, [this] { return gate.trouble(); },
               [&room](const std::string& reason) { room.refused("", reason); }) {}
 
     GrpcLog handshakes;
     Doorman doorman;
     Gate gate;
     Entrance entrance;
+    Watchdog watchdog = {};
     FederationService service;
     HealthService health;
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor = {};

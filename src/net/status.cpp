@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/utf8.hpp"
 #include "couplet/io/markup.hpp"
 
 namespace couplet::net {
@@ -75,33 +76,35 @@ Json status_json(const StatusReport& status) {
 }
 
 StatusReport parse_status(const std::string& text, const std::string& where) {
+    // What others say comes to a terminal.
+    const auto plain = [](const Json& value) { return plain_text(value.get<std::string>()); };
     try {
         const Json json = Json::parse(text);
         StatusReport status;
-        status.job = json.at("job");
-        status.phase = json.at("phase");
-        status.aggregate = json.at("aggregate");
+        status.job = plain(json.at("job"));
+        status.phase = plain(json.at("phase"));
+        status.aggregate = plain(json.at("aggregate"));
         status.attempt = json.at("attempt");
         status.round = json.at("round");
-        status.waiting = json.at("waiting").get<std::vector<std::string>>();
+        for (const Json& name : json.at("waiting")) status.waiting.push_back(plain(name));
         if (json.contains("seconds_left")) status.seconds_left = json["seconds_left"].get<double>();
         for (const Json& entry : json.at("clients")) {
             ClientStatus client;
-            client.name = entry.at("name");
-            client.state = entry.at("state");
+            client.name = plain(entry.at("name"));
+            client.state = plain(entry.at("state"));
             if (entry.contains("rows")) client.rows = entry["rows"].get<Index>();
             if (entry.contains("bytes_up")) client.bytes_up = entry["bytes_up"].get<double>();
             if (entry.contains("bytes_down")) client.bytes_down = entry["bytes_down"].get<double>();
             if (entry.contains("rse") && entry["rse"].is_number()) client.rse = entry["rse"].get<double>();
-            client.last_refusal = entry.value("last_refusal", "");
+            client.last_refusal = plain_text(entry.value("last_refusal", ""));
             status.clients.push_back(std::move(client));
         }
         if (json.contains("refused")) status.refused = json["refused"].get<Index>();
         status.uptime = json.at("uptime");
-        status.version = json.at("version");
+        status.version = plain(json.at("version"));
         return status;
     } catch (const Json::exception& error) {
-        throw InputError({where, error.what(), "the status of a coordinator", ""});
+        throw InputError({where, plain_text(error.what()), "the status of a coordinator", ""});
     }
 }
 

@@ -23,6 +23,9 @@ TEST(Utf8Test, TakesNothingThatIsNone) {
 TEST(Utf8Test, ControlCharactersAreThoseThatTerminalsObey) {
     EXPECT_TRUE(is_control(U'\x1b') && is_control(U'\n') && is_control(0x1f) && is_control(0x7f));
     EXPECT_TRUE(is_control(0x80) && is_control(0x9b) && is_control(0x9f));
+    EXPECT_TRUE(is_control(0x2028) && is_control(0x2029) && is_control(0x202a) && is_control(0x202e));
+    EXPECT_TRUE(is_control(0x2066) && is_control(0x2069));
+    EXPECT_FALSE(is_control(0x2027) || is_control(0x202f) || is_control(0x2065) || is_control(0x206a));
     EXPECT_FALSE(is_control(U' ') || is_control(U'~') || is_control(0xa0) || is_control(U'\u2081'));
 }
 

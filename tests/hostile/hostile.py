@@ -159,7 +159,7 @@ def header_block(fields: dict) -> bytes:
 
 
 @contextlib.contextmanager
-def http2(kit: pathlib.Path, port: int):
+def http2(kit: pathlib.Path, port: int, settings: bytes = b""):
     """A connection with that kit's certificate, after the preface; what comes back is thrown away."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -167,9 +167,23 @@ def http2(kit: pathlib.Path, port: int):
     context.load_cert_chain(kit / "cert.pem", kit / "key.pem")
     context.set_alpn_protocols(["h2"])
     with socket.create_connection(("127.0.0.1", port), 10) as plain, context.wrap_socket(plain) as connection:
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS))
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, settings))
         connection.settimeout(0.01)
         yield connection
+
+
+NO_WINDOW = struct.pack(">HI", 4, 0)  # SETTINGS_INITIAL_WINDOW_SIZE: nothing of a message can be sent back
+
+
+def grpc_message(message) -> bytes:
+    text = message.SerializeToString()
+    return b"\0" + struct.pack(">I", len(text)) + text
+
+
+def call(number: int, path: str, message=None) -> bytes:
+    """One call, in a stream that ends with the message where there is one."""
+    headers = frame(HEADERS, header_block({**ATTEND, ":path": path}), number, 4)
+    return headers + (frame(DATA, grpc_message(message), number, 1) if message is not None else b"")
 
 
 def push(connection, frames: bytes) -> bool:

@@ -1,4 +1,5 @@
 """Connections that say nothing, against daemons with few descriptors."""
+import contextlib
 import os
 import pathlib
 import sys
@@ -7,7 +8,8 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import HANG_UP, Daemons, cpu_seconds, flood, http, stream_of_strangers  # noqa: E402
+from hostile import (HANG_UP, NO_WINDOW, Daemons, call, couplet, cpu_seconds, flood, http, http2, protocol, push,  # noqa: E402
+                     stream_of_strangers)
 import federation  # noqa: E402
 
 HELD_SECONDS = float(os.environ.get("COUPLET_FLOOD_SECONDS", 6))  # `make chaos`: 30
@@ -60,6 +62,33 @@ def test_strangers_that_keep_coming_with_half_a_handshake_keep_nobody_out(tmp_pa
             star.start(*star.names)
             star.wait(seconds=40)
         star.expect_right()
+    finally:
+        star.close()
+
+
+@pytest.mark.parametrize("attack", ["status", "health", "refusals"])
+def test_answers_that_nobody_reads_hold_no_threads_of_the_others(tmp_path, attack):
+    """c1 asks as often as it may, over as many connections as it may have, and gives no window for the answers; or it is
+    revoked, and gives none for the refusals. Of two clients it once took all threads."""
+    star = Daemons(tmp_path / "star", clients=3, deadline="60s")
+    messages = protocol()[0]
+    path, message = {"status": ("/couplet.v1.Federation/Status", messages.StatusRequest(protocol=2)),
+                     "health": ("/grpc.health.v1.Health/Check", messages.StatusRequest()),
+                     "refusals": ("/couplet.v1.Federation/Attend", None)}[attack]
+    try:
+        if attack == "refusals":
+            couplet("provision", "--revoke", "c1", "-o", star.kits)
+        star.start("coordinator")
+        star.await_port()
+        with contextlib.ExitStack() as stack:
+            for _ in range(8):
+                connection = stack.enter_context(http2(star.kits / "c1", star.port, NO_WINDOW))
+                for number in range(1, 16, 2):
+                    push(connection, call(number, path, message))
+                    time.sleep(0.05)  # no faster: that is another fault
+            threads = len(os.listdir(f"/proc/{star.pid('coordinator')}/task"))
+            assert threads < 40, "64 calls, none of which holds one for long"
+            assert '"phase":"joining"' in couplet("status", "--kit", star.kits / "c2", "--json").stdout
     finally:
         star.close()
 

@@ -384,7 +384,7 @@ def test_files_of_another_user_are_named_before_anything_is_sent(tmp_path):
         mode = path.stat().st_mode & 0o777
         os.chmod(path, 0o666)
         done = ask()
-        assert done.returncode == 2 and "anybody may change" in done.stderr and f"chmod o-w {path}" in done.stderr, done.stderr
+        assert done.returncode == 2 and "anybody may change" in done.stderr and f"chmod go-w {path}" in done.stderr, done.stderr
         os.chmod(path, mode)
 
 

@@ -7,17 +7,22 @@ import json
 import os
 import pathlib
 import re
+import socket
+import ssl
 import stat
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import (Daemons, Stream, channel, couplet, digest, flood, forge_bulletins, free_port, greet, http,  # noqa: E402
-                     join, make_head, protocol)
+from hostile import (DATA, HEADERS, NO_WINDOW, SETTINGS, WINDOW_UPDATE, Daemons, Stream, channel, couplet,  # noqa: E402
+                     digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http, join,
+                     make_head, protocol)
 import federation  # noqa: E402
 import grpc  # noqa: E402
 
@@ -376,6 +381,7 @@ def show_nothing(self, frames, context):
 
 
 def welcome_and_drop(self, frames, context):
+    context.send_initial_metadata(())
     self.read(frames)
     yield from self.message(make_head("welcome", WELCOME, job=bytes(range(16))))
     context.abort(grpc.StatusCode.UNAVAILABLE, "gone again")
@@ -383,6 +389,7 @@ def welcome_and_drop(self, frames, context):
 
 def never_keep_what_is_sent(self, frames, context):
     """A coordinator whose disk is full."""
+    context.send_initial_metadata(())  # the client waits for it
     self.read(frames)
     yield from self.message(make_head("welcome", WELCOME, job=bytes(range(16))))
     self.read(frames)
@@ -392,7 +399,26 @@ def never_keep_what_is_sent(self, frames, context):
     context.abort(grpc.StatusCode.INTERNAL, "the coordinator could not keep what was sent")
 
 
-@pytest.mark.parametrize("behave", [say_nothing, show_nothing, welcome_and_drop, never_keep_what_is_sent],
+def begin_again(self, frames, context, starts=1):
+    """The same question in attempt after attempt."""
+    context.send_initial_metadata(())  # the client waits for it
+    self.read(frames)
+    yield from self.message(make_head("welcome", WELCOME, job=bytes(range(16))))
+    self.read(frames)
+    for number in range(1, 1000):
+        yield from self.message(make_head("start", {"clients": 4, "rows": 48, "norm2": 100.0, "received": False},
+                                          job=bytes(range(16)), attempt=number if starts else 1, step=1 if starts else number))
+        self.read(frames)
+        time.sleep(0.2)
+
+
+def start_again(self, frames, context):
+    """In step after step of one attempt."""
+    yield from begin_again(self, frames, context, starts=0)
+
+
+@pytest.mark.parametrize("behave", [say_nothing, show_nothing, welcome_and_drop, never_keep_what_is_sent, begin_again,
+                                    start_again],
                          ids=lambda behave: behave.__name__)
 def test_a_client_keeps_to_its_deadline_whatever_the_coordinator_does(daemons, behave):
     star = daemons(deadline="4s")
@@ -405,6 +431,93 @@ def test_a_client_keeps_to_its_deadline_whatever_the_coordinator_does(daemons, b
         said = star.parties["c1"].said()
         assert star.parties["c1"].process.returncode == 1 and "expected a job that goes on within 4 s" in said, said
         assert fake.calls <= 12, "it comes back less and less often"
+    finally:
+        fake.server.stop(0)
+
+
+class WindowlessCoordinator:
+    """Has the coordinator's kit, asks for what no policy allows and leaves no window for the refusal."""
+
+    def __init__(self, star):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        kit = star.kits / "coordinator"
+        self.context.load_cert_chain(kit / "cert.pem", kit / "key.pem")
+        self.context.load_verify_locations(kit / "ca.pem")
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self.context.set_alpn_protocols(["h2"])
+        self.welcomed = 0
+        self.listener = socket.create_server(("127.0.0.1", star.port))
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=self.listener.accept()[:1], daemon=True).start()
+
+    def frames_of(self, connection):
+        buffer = b""
+        while received := connection.recv(1 << 16):
+            buffer += received
+            if buffer.startswith(b"PRI * HTTP"):
+                buffer = buffer[24:]
+            while len(buffer) >= 9 and len(buffer) >= 9 + int.from_bytes(buffer[:3], "big"):
+                size = int.from_bytes(buffer[:3], "big")
+                yield buffer[3], buffer[4], int.from_bytes(buffer[5:9], "big"), buffer[9:9 + size]
+                buffer = buffer[9 + size:]
+
+    def serve(self, plain):
+        with contextlib.suppress(OSError), self.context.wrap_socket(plain, server_side=True) as connection:
+            connection.sendall(frame(SETTINGS, NO_WINDOW))
+            said, welcomed = b"", False
+            for kind, flags, stream, payload in self.frames_of(connection):
+                if kind == SETTINGS and not flags & 1:
+                    connection.sendall(frame(SETTINGS, b"", 0, 1))
+                elif kind == HEADERS:
+                    block = header_block({":status": "200", "content-type": "application/grpc"})
+                    connection.sendall(frame(HEADERS, block, stream, 4))
+                if kind in (HEADERS, DATA) and not welcomed:
+                    said += payload if kind == DATA else b""
+                    if re.search(b"\0\0\0\0\x22\x1a\x20.{32}", said, re.S):  # the tail of the join: a frame with a hash
+                        welcomed = True
+                        self.welcomed += 1
+                        head = make_head("welcome", {**WELCOME, "heldout": 0.9}, job=bytes(range(16)))
+                        text = head.SerializeToString()
+                        parts = [protocol()[0].Frame(head=text), protocol()[0].Frame(tail=digest([text]))]
+                        connection.sendall(frame(DATA, b"".join(map(grpc_message, parts)), stream))
+                    else:
+                        # Byte by byte: what is left over when the join is complete is not enough for a refusal.
+                        connection.sendall(frame(WINDOW_UPDATE, struct.pack(">I", 1), stream))
+
+
+def test_a_client_whose_refusal_gets_no_window_ends(daemons):
+    star = daemons(deadline="4s")
+    fake = WindowlessCoordinator(star)
+    try:
+        star.start("c1")
+        star.wait("c1", seconds=30)
+        assert fake.welcomed == 1 and star.parties["c1"].process.returncode == 2
+        assert "a job that holds out 0.9 of the patients" in star.parties["c1"].said()
+    finally:
+        fake.listener.close()
+
+
+def test_a_coordinator_with_an_old_key_is_sent_nothing(daemons):
+    """Somebody has the coordinator's kit as it was before its key was exchanged."""
+    star = daemons(deadline="20s")
+    heard = []
+
+    def listen(self, frames, context):
+        context.send_initial_metadata(())
+        heard.extend(frames)
+        yield from ()
+    fake = FalseCoordinator(star, listen)
+    try:
+        couplet("provision", "--rotate", "coordinator", "-o", star.kits)
+        star.start("c1")
+        star.wait("c1", seconds=20)
+        said = star.parties["c1"].said()
+        assert star.parties["c1"].process.returncode == 1 and "a coordinator's certificate that was revoked" in said, said
+        assert heard == []
     finally:
         fake.server.stop(0)
 
@@ -490,7 +603,11 @@ def test_keys_are_made_where_they_are_used(tmp_path):
     assert [process.wait(60) for process in [lead, *clients]] == [0, 0, 0]
     # Again, with another key: the certificate before is let in no more.
     couplet("provision", "--request", "a", "-o", tmp_path / "a", "--force")
-    couplet("provision", "--sign", tmp_path / "a" / "request.pem", "-o", kits)
+    again = [federation.COUPLET, "provision", "--sign", tmp_path / "a" / "request.pem", "-o", kits]
+    refused = subprocess.run(again, capture_output=True, text=True)
+    assert refused.returncode == 2 and "Ask a whether it has a new key" in refused.stderr and "--force" in refused.stderr
+    assert not (kits / "coordinator" / "revoked.txt").exists()
+    subprocess.run([*again, "--force"], check=True, capture_output=True)
     assert len((kits / "coordinator" / "revoked.txt").read_text().splitlines()) == 2
     refused = subprocess.run([federation.COUPLET, "provision", "--rotate", "a", "-o", kits], capture_output=True, text=True)
     assert refused.returncode == 2 and "whose key was made at its site" in refused.stderr

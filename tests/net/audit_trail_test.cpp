@@ -50,6 +50,9 @@ TEST_F(AuditTrailTest, EveryLineKnowsTheOneBefore) {
     changed.replace(changed.find("\"rank\":3"), 8, "\"rank\":5");
     std::ofstream(path("audit.jsonl")) << changed;
     EXPECT_EQ(first_broken_line(path("audit.jsonl")), 2U);
+    EXPECT_EQ(
+        broken_trail_text(path("audit.jsonl")),
+        path("audit.jsonl").string() + ": line 2 does not follow from the one before: lines were changed or taken out");
 }
 
 TEST_F(AuditTrailTest, ParametersAreWrittenAsItsReadersWriteThem) {

@@ -27,12 +27,33 @@ TEST_F(ConnectionTest, OpensToTheCoordinatorOfItsFederationOnly) {
     EXPECT_FALSE(bad.open());
 }
 
+/// A stolen key is as good as its owner's until the list says otherwise.
+TEST_F(ConnectionTest, ARevokedCoordinatorIsSentNothing) {
+    const TestFederation federation(path("kits"), population(1, {6, 4}, 2));
+    Log log({}, {});
+    const Kit stolen = federation.coordinator();
+    const Coordinator coordinator(stolen, job_options({.rank = 2}), log);
+    const Target target = make_target(federation.kit("a"), Role::client, false);
+    Connection before(target, {});
+    ASSERT_TRUE(before.open());
+    EXPECT_NO_THROW(before.require_unrevoked());
+    rotate(federation.kits, "coordinator", 30);
+    Connection after(target, {});
+    const std::string said = complaint([&] { after.open(); });
+    EXPECT_NE(said.find("a coordinator's certificate that was revoked"), std::string::npos) << said;
+    EXPECT_EQ(complaint([&] { before.require_unrevoked(); }), said) << "what was open before";
+    EXPECT_EQ(complaint([&] { fetch_status(federation.kit("a"), false, 10s); }), said);
+    EXPECT_NE(complaint([&] { attend(federation, 0); }).find("revoked"), std::string::npos);
+}
+
 TEST_F(ConnectionTest, WithoutTlsOnlyThisMachine) {
     const TestFederation federation(path("kits"), population(1, {6, 4}, 2));
     Kit kit = federation.kit("a");
     EXPECT_FALSE(make_target(kit, Role::client, true).credentials);
-    kit.coordinator = "host.example:1";
-    EXPECT_THROW(make_target(kit, Role::client, true), InputError);
+    for (const char* elsewhere : {"host.example:1", "127.evil.example:1"}) {
+        kit.coordinator = elsewhere;
+        EXPECT_THROW(make_target(kit, Role::client, true), InputError);
+    }
 }
 
 }  // namespace

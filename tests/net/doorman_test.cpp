@@ -35,6 +35,31 @@ TEST(ServerThreads, OutlastAllThatPartiesMayOpenAtOnce) {
     EXPECT_EQ(server_threads(10'000), 4096);
 }
 
+TEST_F(DoormanTest, NobodyHoldsMoreThanAFewCalls) {
+    Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
+    std::vector<Doorman::Place> held;
+    for (int i = 0; i < calls_held; ++i) EXPECT_TRUE(held.emplace_back(doorman.take_place("a")));
+    EXPECT_FALSE(doorman.take_place("a"));
+    EXPECT_TRUE(doorman.take_place("b")) << "each has its own";
+    Doorman::Place moved = std::move(held.back());
+    held.pop_back();
+    EXPECT_FALSE(doorman.take_place("a")) << "it is still held";
+    moved = {};
+    EXPECT_TRUE(doorman.take_place("a")) << "and is given back";
+    held.clear();
+    for (int i = 0; i < calls_held; ++i) EXPECT_TRUE(held.emplace_back(doorman.take_place("a")));
+}
+
+/// What one party holds and opens in one breath, with those who are told why they are not let in, leaves the others
+/// all that they may hold.
+TEST(ServerThreads, AreEnoughForWhatAllMayHold) {
+    for (const int parties : {1, 2, 4, 64}) {
+        EXPECT_GE(server_threads(static_cast<std::size_t>(parties)), (parties + 2) * calls_held) << parties;
+        if (parties == 1) continue;
+        EXPECT_GE(server_threads(static_cast<std::size_t>(parties)), (parties + 1) * calls_held + calls_at_once);
+    }
+}
+
 TEST_F(DoormanTest, ALongSilenceBuysNoMoreThanOneBurst) {
     Doorman doorman({"fed1", Role::coordinator, "coordinator"}, path("revoked.txt"));
     const Doorman::Clock::time_point start;

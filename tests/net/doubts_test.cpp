@@ -31,7 +31,12 @@ TEST(DoubtsTest, ErrorsAboveTheBoundNameWhoHasThem) {
     EXPECT_EQ(doubts[0].reason, "an error of 0.548 of all norms together, where the bound is 0.1");
     EXPECT_EQ(names(error_doubts({{"a", 100, 1.2, 100}, {"b", 100, 1.1, 100}, {"c", 100, 1, 100}}, 0.1)), "a")
         << "nobody alone: the largest";
-    EXPECT_EQ(names(error_doubts({{"a", 100, 99, 100}, {"b", 100, {}, {}}}, 0.1)), "") << "not all have reported";
+    EXPECT_EQ(names(error_doubts({{"a", 100, 99, 100}, {"b", 100, {}, {}}}, 0.1)), "a")
+        << "a silent client hides nothing";
+    EXPECT_EQ(names(error_doubts({{"a", 100, 1.9, 100}, {"b", 100, {}, {}}}, 0.1)), "")
+        << "its norm counts, as in the bound";
+    EXPECT_EQ(names(error_doubts({{"a", 100, {}, {}}, {"b", 100, 0, 101}}, 0.1)), "b");
+    EXPECT_EQ(names(error_doubts({{"a", 100, {}, {}}, {"b", 100, {}, {}}}, 0.1)), "") << "nobody has reported";
     EXPECT_EQ(names(error_doubts({{"a", 100, 0, 100}, {"b", 100, 0, 101}}, 0.1)), "b") << "another norm than before";
 }
 

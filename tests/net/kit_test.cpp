@@ -126,6 +126,43 @@ TEST_F(KitTest, AKeyIsPrivateToItsOwner) {
     }
 }
 
+/// Whoever may write a folder may put another file in the place of one that nobody else can write.
+TEST_F(KitTest, WhatOthersMayReplaceIsNotUsed) {
+    provision_star(path("kits"), {"localhost:7443", {"a"}, 30}, false);
+    const Kit kit = load_kit(path("kits/a"));
+    const auto said = [&] { return complaint([&] { load_credentials(kit, Role::client); }); };
+    const std::string folder = path("kits/a").string();
+    for (const auto& [mode, who] : {std::pair{0777U, "anybody"}, {0770U, "its group"}, {0702U, "anybody"}}) {
+        ::chmod(folder.c_str(), mode);
+        EXPECT_EQ(said(), fmt::format("{0}: permissions {1:o}: {2} may change it; expected a folder that others cannot "
+                                      "write. Run: chmod go-w {0}",
+                                      folder, mode, who));
+        EXPECT_NE(complaint([&] { load_revoked(kit.file("revoked.txt")); }), "") << "a list that was taken away";
+    }
+    ::chmod(folder.c_str(), 01777);
+    EXPECT_EQ(said(), "") << "nobody replaces what is of others where the sticky bit is set";
+    ::chmod(folder.c_str(), 0755);
+    EXPECT_EQ(said(), "");
+    for (const char* file : {"ca.pem", "kit.toml"}) {
+        for (const unsigned mode : {0664U, 0646U}) {
+            ::chmod(kit.file(file).c_str(), mode);
+            EXPECT_NE(said().find("a file that others cannot write"), std::string::npos) << file << " " << mode;
+        }
+        ::chmod(kit.file(file).c_str(), 0644);
+    }
+    // A link is as safe as the folder that it leads to.
+    std::filesystem::create_directory(path("open"));
+    std::filesystem::rename(kit.file("ca.pem"), path("open/ca.pem"));
+    std::filesystem::create_symlink(path("open/ca.pem"), kit.file("ca.pem"));
+    EXPECT_EQ(said(), "");
+    ::chmod(path("open").c_str(), 0777);
+    EXPECT_NE(said().find("a folder that others cannot write"), std::string::npos);
+    ::chmod(path("open").c_str(), 0755);
+    if (::geteuid() != 0) return;  // only root can give files away
+    ASSERT_EQ(::chown(path("open/ca.pem").c_str(), 65534, 65534), 0);
+    EXPECT_NE(said().find("owned by user 65534, who may change it"), std::string::npos);
+}
+
 TEST_F(KitTest, ACertificateOfSomebodyElseIsNotUsed) {
     provision_star(path("kits"), {"localhost:7443", {"a", "b"}, 30}, false);
     const Kit kit = load_kit(path("kits/a"));
@@ -175,6 +212,9 @@ TEST_F(KitTest, Addresses) {
     EXPECT_FALSE(is_loopback("128.0.0.1") || is_loopback("::2"));
     EXPECT_TRUE(is_loopback("localhost") && is_loopback("127.0.0.1") && is_loopback("::1"));
     EXPECT_FALSE(is_loopback("0.0.0.0") || is_loopback("example.org"));
+    EXPECT_TRUE(is_loopback("127.255.0.1"));
+    EXPECT_FALSE(is_loopback("127.evil.example") || is_loopback("127.0.0.1.evil.example") || is_loopback("127.0.0.1x"))
+        << "a name, and its owner says what it stands for";
 }
 
 TEST_F(KitTest, TextFilesAreWrittenWithTheirPermissions) {

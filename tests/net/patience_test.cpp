@@ -48,5 +48,55 @@ TEST(Patience, JobsThatOnlyBeginKeepNobodyWaiting) {
     EXPECT_TRUE(patience.is_over(start + 18s));
 }
 
+TEST(Patience, AttemptsThatOnlyBeginAgainKeepNobodyWaiting) {
+    Patience patience(10s, start);
+    EXPECT_TRUE(patience.hear(route(1, 0, 0), start));
+    for (std::uint32_t attempt = 1; attempt <= 8; ++attempt) {
+        EXPECT_TRUE(patience.hear(route(1, attempt, 1), start + std::chrono::seconds(attempt)));
+        EXPECT_TRUE(patience.hear(route(1, attempt, 2), start + std::chrono::seconds(attempt)));
+        EXPECT_FALSE(patience.is_led_on());
+    }
+    EXPECT_FALSE(patience.hear(route(1, 9, 1), start + 9s));
+    EXPECT_FALSE(patience.hear(route(1, 9, 2), start + 9s)) << "nor what is asked in it";
+    EXPECT_TRUE(patience.is_led_on());
+    EXPECT_TRUE(patience.is_over(start + 18s));
+}
+
+TEST(Patience, StartsAndStepsOfOneAttemptHaveAnEndToo) {
+    Patience patience(10s, start);
+    EXPECT_TRUE(patience.hear(route(1, 0, 0), start));
+    for (std::uint32_t step = 1; step <= 8; ++step) EXPECT_TRUE(patience.hear(route(1, 1, step), start + 1s, true));
+    EXPECT_FALSE(patience.hear(route(1, 1, 9), start + 2s, true)) << "a start is one, whatever its number";
+    EXPECT_TRUE(patience.hear(route(2, 0, 0), start + 2s));
+    EXPECT_TRUE(patience.hear(route(2, 1, 256), start + 3s));
+    EXPECT_FALSE(patience.hear(route(2, 1, 257), start + 4s));
+    EXPECT_FALSE(patience.answer(route(2, 1, 257), start + 4s));
+    EXPECT_EQ(patience.waited(start + 4s), 1s);
+}
+
+TEST(Patience, AnAnswerCountsOnce) {
+    Patience patience(10s, start);
+    patience.hear(route(1, 2, 1), start);
+    EXPECT_TRUE(patience.answer(route(1, 1, 1), start + 1s));
+    EXPECT_TRUE(patience.answer(route(1, 2, 1), start + 2s));
+    EXPECT_FALSE(patience.answer(route(1, 1, 1), start + 3s)) << "asked in turns";
+    EXPECT_FALSE(patience.answer(route(1, 2, 1), start + 3s));
+    EXPECT_EQ(patience.waited(start + 3s), 1s);
+}
+
+TEST(Patience, FillingMissingEntriesTakesManyAttempts) {
+    Patience patience(10s, start);
+    EXPECT_TRUE(patience.hear(route(1, 0, 0), start));
+    patience.expect_iterations(3);
+    for (std::uint32_t attempt = 1; attempt <= 11; ++attempt) {
+        EXPECT_TRUE(patience.hear(route(1, attempt, 1), start + std::chrono::seconds(attempt)));
+    }
+    EXPECT_FALSE(patience.hear(route(1, 12, 1), start + 12s));
+    EXPECT_TRUE(patience.hear(route(2, 0, 0), start + 13s)) << "another job";
+    EXPECT_FALSE(patience.is_led_on());
+    for (std::uint32_t attempt = 1; attempt <= 8; ++attempt) patience.hear(route(2, attempt, 1), start + 14s);
+    EXPECT_FALSE(patience.hear(route(2, 9, 1), start + 15s)) << "that has none to fill";
+}
+
 }  // namespace
 }  // namespace couplet::net

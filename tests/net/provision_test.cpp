@@ -145,6 +145,7 @@ TEST_F(ProvisionTest, RotatesRevokesAndAdds) {
     rotate(path("kits"), "a", 30);
     EXPECT_NE(serial("a"), old);
     EXPECT_EQ(revoked(), std::vector<std::string>{old});
+    EXPECT_EQ(load_revoked(path("kits/b/revoked.txt")), revoked()) << "who is in a masked sum, others look at, too";
     EXPECT_NO_THROW(load_credentials(load_kit(path("kits/a")), Role::client));
     revoke(path("kits"), "b");
     revoke(path("kits"), "b");
@@ -156,6 +157,38 @@ TEST_F(ProvisionTest, RotatesRevokesAndAdds) {
     EXPECT_NE(complaint([&] { revoke(path("kits"), "x"); }).find("no such file"), std::string::npos);
     EXPECT_NE(complaint([&] { revoke(path("kits"), "coordinator"); }).find("a client"), std::string::npos);
     EXPECT_NE(complaint([&] { rotate(path("none"), "a", 30); }).find("no such file"), std::string::npos);
+}
+
+/// Clients look at who answers them: without the list they take whoever has the old key for the coordinator.
+TEST_F(ProvisionTest, ARotatedCoordinatorIsRevokedAtEveryClient) {
+    make();
+    const std::string old = serial("coordinator");
+    rotate(path("kits"), "coordinator", 30);
+    EXPECT_NE(serial("coordinator"), old);
+    provision_client(path("kits"), "c", 30);
+    for (const char* name : {"a", "b", "c", "coordinator"}) {
+        EXPECT_EQ(load_revoked(path("kits") / name / "revoked.txt"), std::vector<std::string>{old}) << name;
+    }
+    provision_star(path("kits"), {"localhost:7443", {"a"}, 30}, true);
+    EXPECT_TRUE(load_revoked(path("kits/a/revoked.txt")).empty()) << "of another federation";
+}
+
+TEST_F(ProvisionTest, AnAuthorityThatOthersCanUseOrReplaceIsNotUsed) {
+    make();
+    const auto said = [&] { return complaint([&] { provision_client(path("kits"), "c", 30); }); };
+    for (const unsigned mode : {0666U, 0644U, 0640U}) {
+        ::chmod(path("kits/ca/ca.key").c_str(), mode);
+        EXPECT_NE(said().find("600: readable by its owner only"), std::string::npos) << mode;
+    }
+    ::chmod(path("kits/ca/ca.key").c_str(), 0600);
+    ::chmod(path("kits/ca").c_str(), 0777);
+    EXPECT_NE(said().find("a folder that others cannot write"), std::string::npos);
+    ::chmod(path("kits/ca").c_str(), 0700);
+    ::chmod(path("kits/ca/ca.pem").c_str(), 0666);
+    EXPECT_NE(said().find("a file that others cannot write"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(path("kits/c")));
+    ::chmod(path("kits/ca/ca.pem").c_str(), 0644);
+    EXPECT_EQ(said(), "");
 }
 
 TEST_F(ProvisionTest, MakesAKitForEveryPeer) {
@@ -214,10 +247,22 @@ TEST_F(ProvisionTest, SignsRequestsOfKeysMadeElsewhere) {
     EXPECT_NO_THROW(load_credentials(load_kit(path("site")), Role::client));
     // Another key: what was signed before is revoked.
     const std::string before = serial("a");
-    EXPECT_NE(request_certificate(path("site"), "a", true).fingerprint, asked.fingerprint);
-    sign_certificate(path("kits"), path("site/request.pem"), 30);
+    const std::string after = request_certificate(path("site"), "a", true).fingerprint;
+    EXPECT_NE(after, asked.fingerprint);
+    // Not before somebody has compared them: anybody can ask in another's name.
+    const std::string refused = complaint([&] { sign_certificate(path("kits"), path("site/request.pem"), 30); });
+    for (const std::string& part : {after, asked.fingerprint, std::string("`force`")}) {
+        EXPECT_NE(refused.find(part), std::string::npos) << refused;
+    }
+    EXPECT_EQ(serial("a"), before);
+    EXPECT_TRUE(revoked().empty());
+    sign_certificate(path("kits"), path("site/request.pem"), 30, true);
     EXPECT_EQ(revoked(), std::vector<std::string>{before});
     EXPECT_NE(complaint([&] { rotate(path("kits"), "a", 30); }).find("made at its site"), std::string::npos);
+    // The same key again is a renewal.
+    const std::string renewed = serial("a");
+    sign_certificate(path("kits"), path("site/request.pem"), 30);
+    EXPECT_EQ(revoked(), (std::vector<std::string>{before, renewed}));
 }
 
 TEST_F(ProvisionTest, RefusesRequestsOfNobody) {

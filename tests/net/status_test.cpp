@@ -131,6 +131,23 @@ TEST(StatusTest, ThePageShowsEverythingAndEscapesIt) {
     EXPECT_EQ(page.find("<script>"), std::string::npos);
 }
 
+/// What a coordinator says comes to a client's terminal, what a client says to the coordinator's page.
+TEST(StatusTest, TextsOfOthersAreOnlyShown) {
+    const std::string bad = "x\r\n\x1b[2J\u009b2J\u202e\u2028";
+    StatusReport status = some_status();
+    status.job = status.phase = status.aggregate = status.version = bad;
+    status.waiting = {bad};
+    status.clients[0].name = status.clients[0].state = status.clients[0].last_refusal = bad;
+    const StatusReport heard = parse_status(status_json(status).dump(), "x");
+    const std::string plain = "x???[2J?2J??";
+    for (const std::string& text : {heard.job, heard.phase, heard.aggregate, heard.version, heard.waiting[0],
+                                    heard.clients[0].name, heard.clients[0].state, heard.clients[0].last_refusal}) {
+        EXPECT_EQ(text, plain);
+    }
+    const std::string page = status_page(status, {bad});
+    for (const char* raw : {"\r", "\x1b", "\u009b", "\u202e", "\u2028"}) EXPECT_EQ(page.find(raw), std::string::npos);
+}
+
 /// Of others a client sees who they are and whether they are there.
 TEST(StatusTest, AClientSeesFiguresOfItselfAlone) {
     StatusReport status;

@@ -88,6 +88,8 @@ struct RequestInfo {
 RequestInfo read_request(const std::string& pem, const std::string& where);
 /// SHA-256 of the public key of a private one, as in a request.
 std::string key_fingerprint(const std::string& key);
+/// The same of a certificate's key. Throws InputError that names `where`.
+std::string certificate_fingerprint(const std::string& pem, const std::string& where);
 
 /// A certificate for the key of a request. Throws InputError that names `where` as read_request().
 std::string sign_request(const KeyPair& authority, const std::string& request, const Identity& identity,

@@ -28,7 +28,7 @@ std::vector<Doubt> norm_doubts(const std::vector<Claim>& claims);
 
 /// Whether the measured errors keep to the bound, of the error relative to all norms together. Names those whose own
 /// error is above it, or else the one with the largest; and those who report another norm than they greeted with.
-/// Nothing without all reports.
+/// Who has not reported counts as without error: what the others have measured contradicts the bound all the same.
 std::vector<Doubt> error_doubts(const std::vector<Claim>& claims, double bound);
 
 /// Whether one client's error alone contradicts the bound, given the squared norm of all together.

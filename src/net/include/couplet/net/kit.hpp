@@ -63,10 +63,13 @@ Address parse_address(const std::string& text, const std::string& where);
 /// 127.x.x.x, ::1 and localhost.
 bool is_loopback(const std::string& host);
 
-/// Serial numbers that must not be let in any more; a missing file is an empty list.
+/// Serial numbers that must not be let in any more; a missing file is an empty list. Throws as require_unshared().
 std::vector<std::string> load_revoked(const std::filesystem::path& file);
 
-/// Throws InputError for a file that anybody on the machine may change: it protects from nobody.
+/// Throws InputError for a file that others than its owner can read: a key in it is no secret.
+void require_private(const std::filesystem::path& file);
+/// Throws InputError for a file that others on the machine than root and whoever runs this may change or, as its folder
+/// is theirs to write, replace or remove: it protects from nobody. It need not exist.
 void require_unshared(const std::filesystem::path& file);
 /// Reads a small text file; throws InputError when it is missing or has more bytes than `largest`.
 std::string read_text(const std::filesystem::path& file, std::uintmax_t largest = 1 << 20);

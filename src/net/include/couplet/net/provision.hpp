@@ -52,14 +52,16 @@ struct Requested {
 Requested request_certificate(const std::filesystem::path& folder, const std::string& name, bool overwrite);
 
 /// At the authority: signs a request for a party that `kits` has a folder for; its certificate is put there. One that
-/// it had before is revoked. Throws InputError for requests of nobody.
-Requested sign_certificate(const std::filesystem::path& kits, const std::filesystem::path& request, int days);
+/// it had before is revoked. Throws InputError for requests of nobody, and for another key than that of the certificate
+/// it has, naming both, unless `replace`.
+Requested sign_certificate(const std::filesystem::path& kits, const std::filesystem::path& request, int days,
+                           bool replace = false);
 
-/// A new key and certificate for one party; the old certificate is revoked.
+/// A new key and certificate for one party; the old certificate is revoked. For the coordinator's, every client needs
+/// the list in its folder: without it, it takes whoever has the old key for the coordinator.
 void rotate(const std::filesystem::path& kits, const std::string& name, int days);
 
-/// Puts the party's certificate on the list (revoked.txt) of the coordinator, or of every peer, which is read at every
-/// connection.
+/// Puts the party's certificate on the list (revoked.txt) of every party, which is read at every connection.
 void revoke(const std::filesystem::path& kits, const std::string& name);
 
 }  // namespace couplet::net
