@@ -119,7 +119,7 @@ Tensor<double> dense_patients(Index patients, Index features, std::uint64_t seed
 /// Records that are longer than the others' are the first singular vectors themselves: no search would find anything
 /// else in dense records.
 TEST(Audit, LooksAtTheRowsThemselves) {
-    auto people = choose(dense_patients(300, 400, 3), 1, 100, 1);
+    auto people = choose(dense_patients(300, 400, 5), 1, 100, 1);
     const double longer[] = {5, 4.2, 3.5, 2.9, 2.4};
     for (Index i = 0; i < 5; ++i) {
         for (Index j = 0; j < 400; ++j) people.clients[0].view().unfold(1)(i, j) *= longer[i];
