@@ -12,6 +12,8 @@
 #include "couplet/audit/rank_one.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/prepare.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/svd.hpp"
 #include "couplet/privacy/clip.hpp"
 #include "couplet/privacy/records.hpp"
 #include "couplet/privacy/secure_sum.hpp"
@@ -55,8 +57,31 @@ void require_usual_norm(const TensorView<const double>& x, const std::string& wh
     }
 }
 
+/// What is seen, without any search: its rows, and the directions in which they are longest. A patient whose record is
+/// longer than the others' is one of these, or nearly.
+Matrix<double> plain_guesses(MatrixView<const double> rows) {
+    if (rows.rows == 0 || squared_norm<double>(rows) == 0) return {};
+    SvdOptions whole;
+    whole.max_tail = 1e-5 * std::sqrt(squared_norm<double>(rows));
+    const auto space = dominant_basis<double>(rows, Side::right, whole);
+    Matrix<double> guesses(rows.rows + space.vectors.cols(), rows.cols);
+    for (Index i = 0; i < rows.rows; ++i) std::copy_n(rows.row(i), rows.cols, guesses.view().row(i));
+    for (Index r = 0; r < space.vectors.cols(); ++r) {
+        for (Index j = 0; j < rows.cols; ++j) guesses(rows.rows + r, j) = space.vectors(j, r);
+    }
+    return guesses;
+}
+
+/// The first direction is near the mean of all, and people who are alike are near that, whether they took part or not:
+/// where controls are found as well, more than chance must be.
+bool shows_patients(const Recovery& direct) {
+    return direct.above_control() && (direct.controls_recovered == 0 || direct.exceeds_control());
+}
+
 Verdict judge(const Finding& finding, const LeakageLimits& limits, bool controlled) {
-    if (finding.ica.above_control() || finding.rank_one.above_control()) return Verdict::patients;
+    if (finding.ica.above_control() || finding.rank_one.above_control() || shows_patients(finding.direct)) {
+        return Verdict::patients;
+    }
     if (finding.membership.low > limits.warn_auc) return Verdict::membership;
     if (finding.moment.disclosed > 0 || finding.moment.relative_error < known_moment) return Verdict::second_moments;
     return controlled ? Verdict::features_only : Verdict::untested;
@@ -272,7 +297,8 @@ class Auditor {
         finding.policy = changes;
         finding.guarantee = options_.guarantee;
         finding.weakness = weakness(*options_.guarantee, report_.patients_total);
-        const bool by_chance = !finding.ica.exceeds_control() && !finding.rank_one.exceeds_control();
+        const bool by_chance =
+            !finding.ica.exceeds_control() && !finding.rank_one.exceeds_control() && !finding.direct.exceeds_control();
         if (!finding.weakness.empty() || finding.verdict == Verdict::membership) return;
         if (finding.verdict != Verdict::patients || by_chance) finding.verdict = Verdict::differentially_private;
     }
@@ -321,8 +347,12 @@ std::string_view to_string(Verdict verdict) noexcept {
 }
 
 const Recovery& Finding::best() const noexcept {
-    if (rank_one.above_control() != ica.above_control()) return rank_one.above_control() ? rank_one : ica;
-    return rank_one.recovered > ica.recovered ? rank_one : ica;
+    const auto rank = [](const Recovery& recovery, bool told) { return std::pair(told, recovery.recovered); };
+    const auto of_ica = rank(ica, ica.above_control());
+    const auto of_rank_one = rank(rank_one, rank_one.above_control());
+    const auto of_direct = rank(direct, shows_patients(direct));
+    if (of_direct > of_ica && of_direct > of_rank_one) return direct;
+    return of_rank_one > of_ica ? rank_one : ica;
 }
 
 namespace {
@@ -412,6 +442,7 @@ Finding attack(View view, const Clients& clients, const TensorView<const double>
     Finding finding{.mode = view.mode, .seen_by = view.seen_by, .what = view.what, .directions = view.rows.rows()};
     const auto components = independent_components(view.rows.view(), {.seed = seed});
     finding.ica = attack_recovery(components.view(), patients.view(), others);
+    finding.direct = attack_recovery(plain_guesses(view.rows.view()).view(), patients.view(), others);
     if (features.order() >= 2 && view.rows.rows() > 0) {
         RankOneOptions search{.seed = seed};
         search.starts_per_row = std::max<Index>(

@@ -193,10 +193,10 @@ extern const Verb audit_verb{
     .summary = "attack what a client would send, and say what leaks",
     .description =
         "Plays the curious coordinator, a neighbour, a client that colludes, and everybody who gets the published "
-        "features, in every mode: on what each of them sees it tries to rebuild patients (independent components, and "
-        "a search for outer products), to tell who took part, and to read sums that rest on few people. Every attack "
-        "is "
-        "tried on held-out patients too, so that what chance finds is not blamed on the method.\n\n"
+        "features, in every mode: on what each of them sees it tries to rebuild patients (the rows as they are, their "
+        "singular vectors, independent components, and a search for outer products), to tell who took part, and to "
+        "read sums that rest on few people. Every attack is tried on held-out patients too, so that what chance finds "
+        "is not blamed on the method.\n\n"
         "Give the files of all clients, or --split K to see what a federation of K such clients would show. With one "
         "client alone only its own messages are attacked. With --dp-epsilon and --clip differentially private sums are "
         "tried as well.\n\nModes: stack, average and subspace as simulate has them; secure: only the sums over all "
@@ -211,7 +211,7 @@ extern const Verb audit_verb{
         "nothing.\n"
         "--json: verdict (the worst: patients, membership, second-moments, untested, features-only, "
         "differentially-private), "
-        "findings [{mode, seen_by, what, verdict, sentence, directions, ica and rank_one {recovered, patients, "
+        "findings [{mode, seen_by, what, verdict, sentence, directions, direct, ica and rank_one {recovered, patients, "
         "controls_recovered, controls}, membership {auc, low, high}, second_moment {relative_error, small_cells, "
         "disclosed}, guarantee {epsilon, delta, weakness}, policy}], skipped, client, clients, patients, "
         "patients_total, left_out (empty records and copies), controls, controls_left_out, rank, leverage, seed, "

@@ -26,8 +26,12 @@ Json finding_json(const Finding& finding) {
               {"verdict", to_string(finding.verdict)},
               {"sentence", verdict_sentence(finding)},
               {"directions", finding.directions},
+              {"direct", recovery_json(finding.direct)},
               {"ica", recovery_json(finding.ica)}};
-    if (finding.counts) json.erase("ica");
+    if (finding.counts) {
+        json.erase("direct");
+        json.erase("ica");
+    }
     if (finding.rank_one.patients > 0) json["rank_one"] = recovery_json(finding.rank_one);
     json["membership"] = {
         {"auc", finding.membership.value}, {"low", finding.membership.low}, {"high", finding.membership.high}};
@@ -63,8 +67,9 @@ std::string cells_text(const Finding& finding) {
 }
 
 constexpr const char* explanation =
-    "recovered: patients whose record an attack rebuilt (correlation above 0.9), by independent components or by the "
-    "search for outer products, whichever finds more; control: the same attack on patients who did not take part. "
+    "recovered: patients whose record an attack rebuilt (correlation above 0.9), by what is seen as it is, by "
+    "independent components or by the search for outer products, whichever finds more; control: the same attack on "
+    "patients who did not take part. "
     "membership: how well one can tell who took part, by what of a record is not in what is seen or by how much it "
     "stands "
     "out there, whichever tells more; 0.50 is guessing, in brackets the 95% interval. small cells: sums and counts "

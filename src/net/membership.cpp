@@ -30,10 +30,30 @@ std::size_t count_members(const std::vector<Incarnation>& members) {
     return members.size() - static_cast<std::size_t>(std::count(members.begin(), members.end(), Incarnation{0}));
 }
 
-std::optional<Index> first_member(const std::vector<Incarnation>& members) {
-    const auto found = std::find_if(members.begin(), members.end(), [](Incarnation m) { return m != 0; });
-    if (found == members.end()) return std::nullopt;
-    return static_cast<Index>(found - members.begin());
+/// Members before that peer.
+Index place_of(const Epoch& epoch, Index peer) {
+    return static_cast<Index>(
+        count_members({epoch.members.begin(), epoch.members.begin() + static_cast<std::ptrdiff_t>(peer)}));
+}
+
+/// Links between a member and the one that is farthest from it; 1 for one alone.
+Index farthest(const Graph& graph, const Epoch& epoch, Index from) {
+    std::vector<Edge> alive;
+    for (std::size_t i = 0; i < graph.edges().size(); ++i) {
+        if (epoch.links[i]) alive.push_back(graph.edges()[i]);
+    }
+    const Graph carried(graph.nodes(), std::move(alive));
+    std::vector<Index> distance(epoch.members.size(), -1);
+    std::vector<Index> reached{from};
+    distance[at(from)] = 0;
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+        for (const Index next : carried.neighbours(reached[i])) {
+            if (distance[at(next)] >= 0) continue;
+            distance[at(next)] = distance[at(reached[i])] + 1;
+            reached.push_back(next);
+        }
+    }
+    return std::max<Index>(1, distance[at(reached.back())]);
 }
 
 std::uint64_t highest_of(const PeerRecord& record) {
@@ -52,7 +72,12 @@ bool holds(const Epoch& epoch, const Epoch& there) {
 }  // namespace
 
 Membership::Membership(MembershipOptions options, Time now)
-    : options_(std::move(options)), nodes_(options_.graph.nodes()), begin_(now), target_since_(now) {
+    : options_(std::move(options)),
+      nodes_(options_.graph.nodes()),
+      begin_(now),
+      target_since_(now),
+      wanted_since_(now),
+      standing_since_(now) {
     if (nodes_ > wire::most_peers) {
         throw InputError({"peers", std::to_string(nodes_), "at most " + std::to_string(wire::most_peers), ""});
     }
@@ -66,6 +91,7 @@ Membership::Membership(MembershipOptions options, Time now)
     published_ = own_;
     last_heard_.assign(at(nodes_), now);
     records_.resize(at(nodes_));
+    doubted_.assign(at(nodes_), 0);
     sent_.resize(at(nodes_));
     advance(now);
 }
@@ -101,6 +127,16 @@ void Membership::receive(const std::vector<PeerRecord>& records, Time now) {
     for (const PeerRecord& record : records) check(record);
     for (const PeerRecord& record : records) store(record);
     advance(now);
+}
+
+bool Membership::is_news(const PeerRecord& record) const {
+    if (record.peer == options_.self) return false;
+    if (record.peer < 0 || record.peer >= nodes_) return true;
+    if (const PeerRecord* same = find(record.peer, record.incarnation)) return same->version < record.version;
+    const auto& known = records_[at(record.peer)];
+    return known.size() < most_processes || std::any_of(known.begin(), known.end(), [&](const PeerRecord& r) {
+               return r.incarnation < record.incarnation;
+           });
 }
 
 void Membership::store(const PeerRecord& record) {
@@ -221,7 +257,7 @@ const PeerRecord* Membership::find(Index peer, Incarnation process) const {
     return nullptr;
 }
 
-Membership::Members Membership::component(const Members& among) const {
+Membership::Members Membership::component(const Members& among, const Members& without) const {
     Members result(at(nodes_), 0);
     std::vector<Index> todo{options_.self};
     result[at(options_.self)] = own_.incarnation;
@@ -233,6 +269,7 @@ Membership::Members Membership::component(const Members& among) const {
             const Incarnation process = here.hears[at(j)];
             if (process == 0 || result[at(j)] != 0) continue;
             if (!among.empty() && among[at(j)] != process) continue;
+            if (!without.empty() && without[at(j)] == process) continue;
             const PeerRecord* there = find(j, process);
             if (there == nullptr || there->hears[at(i)] != here.incarnation) continue;
             result[at(j)] = process;
@@ -302,6 +339,7 @@ bool Membership::promise() {
     std::uint64_t highest = own_.promised;
     for (const auto& known : records_) {
         for (const PeerRecord& record : known) {
+            if (doubted_[at(record.peer)] == record.incarnation) continue;
             const Epoch& proposal = record.proposal;
             if (proposal.number > highest && proposal.members[at(options_.self)] == own_.incarnation) {
                 highest = proposal.number;
@@ -377,34 +415,96 @@ bool Membership::conclude_proposal() {
     return true;
 }
 
-bool Membership::propose(Time now) {
-    const Epoch newest = newest_epoch();
-    Epoch target{0, component(newest.members), {}};
+Membership::Outlook Membership::look(Time now) {
+    Outlook outlook{.newest = newest_epoch()};
+    const Epoch& newest = outlook.newest;
+    if (newest.number != newest_) {
+        newest_ = newest.number;
+        wanted_since_ = standing_since_ = now;
+        // They took part in it after all.
+        for (std::size_t k = 0; k < newest.members.size(); ++k) {
+            if (doubted_[k] == newest.members[k]) doubted_[k] = 0;
+        }
+    }
+    Epoch target{0, component(newest.members, doubted_), {}};
     target.links = alive_links(target.members);
     if (target != target_) {
         target_ = target;
-        target_since_ = now;
+        target_since_ = wanted_since_ = standing_since_ = now;
     }
-    const std::size_t size = count_members(target.members);
-    if (first_member(target.members) != options_.self || !is_majority(size)) return false;
-    if (newest.number > 0 && newest.members[at(options_.self)] != own_.incarnation) return false;
-    std::uint64_t promised = 0;
+    std::vector<const PeerRecord*> members;
     for (Index k = 0; k < nodes_; ++k) {
-        if (target.members[at(k)] != 0) promised = std::max(promised, find(k, target.members[at(k)])->promised);
+        if (target_.members[at(k)] != 0) members.push_back(find(k, target_.members[at(k)]));
     }
-    const auto alive = static_cast<std::size_t>(std::count(target.links.begin(), target.links.end(), true));
-    const bool everybody = size == at(nodes_) && alive == options_.graph.edges().size();
-    const bool wanted = newest.number > 0 ? !holds(newest, target) || promised > newest.number
-                                          : everybody || now - begin_ >= options_.gather || promised > 0;
-    const bool stands =
-        own_.proposal.number > newest.number && own_.proposal.number >= promised && holds(own_.proposal, target);
-    if (!wanted || stands) return false;
+    for (const PeerRecord* record : members) outlook.promised = std::max(outlook.promised, record->promised);
+    for (const PeerRecord* record : members) {
+        const Epoch& proposal = record->proposal;
+        const bool stands =
+            proposal.number > newest.number && proposal.number >= outlook.promised && holds(proposal, target_);
+        const bool higher = outlook.standing == nullptr || outlook.standing->proposal.number < proposal.number;
+        if (stands && higher) outlook.standing = record;
+    }
+    return outlook;
+}
+
+bool Membership::is_everybody(const Epoch& epoch) const {
+    const auto alive = static_cast<std::size_t>(std::count(epoch.links.begin(), epoch.links.end(), true));
+    return count_members(epoch.members) == at(nodes_) && alive == options_.graph.edges().size();
+}
+
+bool Membership::is_wanted(const Outlook& outlook, Time now) const {
+    const Epoch& newest = outlook.newest;
+    if (newest.number > 0) return !holds(newest, target_) || outlook.promised > newest.number;
+    return is_everybody(target_) || now - begin_ >= options_.gather || outlook.promised > 0;
+}
+
+Membership::Time Membership::news_time() const {
+    return options_.link_deadline * farthest(options_.graph, target_, options_.self);
+}
+
+/// Who is not waited for any more: those who do not promise what stands, or who do not commit it. A proposer that
+/// proposes again and again does not commit either.
+void Membership::doubt_idle(const Outlook& outlook, Time now) {
+    const PeerRecord& proposer = *outlook.standing;
+    const Time patience = news_time();
+    const Time waited = now - standing_since_;
+    const bool restless = now - wanted_since_ >= patience * (place_of(target_, proposer.peer) + 3);
+    if (waited < patience && !restless) return;
+    Members doubted = doubted_;
+    const auto doubt = [&](Index k) {
+        if (k != options_.self) doubted[at(k)] = target_.members[at(k)];
+    };
+    for (Index k = 0; waited >= patience && k < nodes_; ++k) {
+        const Incarnation process = target_.members[at(k)];
+        if (process != 0 && find(k, process)->promised < proposer.proposal.number) doubt(k);
+    }
+    // Their promises had to come to it, and its commit from it.
+    if (doubted == doubted_ && (waited >= 2 * patience || restless)) doubt(proposer.peer);
+    // Without a majority there is nothing to be had by going on without them.
+    if (is_majority(count_members(component(outlook.newest.members, doubted)))) doubted_ = std::move(doubted);
+}
+
+bool Membership::propose(Time now) {
+    const Outlook outlook = look(now);
+    const Epoch& newest = outlook.newest;
+    if (!is_majority(count_members(target_.members))) return false;
+    if (newest.number > 0 && newest.members[at(options_.self)] != own_.incarnation) return false;
+    const bool wanted = is_wanted(outlook, now);
+    if (!wanted) wanted_since_ = now;
+    const std::uint64_t standing = wanted && outlook.standing != nullptr ? outlook.standing->proposal.number : 0;
+    if (!wanted || standing != standing_) standing_since_ = now;
+    standing_ = standing;
+    if (standing != 0) doubt_idle(outlook, now);
+    if (!wanted || standing != 0) return false;
+    // Everybody in turn, the first at once.
+    const Index place = place_of(target_, options_.self);
+    if (place > 0 && now - standing_since_ < news_time() * place) return false;
     // Losses come together: those of one dead peer's neighbours, those of a partition. One proposal for all of them,
     // and none that outbids another view of the network at once. Nothing more can be expected when everybody is there.
     const Time settle = options_.link_deadline / 4;
     const bool settled = now - target_since_ >= settle && now - proposed_at_ >= settle;
-    if (!settled && !(everybody && own_.proposal.number == 0)) return false;
-    own_.proposal = {next_number(), target.members, target.links};
+    if (!settled && !(is_everybody(target_) && own_.proposal.number == 0)) return false;
+    own_.proposal = {next_number(), target_.members, target_.links};
     own_.promised = own_.proposal.number;
     proposed_at_ = now;
     return true;

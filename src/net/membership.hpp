@@ -34,6 +34,9 @@ struct MembershipOptions {
 /// - The first member of a component proposes it as the next epoch when a member or a link of the epoch is lost (or
 ///   everybody has come, or the time to gather is over). Who promises an epoch says nothing more of earlier ones. When
 ///   all its members have promised, the proposer commits it, and the job begins again from the start with them.
+/// - Nobody is waited for for ever: when nothing is proposed in the time that news may take, the next member proposes
+///   it; whoever does not promise in that time, or does not commit what all have promised, is left out of the next
+///   proposal, as long as the others are a majority. A proposal that stands is not outbid, the highest of several wins.
 /// - A member that has its result is finished; one that knows that all members are is informed; when a strict majority
 ///   of the provisioned peers is informed, the result is decided. A proposer that finds an informed member among those
 ///   who promised decides that member's epoch instead of committing its own.
@@ -52,6 +55,9 @@ class Membership {
 
     /// Something arrived from a neighbour's process.
     void heard(Index neighbour, wire::Incarnation process, Time now);
+    /// Whether a record says anything that is not known here. Cheap, so that those that are told again cost no more
+    /// than this.
+    bool is_news(const wire::PeerRecord& record) const;
     /// A bulletin arrived. Throws InputError, and changes nothing, for records that do not fit this network.
     void receive(const std::vector<wire::PeerRecord>& records, Time now);
     /// This peer has its result of that epoch.
@@ -104,8 +110,8 @@ class Membership {
     std::vector<const wire::PeerRecord*> unsent(Index neighbour) const;
     void check(const wire::PeerRecord& record) const;
     void store(const wire::PeerRecord& record);
-    /// Connected to this peer over links alive both ways, within `among` (empty: everybody).
-    Members component(const Members& among) const;
+    /// Connected to this peer over links alive both ways, within `among` (empty: everybody) and without `without`.
+    Members component(const Members& among, const Members& without = {}) const;
     /// Links among them that are alive both ways.
     std::vector<bool> alive_links(const Members& among) const;
     wire::Epoch newest_epoch() const;
@@ -118,8 +124,20 @@ class Membership {
     bool progress();
     bool conclude_proposal();
     bool propose(Time now);
+    /// What could be proposed now, kept in target_, and what is known of how it stands.
+    struct Outlook {
+        wire::Epoch newest;
+        std::uint64_t promised = 0;                  ///< the highest of its members'
+        const wire::PeerRecord* standing = nullptr;  ///< of the member whose proposal of it is to be waited for
+    };
+    Outlook look(Time now);
+    bool is_wanted(const Outlook& outlook, Time now) const;
+    /// The time that news may take through the whole of target_.
+    Time news_time() const;
+    void doubt_idle(const Outlook& outlook, Time now);
     void give_up(Time now);
     bool frozen() const { return own_.promised > own_.committed.number; }
+    bool is_everybody(const wire::Epoch& epoch) const;  ///< over every link
     bool is_majority(std::size_t count) const { return 2 * count > static_cast<std::size_t>(nodes_); }
     std::uint64_t highest_known() const;  ///< of the numbers of all epochs
     /// Higher than that.
@@ -135,7 +153,12 @@ class Membership {
     std::vector<std::vector<wire::PeerRecord>> records_;
     wire::Epoch target_;  ///< what would be proposed now, without its number
     Time target_since_{0};
+    std::uint64_t newest_ = 0;  ///< the latest epoch that was committed
+    Time wanted_since_{0};      ///< since when the same epoch after the same one is wanted
+    std::uint64_t standing_ = 0;
+    Time standing_since_{0};  ///< since when the same proposal of it stands, or none
     Time proposed_at_{0};
+    Members doubted_;  ///< of every peer, the process that is not waited for any more
     std::vector<std::map<std::pair<Index, wire::Incarnation>, std::uint64_t>> sent_;
     std::optional<Failure> failure_;
     wire::Epoch others_;

@@ -17,6 +17,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t most_events = 256;
 constexpr milliseconds patience{20};
+// How long a turn looks at what has arrived: then the links, the deadline and who wants to stop it have theirs. Whoever
+// makes others check signatures takes no more of them than that.
+constexpr milliseconds slice{50};
 // Bulletins of a storm are put together; a single one goes at once.
 constexpr milliseconds between_bulletins{20};
 
@@ -221,21 +224,32 @@ void PeerRun::on(const Connected& connected) {
 
 void PeerRun::on(Arrived& arrived) {
     if (const auto* bulletin = std::get_if<wire::Bulletin>(&arrived.message.body)) {
-        for (const wire::PeerRecord& record : bulletin->records) hear(arrived.neighbour, record);
+        hear(arrived.neighbour, *bulletin);
         return;
     }
     if (auto mine = mail_.sort(std::move(arrived))) take(std::move(*mine));
 }
 
-/// A record that nobody has signed for is left out, and nothing else happens.
-void PeerRun::hear(Index neighbour, const wire::PeerRecord& record) {
-    if (record.peer == network_.self()) return;
-    try {
-        seal_->check(record);
-        membership_->receive({record}, now());
-    } catch (const InputError& error) {
-        log_.paced("bulletin " + name(neighbour), "bulletin-refused",
-                   fmt::format("peer {}: {}", name(neighbour), error.what()), {{"peer", name(neighbour)}});
+/// A record that nobody has signed for is left out, and nothing else happens. What is known already is not looked at:
+/// a signature costs more to check than to send again.
+void PeerRun::hear(Index neighbour, const wire::Bulletin& bulletin) {
+    const auto refuse = [&](const std::string& why) {
+        log_.paced("bulletin " + name(neighbour), "bulletin-refused", fmt::format("peer {}: {}", name(neighbour), why),
+                   {{"peer", name(neighbour)}});
+    };
+    const Index most = wire::records_per_bulletin(network_.size());
+    if (static_cast<Index>(bulletin.records.size()) > most) {
+        refuse(fmt::format("{} records in a bulletin; expected at most {}", bulletin.records.size(), most));
+        return;
+    }
+    for (const wire::PeerRecord& record : bulletin.records) {
+        try {
+            if (!membership_->is_news(record)) continue;
+            seal_->check(record);
+            membership_->receive({record}, now());
+        } catch (const InputError& error) {
+            refuse(error.what());
+        }
     }
 }
 
@@ -326,7 +340,10 @@ void PeerRun::tell_waiting() {
 }
 
 void PeerRun::turn() {
-    for (Event& event : inbox_.take(patience)) {
+    if (pending_.empty()) pending_ = inbox_.take(patience);
+    for (const auto until = Clock::now() + slice; !pending_.empty() && Clock::now() < until;) {
+        Event event = std::move(pending_.front());
+        pending_.pop_front();
         std::visit([this](auto& value) { on(value); }, event);
     }
     watch_links();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -99,7 +100,7 @@ class PeerRun {
     void on(Finished& finished);
     void on(const Failed& failed);
     void on(const Deaf& deaf);
-    void hear(Index neighbour, const wire::PeerRecord& record);
+    void hear(Index neighbour, const wire::Bulletin& bulletin);
     void take(Arrived arrived);
 
     // What is said.
@@ -131,6 +132,7 @@ class PeerRun {
     std::atomic<Index> messages_sent_ = 0;
     std::atomic<bool> masked_ = false;  ///< whether masked numbers were sent, in whatever epoch
     Inbox<Event> inbox_;
+    std::deque<Event> pending_;  ///< taken from it, still to be handled
     SharedEpoch shared_epoch_;
 
     std::optional<Membership> membership_;

@@ -229,6 +229,18 @@ PeerMerge peer_body(const v1::PeerMerge& p, const Promise& promised, PayloadRead
 }
 
 Bulletin peer_body(const v1::Bulletin& p, const std::string& who) {
+    // Of the network that the records themselves speak of: who receives it knows whether that is its own.
+    Index peers = 1;
+    for (const v1::PeerRecord& record : p.records()) {
+        for (const int count :
+             {record.hears_size(), record.proposal().members_size(), record.committed().members_size()}) {
+            peers = std::max<Index>(peers, count);
+        }
+    }
+    const Index most = records_per_bulletin(std::min(peers, most_peers));
+    if (p.records_size() > most) {
+        refuse(who, std::to_string(p.records_size()) + " records in a bulletin", "at most " + std::to_string(most));
+    }
     Bulletin bulletin;
     for (const v1::PeerRecord& record : p.records()) bulletin.records.push_back(record_of(record, who));
     return bulletin;

@@ -109,6 +109,46 @@ TEST(Audit, CallsPatientsWhatItHasRebuilt) {
         << verdict_sentence(message);
 }
 
+Tensor<double> dense_patients(Index patients, Index features, std::uint64_t seed) {
+    Random random(seed, 11);
+    Tensor<double> x({patients, features});
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = random.normal();
+    return x;
+}
+
+/// Records that are longer than the others' are the first singular vectors themselves: no search would find anything
+/// else in dense records.
+TEST(Audit, LooksAtTheRowsThemselves) {
+    auto people = choose(dense_patients(300, 400, 5), 1, 100, 1);
+    const double longer[] = {5, 4.2, 3.5, 2.9, 2.4};
+    for (Index i = 0; i < 5; ++i) {
+        for (Index j = 0; j < 400; ++j) people.clients[0].view().unfold(1)(i, j) *= longer[i];
+    }
+    const auto report = audit(people.views(), people.controls.view(), {.job = ranked_job(5), .only = "stack"});
+    const Finding& message = find(report, "stack", "coordinator");
+    EXPECT_FALSE(message.ica.above_control());
+    EXPECT_GE(message.direct.recovered, 4);
+    EXPECT_EQ(message.direct.controls_recovered, 0);
+    EXPECT_EQ(message.verdict, Verdict::patients) << verdict_sentence(message);
+    EXPECT_NE(verdict_sentence(message).find(" recovered, control 0 of 200"), std::string::npos)
+        << verdict_sentence(message);
+}
+
+/// What everybody has in common resembles many, those who took part as well as others: that shows no patient.
+TEST(Audit, WhatAllHaveInCommonIsNoPatient) {
+    auto all = dense_patients(500, 400, 5);
+    Random random(6);
+    std::vector<double> common(400);
+    for (double& value : common) value = 2.05 * random.normal();
+    for (Index i = 0; i < all.size(); ++i) all.data()[i] += common[static_cast<std::size_t>(i % 400)];
+    const auto people = choose(all, 1, 300, 1);
+    const auto report = audit(people.views(), people.controls.view(), {.job = ranked_job(3), .only = "stack"});
+    const Finding& message = find(report, "stack", "coordinator");
+    EXPECT_GT(message.direct.recovered, 30) << "they look like one another";
+    EXPECT_GT(message.direct.controls_recovered, 20);
+    EXPECT_NE(message.verdict, Verdict::patients) << verdict_sentence(message);
+}
+
 TEST(Audit, NeverSaysThatNothingSucceededBesideWhatDid) {
     Finding finding;
     finding.ica = {320, 6, 80, 2};

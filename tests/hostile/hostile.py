@@ -319,12 +319,86 @@ def forged_record(members: list, peer: int, job: bytes, modes, links: int, signe
     record = bodies.PeerRecord(peer=peer, incarnation=members[peer], version=9, modes=modes, rows=12,
                                hears=[0 if k == peer else member for k, member in enumerate(members)], promised=1 << 40,
                                proposal=epoch, committed=epoch, stage=0, labels=0, order=0, names=0, units=0)
-    if signed_by:
-        text = b"couplet record " + job.hex().encode() + b" " + record.SerializeToString()
-        made = subprocess.run(["openssl", "dgst", "-sha256", "-sign", signed_by / "key.pem"], input=text,
-                              capture_output=True, check=True)
-        record.signature, record.certificate = made.stdout, (signed_by / "cert.pem").read_bytes()
+    return signed(record, job, signed_by) if signed_by else record
+
+
+def signed(record, job: bytes, kit: pathlib.Path):
+    text = b"couplet record " + job.hex().encode() + b" " + record.SerializeToString()
+    made = subprocess.run(["openssl", "dgst", "-sha256", "-sign", kit / "key.pem"], input=text, capture_output=True, check=True)
+    record.signature, record.certificate = made.stdout, (kit / "cert.pem").read_bytes()
     return record
+
+
+def begun_job(kit: pathlib.Path, seconds=10.0):
+    """The first job that a peer has written down; None when there is none in time."""
+    until = time.monotonic() + seconds
+    trail = kit / "audit.jsonl"
+    while not (trail.exists() and trail.read_text().endswith("\n")):
+        if time.monotonic() > until:
+            return None
+        time.sleep(0.05)
+    return json.loads(trail.read_text().splitlines()[0])
+
+
+class IdlePeer:
+    """Somebody with the first peer's kit who is linked with all others, says so in a record, beats, and does nothing that is
+    its turn. In a context; `flooded` gets besides, as fast as it takes them, bulletins whose records must all be checked."""
+
+    def __init__(self, kits: pathlib.Path, names: list, ports: dict, flooded: str, modes=(6, 7)):
+        self.kits, self.names, self.ports, self.flooded, self.modes = kits, names, ports, flooded, modes
+        self.sent = 0
+        self._over = threading.Event()
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        _, bodies, _ = protocol()
+        begun = begun_job(self.kits / self.names[1])
+        job = bytes.fromhex(begun["job"])
+        process, streams, heard = (1 << 50) + 7, {}, [0]
+        for name in self.names[1:]:
+            connection = self._stack.enter_context(channel(self.kits / self.names[0], f"127.0.0.1:{self.ports[name]}"))
+            streams[name] = Stream(connection, "/couplet.v1.Peering/Link")
+            streams[name].send(make_head("greeting", {"incarnation": process, "job": begun["text"].encode(),
+                                                      "version": begun["version"].encode(), "answers": 0, "received": 0,
+                                                      "modes": self.modes}, job=job))
+            heard.append(streams[name].receive().greeting.incarnation)
+        own = bodies.PeerRecord(peer=0, incarnation=process, version=2, modes=self.modes, rows=12, hears=heard, promised=0, stage=0,
+                                labels=0, order=0, names=0, units=0)
+        mine = make_head("bulletin", {"records": [signed(own, job, self.kits / self.names[0])]}, job=job)
+        many = []
+        for version in range(3, 23):  # of its own process, with a signature that is another version's
+            record = bodies.PeerRecord()
+            record.CopyFrom(own)
+            record.version = version
+            many.append(record)
+        flood = make_head("bulletin", {"records": many}, job=job)
+
+        def beat():
+            while not self._over.wait(0.2):
+                for stream in streams.values():
+                    stream.send(make_head("beat", {"received": 0}, job=job))
+
+        def pour():
+            stream = streams[self.flooded]
+            while not self._over.is_set():
+                if stream.frames.qsize() > 8:
+                    time.sleep(0.001)
+                    continue
+                stream.send(flood)
+                self.sent += 1
+
+        for stream in streams.values():
+            stream.send(mine)
+        self._threads = [threading.Thread(target=act, daemon=True) for act in (beat, pour)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+        self._stack.close()
 
 
 def forge_bulletins(kits: pathlib.Path, names: list, ports: dict, modes=(6, 7)) -> bool:
@@ -334,13 +408,9 @@ def forge_bulletins(kits: pathlib.Path, names: list, ports: dict, modes=(6, 7)) 
     text = (kits / names[0] / "kit.toml").read_text()
     links = re.findall(r"\[(\d+), (\d+)\]", text.split("links = ")[1].split("\n")[0])
     neighbour = names[int(next(b for a, b in links if a == "1")) - 1]
-    until = time.monotonic() + 10
-    trail = kits / neighbour / "audit.jsonl"
-    while not (trail.exists() and trail.read_text().endswith("\n")):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    begun = json.loads(trail.read_text().splitlines()[0])
+    begun = begun_job(kits / neighbour)
+    if begun is None:
+        return False
     job = bytes.fromhex(begun["job"])
     members = [(1 << 50) + k for k in range(len(names))]
     with contextlib.suppress(grpc.RpcError), channel(kits / names[0], f"127.0.0.1:{ports[neighbour]}") as connection:

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import (DATA, HEADERS, NO_WINDOW, SETTINGS, WINDOW_UPDATE, Daemons, Stream, channel, couplet,  # noqa: E402
-                     digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http, join,
+from hostile import (DATA, HEADERS, NO_WINDOW, SETTINGS, WINDOW_UPDATE, Daemons, IdlePeer, Stream, begun_job, channel,  # noqa: E402
+                     couplet, digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http, join,
                      make_head, protocol)
 import federation  # noqa: E402
 import grpc  # noqa: E402
@@ -550,6 +550,27 @@ def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
                 party.process.kill()
                 party.process.wait()
         peers.proxy.close()
+
+
+def test_the_others_go_on_without_a_first_peer_that_only_beats_and_floods(tmp_path):
+    """Somebody with p1's kit never proposes nor promises, and makes p2 check signatures without end."""
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=90.0, link_deadline=3.0, gather=15.0,
+                             direct=True)
+    honest = ["p2", "p3", "p4"]
+    try:
+        for name in honest:
+            peers.parties[name].start()
+        assert all(begun_job(peers.kits / name, 20) for name in honest)
+        with IdlePeer(peers.kits, peers.names, peers.ports, "p2") as idle:
+            for name in honest:
+                peers.parties[name].process.wait(100)
+        assert idle.sent > 100
+        del peers.parties["p1"]
+        verdict = peers.judge()
+        assert sorted(verdict["success"]) == honest, verdict["reasons"]
+        assert verdict["members"] == tuple(honest)
+    finally:
+        peers.close()
 
 
 def test_one_peer_does_not_take_the_threads_of_the_others(tmp_path):

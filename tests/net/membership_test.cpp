@@ -81,6 +81,8 @@ class World {
             if (watch_) watch_();
         }
     }
+    /// What that peer says of itself is changed so before anybody gets it.
+    void falsify(Index k, std::function<void(PeerRecord&)> change) { false_[k] = std::move(change); }
     /// One bulletin in eight takes up to so many ticks; 8 is the usual.
     void slow_down(std::uint64_t ticks) { slowest_ = ticks; }
     /// Called after every tick.
@@ -152,6 +154,9 @@ class World {
             if (!connected(k, j)) continue;
             auto records = machine.news(j, 3);
             if (records.empty()) continue;
+            for (PeerRecord& record : records) {
+                if (record.peer == k && false_.contains(k)) false_[k](record);
+            }
             const int copies = below(5) == 0 ? 2 : 1;
             for (int copy = 0; copy < copies; ++copy) {
                 const auto delay = below(8) == 0 ? below(slowest_) : below(8);
@@ -230,6 +235,7 @@ class World {
     std::set<std::uint64_t> decisions_;
     std::vector<Index> deciders_;
     std::function<void()> watch_;
+    std::map<Index, std::function<void(PeerRecord&)>> false_;
     std::uint64_t slowest_ = 8;
     Incarnation processes_ = 100;
     Time now_{0};
@@ -333,6 +339,41 @@ TEST(MembershipTest, AShortSilenceChangesNothing) {
     world.at_time(Time{300} + link_deadline / 2, [&] { world.heal_all(); });
     world.run(after_deadline);
     expect_decided(world, {0, 1, 2, 3, 4, 5, 6, 7}, "short");
+}
+
+void say_nothing(PeerRecord& record) {
+    record.promised = 0;
+    record.proposal = record.committed = {};
+    record.stage = wire::Stage::working;
+    record.report.reset();
+}
+
+/// One that beats and does nothing else, whether it is its turn to propose, to promise or to commit.
+TEST(MembershipTest, NobodyIsWaitedForForEver) {
+    for (const char* graph : {"complete", "ring", "paper8"}) {
+        for (const Index idle : {0, 1, 7}) {
+            for (const bool promises : {false, true}) {
+                World world(make_graph(graph, 8, 1), 17);
+                world.falsify(idle, [promises](PeerRecord& record) {
+                    if (!promises) return say_nothing(record);
+                    record.committed = {};
+                    record.stage = wire::Stage::working;
+                    record.report.reset();
+                });
+                world.run(after_deadline);
+                const std::string what =
+                    std::string(graph) + " " + std::to_string(idle) + (promises ? " promises" : "");
+                expect_safe(world, what);
+                for (Index k = 0; k < 8; ++k) {
+                    // Who promises and does not propose takes part until it is to finish: peers trust each other there.
+                    if (k != idle && (!promises || idle == 0)) {
+                        EXPECT_TRUE(world.machine(k).decided()) << what << " peer " << k;
+                        EXPECT_EQ(world.machine(k).members().size(), 7U) << what << " peer " << k;
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The rest of the graph holds everybody together: the job goes on with all members over the other links.
@@ -776,6 +817,89 @@ TEST(MembershipTest, OnlyTheFirstOfAMajorityProposes) {
         if (missing == 3) expected[3] = 0;
         EXPECT_EQ(three.own().proposal.members, expected);
     }
+}
+
+TEST(MembershipTest, TheNextProposesWhenTheFirstDoesNot) {
+    Scripted second(1);
+    second.meet_all();
+    const auto wait_until = [&](Time now) {
+        for (const Index k : {0, 2, 3, 4}) second.machine.heard(k, Scripted::process_of(k), now);
+        second.machine.tick(now);
+        return second.own().proposal;
+    };
+    EXPECT_EQ(wait_until(link_deadline).number, 0U);
+    const wire::Epoch mine = wait_until(link_deadline + Time{1});
+    ASSERT_GT(mine.number, 0U);
+    EXPECT_EQ(mine.members, (std::vector<Incarnation>{11, 12, 13, 14, 15})) << "the first may only be slow";
+    // It was: two proposals at once, and everybody goes with the higher.
+    const wire::Epoch other{mine.number + 1, mine.members, mine.links};
+    second.tell(
+        0, [&](PeerRecord& r) { r.proposal = other, r.promised = other.number; }, link_deadline + Time{2});
+    EXPECT_EQ(second.own().promised, other.number);
+    EXPECT_EQ(wait_until(link_deadline * 2), mine) << "it is not outbid";
+    for (const Index k : {2, 3, 4}) {
+        second.tell(
+            k, [&](PeerRecord& r) { r.promised = other.number; }, link_deadline * 2);
+    }
+    second.tell(
+        0, [&](PeerRecord& r) { r.committed = other; }, link_deadline * 2);
+    EXPECT_EQ(second.machine.epoch(), other);
+}
+
+TEST(MembershipTest, WhoDoesNotPromiseIsLeftOutOfAMajority) {
+    for (const Index silent : {1, 2}) {  // so many of five
+        Scripted one;
+        one.meet_all();
+        const wire::Epoch first = one.own().proposal;
+        for (Index k = silent + 1; k < 5; ++k) one.tell(k, [&](PeerRecord& r) { r.promised = first.number; });
+        const auto wait_until = [&](Time now) {
+            for (Index k = 1; k < 5; ++k) one.machine.heard(k, Scripted::process_of(k), now);
+            one.machine.tick(now);
+            return one.own().proposal;
+        };
+        EXPECT_EQ(wait_until(link_deadline), first);
+        for (const Time more : {Time{1}, Time{2}}) wait_until(link_deadline + more);
+        EXPECT_EQ(
+            wait_until(link_deadline + link_deadline / 2).members,
+            silent == 1 ? (std::vector<Incarnation>{11, 0, 13, 14, 15}) : (std::vector<Incarnation>{11, 0, 0, 14, 15}));
+    }
+    Scripted two(0, path_graph(2));
+    two.meet(1);
+    const wire::Epoch both = two.own().proposal;
+    for (Time now = Time{2}; now < link_deadline * 5; now += link_deadline / 4) {
+        two.machine.heard(1, Scripted::process_of(1), now);
+        two.machine.tick(now);
+    }
+    EXPECT_EQ(two.own().proposal, both) << "nobody is left to go on with";
+    two.tell(
+        1, [&](PeerRecord& r) { r.promised = both.number; }, link_deadline * 5);
+    EXPECT_EQ(two.machine.epoch(), both);
+}
+
+TEST(MembershipTest, ToldAgainARecordIsNoNews) {
+    Scripted one;
+    PeerRecord record = one.record(1);
+    record.version = 5;
+    EXPECT_TRUE(one.machine.is_news(record));
+    one.machine.receive({record}, Time{1});
+    EXPECT_FALSE(one.machine.is_news(record));
+    record.version = 4;
+    EXPECT_FALSE(one.machine.is_news(record));
+    record.version = 6;
+    EXPECT_TRUE(one.machine.is_news(record));
+    record.incarnation = 3;
+    EXPECT_TRUE(one.machine.is_news(record)) << "another process";
+    EXPECT_FALSE(one.machine.is_news(one.own())) << "of this peer itself";
+    record.peer = 5;
+    EXPECT_TRUE(one.machine.is_news(record)) << "of nobody: to be refused by those who check it";
+    // Older than all processes that are kept: it would not be.
+    for (const Incarnation process : {20U, 21U, 22U, 23U}) {
+        PeerRecord later = one.record(1);
+        later.incarnation = process;
+        one.machine.receive({later}, Time{1});
+    }
+    record = one.record(1);
+    EXPECT_FALSE(one.machine.is_news(record));
 }
 
 TEST(MembershipTest, AResultNeedsEverybodyAndAMajorityThatKnows) {

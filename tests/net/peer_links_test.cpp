@@ -64,19 +64,18 @@ TEST_F(PeerLinksTest, NeighboursFindEachOtherAndSpeak) {
 /// The head of a message may be as long as the longest chunk: neither the side that was called nor the one that called
 /// takes less.
 TEST_F(PeerLinksTest, AMessageAsLongAsAnyMayBeArrivesOnBothSides) {
-    wire::PeerRecord record{.peer = 1, .incarnation = 5, .features = {4, 3}, .rows = 3};
-    record.certificate.assign(4000, 'x');
-    wire::Message news{{}, wire::Bulletin{}};
-    auto& records = std::get<wire::Bulletin>(news.body).records;
-    const auto length = [&] { return static_cast<Index>(wire::Encoder(news).head().size()); };
-    records.push_back(record);
-    const Index each = length();
-    while (length() + each < wire::most_chunk_bytes) records.push_back(record);
-    record.certificate.assign(static_cast<std::size_t>(wire::most_chunk_bytes - length() - 300), 'x');
-    records.push_back(record);
+    // Of all that peers send the names of features can be the longest.
+    wire::Message totals{{}, wire::StartNotice{{.clients = 2, .rows = 6, .norm2 = 1, .labels = {{"feature"}}}}};
+    auto& names = std::get<wire::StartNotice>(totals.body).start.labels[0].entries;
+    const auto length = [&] { return static_cast<Index>(wire::Encoder(totals).head().size()); };
+    const auto add = [&](Index count) {
+        while (count-- > 0) names.push_back(std::to_string(names.size() + 1'000'000) + std::string(193, 'x'));
+    };
+    add(5000);
+    add((wire::most_chunk_bytes - length()) / 210);
     ASSERT_LE(length(), wire::most_chunk_bytes);
-    ASSERT_GT(length(), wire::most_chunk_bytes - 300);
-    const auto posted = std::make_shared<const wire::Message>(std::move(news));
+    ASSERT_GT(length(), wire::most_chunk_bytes - 2000);
+    const auto posted = std::make_shared<const wire::Message>(std::move(totals));
 
     Owner b(peers_.kit(1), 2);
     Owner a(peers_.kit(0), 1);
@@ -84,7 +83,7 @@ TEST_F(PeerLinksTest, AMessageAsLongAsAnyMayBeArrivesOnBothSides) {
     ASSERT_TRUE(b.soon([](Owner& o) { return o.connected == std::vector<Index>{0}; }));
     a.links.link(1).post(posted);
     b.links.link(0).post(posted);
-    const auto arrived = [](Owner& o) { return o.received == std::vector<std::string>{"bulletin"}; };
+    const auto arrived = [](Owner& o) { return o.received == std::vector<std::string>{"start"}; };
     EXPECT_TRUE(b.soon(arrived)) << b.refusal;
     EXPECT_TRUE(a.soon(arrived)) << a.refusal;
 }

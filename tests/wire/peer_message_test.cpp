@@ -78,6 +78,19 @@ TEST(PeerMessageTest, OnlyARunningJobsMessagesAreTaken) {
     EXPECT_FALSE(is_numbered({route, Greeting{}}));
 }
 
+TEST(PeerMessageTest, ABulletinHasNoMoreRecordsThanItsSenderWouldPutThere) {
+    for (const Index peers : {Index{2}, Index{32}, most_peers}) {
+        PeerRecord record{.peer = 1, .incarnation = 5, .version = 1, .features = {3}, .rows = 9};
+        record.hears.assign(static_cast<std::size_t>(peers), 0);
+        const Index most = records_per_bulletin(peers);
+        Bulletin bulletin{std::vector<PeerRecord>(static_cast<std::size_t>(most), record)};
+        EXPECT_EQ(refusal([&] { receive(encode({route, bulletin})); }), "") << peers;
+        bulletin.records.push_back(record);
+        const std::string why = refusal([&] { receive(encode({route, bulletin})); });
+        EXPECT_NE(why.find(std::to_string(most + 1) + " records in a bulletin"), std::string::npos) << peers << why;
+    }
+}
+
 TEST(PeerMessageTest, TheLargestBulletinFitsAHead) {
     for (const Index peers : {Index{2}, Index{32}, most_peers}) {
         const auto n = static_cast<std::size_t>(peers);

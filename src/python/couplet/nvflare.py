@@ -26,7 +26,7 @@ try:
     from nvflare.apis.controller_spec import SendOrder, Task
     from nvflare.apis.executor import Executor
     from nvflare.apis.filter import Filter
-    from nvflare.apis.fl_constant import ReturnCode
+    from nvflare.apis.fl_constant import FLContextKey, ReturnCode
     from nvflare.apis.fl_context import FLContext
     from nvflare.apis.impl.controller import Controller
     from nvflare.apis.shareable import Shareable, make_reply
@@ -146,9 +146,9 @@ class CoupletController(Controller):  # type: ignore[misc]
 class CoupletExecutor(Executor):  # type: ignore[misc]
     """A site's end of a job.
 
-    data, output, policy: for simulations, where one configuration serves all sites: a folder, a pattern or files with commas,
-    of which site-1 takes the first. A site of a provisioned system says its own in local/couplet.json and local/policy.toml,
-    which alone count.
+    data, output, force, policy: for FLARE's simulator, where one configuration serves all sites: a folder, a pattern or files
+    with commas, of which site-1 takes the first. A site of a provisioned system says its own in local/couplet.json and
+    local/policy.toml, which alone count: whoever submits a job chooses neither its data nor what it agrees to.
     """
 
     def __init__(self, data: str = "", output: str = "", force: bool = False, policy: str = "off") -> None:
@@ -164,7 +164,7 @@ class CoupletExecutor(Executor):  # type: ignore[misc]
         begun = time.monotonic()
         name = fl_ctx.get_identity_name()
         try:
-            site = self._site(name, fl_ctx.get_engine().get_workspace().get_site_config_dir())
+            site = self._site(name, fl_ctx.get_engine().get_workspace().get_site_config_dir(), _is_simulated(fl_ctx))
             answer = respond(site, Question(bytes(shareable["welcome"]), bytes(shareable["common"])))
         except (InputError, KeyError, TypeError) as error:
             answer = Answer(name, refusal=str(error))
@@ -175,12 +175,13 @@ class CoupletExecutor(Executor):  # type: ignore[misc]
         log.info("answered in %.3f s", time.monotonic() - begun)
         return reply
 
-    def _site(self, name: str, folder: str) -> Site:
+    def _site(self, name: str, folder: str, simulated: bool) -> Site:
         path = os.path.join(folder, _SITE_FILE)
         if os.path.exists(path):
             return _site_of_file(name, path)
-        if not self._data:
-            raise InputError(f"{path}: no such file; expected {{\"data\": \"/path/x.npy\"}}, this site's own word on its data")
+        if not self._data or not simulated:
+            given = f", and data = {self._data!r} of the job counts in FLARE's simulator alone" if self._data else ""
+            raise InputError(f"{path}: no such file{given}; expected {{\"data\": \"/path/x.npy\"}}, this site's own word on its data")
         files = data_files(self._data, "job configuration")
         number = re.search(r"([0-9]+)$", name)
         if number is None or not 1 <= int(number[1]) <= len(files):
@@ -217,6 +218,12 @@ class PolicyFilter(Filter):  # type: ignore[misc]
         policy = policy_of(self._policy, "privacy.json") if self._policy else site.policy
         if messages and policy:
             _engine.vet(messages, shape_of(site.data), policy)
+
+
+def _is_simulated(fl_ctx: FLContext) -> bool:
+    """Whether this is a site of FLARE's simulator: its process says so in every context, and says that it is not secure. That
+    of a startup kit says the contrary before it reads a job; where nothing is said, it is no simulator."""
+    return fl_ctx.get_prop(FLContextKey.SIMULATE_MODE, False) is True and fl_ctx.get_prop(FLContextKey.SECURE_MODE, True) is False
 
 
 def _site_of_file(name: str, path: str) -> Site:

@@ -5,10 +5,15 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 
 import numpy as np
+from nvflare.apis.fl_constant import FLContextKey
+from nvflare.apis.shareable import Shareable
 
 import couplet
+from couplet import _engine
+from couplet.nvflare import CoupletExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from engine_support import (EXAMPLES, close, loopback_of, make_clients, remembers, same, same_personal,  # noqa: E402
@@ -33,6 +38,45 @@ def test_the_commands_of_the_readme_are_understood():
             case _:
                 raise AssertionError(f"nobody has tried: {words}")
     assert len(lines) == 4
+
+
+class Context:
+    """What a site's process knows of itself, as FLARE's contexts tell it."""
+
+    def __init__(self, local: pathlib.Path, **properties: bool) -> None:
+        self._local = local
+        self._properties = {getattr(FLContextKey, name): value for name, value in properties.items()}
+
+    def get_identity_name(self) -> str:
+        return "site-1"
+
+    def get_prop(self, key, default=None):
+        return self._properties.get(key, default)
+
+    def get_engine(self):
+        workspace = types.SimpleNamespace(get_site_config_dir=lambda: str(self._local))
+        return types.SimpleNamespace(get_workspace=lambda: workspace)
+
+
+def test_a_job_says_where_data_is_in_the_simulator_alone(tmp_path):
+    """Whoever submits a job to a provisioned system chooses neither a site's data nor its policy."""
+    data = tmp_path / "secret.npy"
+    np.save(data, np.random.default_rng(0).normal(size=(4, 5)))  # fewer patients than the policy asks for
+    welcome = _engine.StarJob(["--rank", "4"], "00" * 16, "").welcome(0, 1)
+    executor = CoupletExecutor(data=str(data), policy="off")
+
+    def refusal(**properties: bool) -> str:
+        answer = executor.execute("couplet", Shareable({"welcome": welcome, "common": b""}), Context(tmp_path, **properties), None)
+        assert bool(answer["refusal"]) != bool(answer["message"])
+        return answer["refusal"]
+
+    assert refusal(SIMULATE_MODE=True, SECURE_MODE=False) == ""
+    for properties in ({}, {"SECURE_MODE": True}, {"SECURE_MODE": False}, {"SIMULATE_MODE": True, "SECURE_MODE": True}):
+        assert "couplet.json: no such file" in refusal(**properties), properties
+        assert "counts in FLARE's simulator alone" in refusal(**properties), properties
+    (tmp_path / "couplet.json").write_text(json.dumps({"data": str(data)}))
+    assert "4 patients" in refusal(SECURE_MODE=True)
+    assert "4 patients" in refusal(SIMULATE_MODE=True, SECURE_MODE=False)
 
 
 def test_the_simulator_with_8_sites_gives_the_bits_of_couplet_simulate(tmp_path):

@@ -25,6 +25,7 @@ struct Finding {
     std::string seen_by = {};
     std::string what = {};
     Index directions = 0;  ///< of the row space that is seen
+    Recovery direct = {};  ///< the rows as they are, and their singular vectors
     Recovery ica = {};
     Recovery rank_one = {};  ///< no patients where features have a single mode: the attack means nothing there
     Auc membership = {};
@@ -37,8 +38,8 @@ struct Finding {
 
     /// The attack that tells more: one that finds more than its control does, then the one that finds more.
     const Recovery& best() const noexcept;
-    /// Patients that the better of both attacks finds.
-    Index recovered() const noexcept { return std::max(ica.recovered, rank_one.recovered); }
+    /// Patients that the best of these attacks finds.
+    Index recovered() const noexcept { return std::max({direct.recovered, ica.recovered, rank_one.recovered}); }
 };
 
 /// The verdict as a sentence for a data-protection officer.
