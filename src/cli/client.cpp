@@ -70,7 +70,7 @@ class Site {
           session_(session),
           ask_(options.ask) {
         tell_policy(policy_, log);
-        consent_.remember(ledger_, x_);
+        consent_.remember(ledger_, x_, &book_);
     }
     Site(const Site&) = delete;
     Site& operator=(const Site&) = delete;

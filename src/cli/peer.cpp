@@ -123,8 +123,8 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     const auto x = federation.source->client(0);
     net::DisclosureLedger ledger(kit.file(ledger_file));
     net::Consent consent = make_consent(policy.value_or(net::no_policy()), *x);
-    consent.remember(ledger, *x);
     net::PrivacyBook book(kit.file(account_file));
+    consent.remember(ledger, *x, &book);
     how.vet = [&consent](const wire::Message& message) { consent.vet(message); };
     if (policy) how.demands = consent.demands();
     how.vet_plan = [&](const ShieldPlan& plan, const std::string& id) {

@@ -9,6 +9,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
+#include "couplet/ctt/filling_limits.hpp"
 #include "couplet/linalg/products.hpp"
 
 namespace couplet {
@@ -55,6 +56,13 @@ void FillSums::add(const FillSums& other) noexcept {
     change2 += other.change2;
     filled2 += other.filled2;
 }
+
+FillSums told_to_others(FillSums sums) noexcept {
+    if (sums.validation < least_validation) sums.validation_error2 = sums.validation_means2 = sums.validation_norm2 = 0;
+    return sums;
+}
+
+double longest_step(double means, double seen) { return 1 / std::max(1e-3, seen + means * (1 - seen)); }
 
 IncompleteClient::IncompleteClient(const Tensor<double>& x, const Preparation& how, std::uint64_t seed, Index client)
     : training_(Tensor<double>::copy(x.view())) {
@@ -272,9 +280,8 @@ void CompletionCourse::choose_weight(const FillSums& sums) {
 }
 
 void CompletionCourse::choose_step(const FillSums& sums) {
-    // The longest step that helps is the inverse of the mean weight of an entry (Jain, Meka and Dhillon 2010, for
-    // means = 0). It need not go down the hill. Where it goes up without coming to rest it is halved, and does not grow
-    // again: what clients cut depends on the step, and a step that changes for ever never settles.
+    // The longest step need not go down the hill. Where it goes up without coming to rest it is halved, and does not
+    // grow again: what clients cut depends on the step, and a step that changes for ever never settles.
     constexpr double growth = 1.5;
     constexpr double as_good_as_one = 1.02;
     constexpr double rounding = 1 + 1e-12;
@@ -287,8 +294,7 @@ void CompletionCourse::choose_step(const FillSums& sums) {
         step *= growth;
     }
     const double seen = ratio(sums.entries - sums.missing - sums.validation, sums.entries);
-    const double longest = 1 / std::max(1e-3, seen + filling_.means * (1 - seen));
-    step = filling_.means == 1 ? 1 : std::min(step, longest);
+    step = filling_.means == 1 ? 1 : std::min(step, longest_step(filling_.means, seen));
     if (told_.means == filling_.means) before_ = sums;
 }
 

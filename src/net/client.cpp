@@ -213,6 +213,7 @@ struct Client::Parts {
             if (message.route.job != work->job()) unexpected(message);
             if (auto* features = std::get_if<FeaturesMessage>(&message.body);
                 features != nullptr && wire::is_final(*features)) {
+                vet(connection, message, work->is_masked());
                 return conclude(connection, std::move(*features));
             }
             if (!is_question(message.kind())) unexpected(message);

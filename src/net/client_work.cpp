@@ -9,6 +9,7 @@
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/net/doubts.hpp"
+#include "couplet/secure/shield_plan.hpp"
 #include "couplet/wire/encoder.hpp"
 
 namespace couplet::net {
@@ -22,6 +23,7 @@ ClientWork::ClientWork(const wire::Message& welcome, std::shared_ptr<const Tenso
     : job_(welcome.route.job), spec_(std::get<wire::Welcome>(welcome.body).spec) {
     const Index place = std::get<wire::Welcome>(welcome.body).place;
     const Stopwatch watch(seconds_);
+    if (spec_.shield) require_private_preparation(spec_.shield->guarantee, spec_.preparation);
     if (spec_.missing) {
         filled_.emplace(spec_, std::move(x), place);
         show_filled();

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "basis_span.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/filling_limits.hpp"
 #include "couplet/privacy/gaussian.hpp"
 #include "disclosure_names.hpp"
 #include "promised_sums.hpp"
@@ -25,6 +27,21 @@ std::string names(const std::vector<Aggregate>& aggregates) {
     std::string list;
     for (const Aggregate one : aggregates) list += (list.empty() ? "" : ", ") + std::string(to_string(one));
     return list.empty() ? "none" : list;
+}
+
+// Of the sums of a filling, those that follow from the features and not from the data alone.
+constexpr Index figures_of_filling = 6;
+
+/// Numbers in a symmetric matrix.
+Index triangle(Index n) { return n * (n + 1) / 2; }
+
+Index incomplete_patients(const Tensor<double>& x) {
+    const auto rows = x.view().unfold(1);
+    Index count = 0;
+    for (Index i = 0; i < rows.rows; ++i) {
+        count += std::any_of(rows.row(i), rows.row(i) + rows.cols, [](double e) { return std::isnan(e); }) ? 1 : 0;
+    }
+    return count;
 }
 
 }  // namespace
@@ -58,11 +75,19 @@ struct Consent::Promise {
     DisclosureNames names;
     std::optional<PromisedSums> sums = {};  ///< of aggregate subspace, where they are sent as they are
     std::optional<Cohort> cohort = {};      ///< where it is booked
+    BasisSpan known = {};                   ///< on which sums were answered
+    Index fills = 0;                        ///< so far
+    Index masked_directions = 0;            ///< of its plan, once there is one
 
     bool is_subspace() const { return spec.job.aggregate == Aggregate::subspace; }
     bool is_decentralized() const { return spec.job.network == Network::decentralized; }
     /// That the job will see.
     Index directions() const { return sums ? sums->directions() : spec.job.rank.value_or(1); }
+    /// Single numbers that come with what it will see: the last sum, and how well the features fit those who take part
+    /// and those who are held out.
+    Index figures() const {
+        return triangle(spec.shield ? masked_directions : sums ? sums->directions() : Index{0}) + 2;
+    }
 };
 
 Consent::Consent(SitePolicy policy, Index patients, Shape features)
@@ -70,15 +95,18 @@ Consent::Consent(SitePolicy policy, Index patients, Shape features)
 Consent::~Consent() = default;
 Consent::Consent(Consent&&) noexcept = default;
 
-void Consent::remember(DisclosureLedger& ledger, const Tensor<double>& x) {
+void Consent::remember(DisclosureLedger& ledger, const Tensor<double>& x, const PrivacyBook* book) {
     ledger_ = &ledger;
     x_ = &x;
+    book_ = book;
 }
 
 void Consent::vet(const wire::Message& message) {
     if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) return vet_job(message, *welcome);
-    if (const auto* notice = std::get_if<wire::StartNotice>(&message.body)) return vet_start(notice->start);
+    if (const auto* notice = std::get_if<wire::StartNotice>(&message.body)) return vet_start(*notice);
     if (const auto* request = std::get_if<SumRequest>(&message.body)) return vet_sum(message, *request);
+    if (const auto* features = std::get_if<FeaturesMessage>(&message.body)) return vet_features(*features);
+    if (const auto* sums = std::get_if<FillSums>(&message.body)) return vet_filled(*sums);
     if (const auto* upload = std::get_if<Upload>(&message.body)) return vet_upload(*upload);
     if (const auto* merge = std::get_if<wire::PeerMerge>(&message.body)) return vet_merge(merge->state);
     if (const auto* request = std::get_if<wire::CentringRequest>(&message.body)) return vet_centring(*request);
@@ -93,19 +121,20 @@ void Consent::vet_job(const wire::Message& message, const wire::Welcome& welcome
         throw against("max_heldout", fmt::format("a job that holds out {} of the patients", heldout),
                       fmt::format("at most {}", policy_.max_heldout));
     }
-    promise_->training =
-        patients_ - std::min(patients_ - 1, static_cast<Index>(std::llround(heldout * static_cast<double>(patients_))));
+    const Index held =
+        std::min(patients_ - 1, static_cast<Index>(std::llround(heldout * static_cast<double>(patients_))));
+    promise_->training = patients_ - held;
     if (promise_->training < policy_.min_patients) {
         throw against("min_patients", fmt::format("a job in which {} patients take part", promise_->training),
                       fmt::format("at least {}", policy_.min_patients));
     }
+    vet_heldout(held);
     const Aggregate aggregate = spec.job.aggregate;
     if (std::find(policy_.aggregates.begin(), policy_.aggregates.end(), aggregate) == policy_.aggregates.end()) {
         throw against("aggregates", fmt::format("a job with `aggregate` {}", to_string(aggregate)),
                       names(policy_.aggregates));
     }
-    if (spec.missing && !policy_.missing)
-        throw against("missing", "a job that fills missing entries", "one that does not");
+    if (spec.missing) vet_missing();
     if (promise_->is_subspace() && !spec.shield) promise_->sums.emplace(spec.job, features_);
     vet_directions();
     vet_shield();
@@ -116,6 +145,27 @@ void Consent::vet_job(const wire::Message& message, const wire::Welcome& welcome
     // Sums of peers are not asked for one by one: what the job says is what there will be.
     if (promise_->is_decentralized() && promise_->sums) require_narrow("sums", promise_->sums->width());
     if (ledger_ != nullptr && !promise_->job.empty()) open_page(welcome);
+}
+
+/// How well features fit them is told, and of few that is what they are.
+void Consent::vet_heldout(Index heldout) const {
+    if (heldout == 0 || heldout >= policy_.min_patients || promise_->spec.shield) return;
+    throw against("min_patients", fmt::format("a job that holds out {} patients", heldout),
+                  fmt::format("nobody, or at least {}", policy_.min_patients));
+}
+
+/// The features that entries are filled from are the coordinator's to choose, at every filling anew, and those of one
+/// patient by chosen features are that patient's record.
+void Consent::vet_missing() const {
+    if (!policy_.missing) {
+        throw against("missing", "a job that fills missing entries, from features that the coordinator chooses",
+                      "one that does not");
+    }
+    if (x_ == nullptr || policy_.any_cohort) return;
+    const Index patients = incomplete_patients(*x_);
+    if (patients == 0 || patients >= policy_.min_patients) return;
+    throw against("any_cohort", fmt::format("a job that fills entries of {} patients alone", patients),
+                  fmt::format("nobody's, or those of at least {}", policy_.min_patients));
 }
 
 void Consent::require_narrow(const char* what, Index width) const {
@@ -196,6 +246,7 @@ DisclosureLimits Consent::limits(bool masked, double honest) const {
         limits.per_patient = policy_.max_rank_share;
         limits.most_key = "max_directions_share";
     }
+    limits.own_figures = promise_->figures();
     limits.least_difference = policy_.min_patients;
     if (policy_.any_cohort) {
         limits.per_patient = any;
@@ -211,8 +262,13 @@ void Consent::book(const Disclosure& what, double honest) {
 
 // ---- what is sent as it is
 
-void Consent::vet_start(const Start& start) {
-    promise_->names.set_order(start.labels);
+void Consent::vet_start(const wire::StartNotice& notice) {
+    const Start& start = notice.start;
+    DisclosureNames& names = promise_->names;
+    const std::string before = names.data();
+    names.set_order(start.labels);
+    // As the client takes back what it filled in for an attempt that is over, or in another order.
+    if (names.data() != before || (!notice.received && !notice.refilled)) names.forget_filling();
     if (start.clients - 1 >= policy_.min_others) return;
     throw against("min_others", fmt::format("{} other parties", start.clients - 1),
                   fmt::format("at least {}", policy_.min_others));
@@ -229,16 +285,64 @@ void Consent::vet_sum(const wire::Message& message, const SumRequest& request) {
     if (sums.is_gram() || request.want == SubspaceIteration::Want::sketch) {
         require_narrow("a sum", sums.is_gram() ? sums.width() : request.basis.cols());
     }
-    if (promise_->cohort) book_sum(message.route.attempt, request);
+    if (promise_->cohort) book_sum(request);
     sums.answer(request);
 }
 
-void Consent::book_sum(std::uint32_t attempt, const SumRequest& request) {
+void Consent::book_sum(const SumRequest& request) {
     const bool first = request.pass == 0 && request.want == SubspaceIteration::Want::sketch;
     const SubspaceIteration iteration(promise_->spec.job, features_);
     const Matrix<double>& basis = first ? iteration.basis() : request.basis;
-    book({promise_->job, Exposure::sums, promise_->sums->fresh_directions(request),
-          promise_->names.sum(basis, attempt)});
+    Disclosure what{promise_->job, Exposure::sums, promise_->sums->directions_in(request), promise_->names.sum(basis)};
+    promise_->known.set_data(promise_->names.data());
+    const bool projected = request.want == SubspaceIteration::Want::projected;
+    // On what the blocks were asked for on, the last sum follows from them. The rest of its basis nobody can check
+    // here.
+    if (projected) {
+        what.basis += " projected";
+        what.figures = triangle(promise_->known.outside(basis));
+    }
+    book(what);
+    if (!projected) promise_->known.add(basis);
+}
+
+void Consent::vet_features(const FeaturesMessage& message) {
+    if (message.filling && !message.filling->last) return vet_filling(message);
+    // Of masked sums nobody says how well they fit.
+    if (promise_->spec.shield) return;
+    const Index heldout = promise_->spec.preparation.heldout > 0 && !promise_->spec.missing ? 1 : 0;
+    book({promise_->job, Exposure::sums, 0, promise_->names.report(message.features), 1 + heldout});
+}
+
+void Consent::vet_filling(const FeaturesMessage& message) {
+    const wire::JobSpec& spec = promise_->spec;
+    if (!spec.missing) throw broken_promise("features to fill entries from", "a job with `missing` impute");
+    const Index rank = message.features.train.left_rank();
+    if (rank > spec.job.rank.value_or(0)) {
+        throw broken_promise(fmt::format("features of rank {} to fill entries from", rank),
+                             fmt::format("rank {}", spec.job.rank.value_or(0)));
+    }
+    constexpr double rounding = 1 + 1e-12;
+    const double longest = longest_step(message.filling->means, 0);
+    if (message.filling->step > longest * rounding) {
+        throw broken_promise(
+            fmt::format("a step of {} with means of weight {}", message.filling->step, message.filling->means),
+            fmt::format("at most {}", longest));
+    }
+    const std::string before = promise_->names.data();
+    promise_->names.set_filling(message);
+    if (promise_->names.data() != before && ++promise_->fills > spec.missing->max_iterations) {
+        throw broken_promise(fmt::format("filling {} of the job", promise_->fills),
+                             fmt::format("{}", spec.missing->max_iterations));
+    }
+    if (message.filling->answered) return;
+    book({promise_->job, Exposure::sums, 0, promise_->names.fill(), figures_of_filling});
+}
+
+void Consent::vet_filled(const FillSums& sums) const {
+    if (!(sums.validation_norm2 > 0) || sums.validation >= static_cast<double>(policy_.min_patients)) return;
+    throw against("min_patients", fmt::format("sums over {} entries that were kept for validation", sums.validation),
+                  fmt::format("none, or at least {}", policy_.min_patients));
 }
 
 void Consent::require_few(Index rank, Index patients) const {
@@ -290,12 +394,16 @@ void Consent::vet_plan(const ShieldPlan& plan) {
     }
     require_narrow("a sum", plan.sums == 1 ? features_.size() : block_width(plan, features_));
     // Noise says by itself how much a patient can show, unless there is too little of it.
-    const std::string weak = plan.noise ? weakness(plan.noise->guarantee, promise_->training) : "";
+    promise_->masked_directions = plan.directions;
+    const std::string weak = plan.noise ? weakness_of(*plan.noise) : "";
     if (plan.noise && weak.empty()) return;
     if (plan.noise && policy_.patients_per_direction > 0) {
         // Nobody was counted, so that there is nothing to hold it against.
         throw against("patients_per_direction", fmt::format("a guarantee that is none: {}", weak),
                       "a stronger one, or sums without noise over enough patients");
+    }
+    if (plan.noise && !promise_->cohort && ledger_ != nullptr && !promise_->job.empty()) {
+        promise_->cohort = make_cohort(*x_, 0, 0, 0);  // noise allows for no others
     }
     // All directions of a Gram matrix are those of the features, and as the leakage policy counts them.
     const double most = static_cast<double>(plan.honest) / policy_.patients_per_direction;
@@ -312,6 +420,16 @@ void Consent::vet_plan(const ShieldPlan& plan) {
     require_masked_room(plan);
 }
 
+/// Of all that the data's account holds with this job: noise that is drawn often enough averages out.
+std::string Consent::weakness_of(const NoisePlan& noise) const {
+    const std::string own = weakness(noise.guarantee, promise_->training);
+    if (!own.empty() || book_ == nullptr) return own;
+    const Cohort patients = make_cohort(*x_, 0, 0, 0);
+    const double epsilon = book_->epsilon_with(patients.id, promise_->job, noise, ledger_->related(patients));
+    const std::string all = weakness({epsilon, noise.guarantee.delta}, promise_->training);
+    return all.empty() ? all : "with all jobs on these patients " + all;
+}
+
 double Consent::counted_honest(const ShieldPlan& plan) const {
     return policy_.patients_per_direction > 0 ? static_cast<double>(plan.honest) : 0;
 }
@@ -325,6 +443,12 @@ void Consent::vet_sum(const MaskedSum& sum) {
     if (!promise_->cohort) return;
     // Counts show no direction, but those of two cohorts show who is in one of them alone.
     if (sum.sum == 0) return book({promise_->job, Exposure::masked, 0, promise_->names.census()});
+    book_masked(sum);
+    promise_->known.set_data(promise_->names.data());
+    if (sum.want != SubspaceIteration::Want::projected) promise_->known.add(sum.basis);
+}
+
+void Consent::book_masked(const MaskedSum& sum) {
     const Cohort& cohort = *promise_->cohort;
     const Disclosure known{promise_->job, Exposure::masked, 0, promise_->names.masked_by_members(sum)};
     if (ledger_->knows(cohort, known)) return;
@@ -339,9 +463,11 @@ void Consent::vet_sum(const MaskedSum& sum) {
     if (booked) return;
     if (sum.sum == 1) require_masked_room(sum.plan);
     if (sum.want != SubspaceIteration::Want::gram) fresh.directions = sum.basis.cols();
-    // The last basis spans the blocks that were shown; what exceeds them is new.
+    promise_->masked_directions = sum.plan.directions;
+    promise_->known.set_data(promise_->names.data());
     if (sum.want == SubspaceIteration::Want::projected) {
-        fresh.directions = std::max<Index>(0, fresh.directions - ledger_->shown_to(cohort, promise_->job));
+        fresh.directions = 0;
+        fresh.figures = triangle(promise_->known.outside(sum.basis));
     }
     book(fresh, honest);
 }

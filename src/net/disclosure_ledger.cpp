@@ -106,13 +106,13 @@ std::string cohort_line(const Cohort& cohort) {
 }
 
 std::string entry_line(const std::string& cohort, const Disclosure& what) {
-    return Json{{"cohort", cohort},
-                {"job", what.job},
-                {"exposure", name_of(what.exposure)},
-                {"directions", what.directions},
-                {"basis", what.basis}}
-               .dump() +
-           "\n";
+    Json line{{"cohort", cohort},
+              {"job", what.job},
+              {"exposure", name_of(what.exposure)},
+              {"directions", what.directions},
+              {"basis", what.basis}};
+    if (what.figures > 0) line["figures"] = what.figures;
+    return line.dump() + "\n";
 }
 
 std::vector<std::uint64_t> parse_records(const std::string& text) {
@@ -141,17 +141,83 @@ bool covers(const Disclosure& before, const Disclosure& what) {
     return what.exposure == Exposure::rows ? before.directions >= what.directions : !what.basis.empty();
 }
 
-Index directions_of(const std::vector<Disclosure>& entries, Index features, bool masked) {
+/// The single numbers of one job may be left out.
+Index directions_of(const std::vector<Disclosure>& entries, Index features, bool masked,
+                    const std::string* without_figures_of = nullptr) {
     std::map<std::string, Index> rows;  // of records that were prepared in one way
     Index all = 0;
+    Index figures = 0;
     for (const Disclosure& one : entries) {
         if (is_masked(one) != masked) continue;
+        if (without_figures_of == nullptr || one.job != *without_figures_of) figures += one.figures;
         Index& before = rows[one.basis];
         const bool of_rows = one.exposure == Exposure::rows;
         all += of_rows ? std::max<Index>(0, one.directions - before) : one.directions;
         if (of_rows) before = std::max(before, one.directions);
     }
-    return std::min(features, all);
+    return std::min(features, all + 2 * figures / (features + 1));
+}
+
+Index figures_of(const std::vector<Disclosure>& entries, const std::string& job) {
+    Index figures = 0;
+    for (const Disclosure& one : entries) figures += one.job == job ? one.figures : 0;
+    return figures;
+}
+
+using Records = std::vector<std::uint64_t>;
+
+/// The first and whoever shares patients with it, or with one who does.
+std::vector<const Records*> linked(std::vector<const Records*> cohorts) {
+    std::vector<const Records*> group{cohorts.front()};
+    cohorts.erase(cohorts.begin());
+    for (std::size_t at = 0; at < group.size(); ++at) {
+        std::erase_if(cohorts, [&](const Records* other) {
+            const bool shares = patients_apart(*group[at], *other).has_value();
+            if (shares) group.push_back(other);
+            return shares;
+        });
+    }
+    return group;
+}
+
+/// Patients of the smallest group who took part in the same jobs.
+Index smallest_group(const std::vector<const Records*>& cohorts) {
+    std::map<std::uint64_t, std::vector<std::size_t>> jobs_of;
+    for (std::size_t at = 0; at < cohorts.size(); ++at) {
+        for (const std::uint64_t patient : *cohorts[at]) {
+            auto& jobs = jobs_of[patient];
+            if (jobs.empty() || jobs.back() != at) jobs.push_back(at);
+        }
+    }
+    std::map<std::vector<std::size_t>, Index> groups;
+    for (const auto& [patient, jobs] : jobs_of) ++groups[jobs];
+    Index smallest = std::numeric_limits<Index>::max();
+    for (const auto& [jobs, patients] : groups) smallest = std::min(smallest, patients);
+    return smallest;
+}
+
+/// Patients that it takes to hide so many directions.
+double hiding(Index directions, const DisclosureLimits& limits) {
+    return std::max(static_cast<double>(limits.least_difference),
+                    std::ceil(static_cast<double>(directions) / std::max(limits.per_patient, 1e-9)));
+}
+
+/// What sums over several cohorts can be made to show is over such groups, and a single one may come out by itself.
+void require_large_groups(const std::vector<const Records*>& cohorts, Index directions,
+                          const DisclosureLimits& limits) {
+    const std::vector<const Records*> together = linked(cohorts);
+    constexpr std::size_t pair = 2;  // whose difference is all that there is, and was looked at
+    if (together.size() <= pair || limits.least_difference == 0) return;
+    const Index patients = smallest_group(together);
+    if (static_cast<double>(patients) >= hiding(directions, limits)) return;
+    throw InputError({"this site's policy",
+                      fmt::format("a job whose patients, with those of {} cohorts before, leave a group of {} who took "
+                                  "part in the same jobs",
+                                  together.size() - 1, patients),
+                      fmt::format("the patients of a job before (`heldout` and `seed` as there), or larger groups "
+                                  "(any_cohort): {} directions take {:.0f}",
+                                  directions, hiding(directions, limits)),
+                      "The site decides: policy.toml in its kit, or `policy`."});
 }
 
 /// Bytes that are lines. What is after them a crash cut off, before anything of it was shown, unless it is a line whose
@@ -244,8 +310,10 @@ DisclosureLedger::Pages DisclosureLedger::parse(const std::string& text) const {
             } else {
                 const Index directions = line.at("directions");
                 if (directions < 0) throw std::invalid_argument("directions");
+                const Index figures = line.value("figures", Index{0});
+                if (figures < 0) throw std::invalid_argument("figures");
                 pages.at(id).entries.push_back(
-                    {line.at("job"), exposure_of(line.at("exposure")), directions, line.at("basis")});
+                    {line.at("job"), exposure_of(line.at("exposure")), directions, line.at("basis"), figures});
             }
         } catch (const std::exception& error) {
             throw InputError({fmt::format("{} line {}", file_.string(), number), error.what(), "what this site wrote",
@@ -268,10 +336,13 @@ void DisclosureLedger::check(const Pages& pages, const Cohort& cohort, Index fea
     if (const auto page = pages.find(cohort.id); page != pages.end()) own = page->second.entries;
     own.push_back(what);
     const Index mine = directions_of(own, features, is_masked(what));
-    Index all = mine;
+    const bool promised = figures_of(own, what.job) <= limits.own_figures;
+    Index all = directions_of(own, features, is_masked(what), promised ? &what.job : nullptr);
+    std::vector<const Records*> cohorts{&cohort.records};
     std::set<std::string> jobs;
     for (const auto& [id, page] : pages) {
         const bool same = id == cohort.id;
+        if (!same && !page.entries.empty()) cohorts.push_back(&page.records);
         const auto apart = patients_apart(cohort.records, page.records);
         if (!apart || page.entries.empty()) continue;
         for (const Disclosure& one : page.entries) {
@@ -288,11 +359,10 @@ void DisclosureLedger::check(const Pages& pages, const Cohort& cohort, Index fea
                          page.entries.back().job, *apart),
              fmt::format("the same patients (`heldout` and `seed` as there), or others by more (any_cohort): {} "
                          "directions take {:.0f}",
-                         mine,
-                         std::max(static_cast<double>(limits.least_difference),
-                                  std::ceil(static_cast<double>(mine) / std::max(limits.per_patient, 1e-9)))),
+                         mine, hiding(mine, limits)),
              "The site decides: policy.toml in its kit, or `policy`."});
     }
+    require_large_groups(cohorts, mine, limits);
     if (static_cast<double>(all) <= limits.most) return;
     const std::string before = jobs.size() == 1 ? "job " + *jobs.begin() : fmt::format("{} jobs before", jobs.size());
     // How many patients there are is nobody's business where sums are masked.
@@ -333,17 +403,6 @@ bool DisclosureLedger::knows_sum(const Cohort& cohort, Exposure exposure, const 
            std::any_of(page->second.entries.begin(), page->second.entries.end(), [&](const Disclosure& before) {
                return before.exposure == exposure && before.basis.starts_with(beginning);
            });
-}
-
-Index DisclosureLedger::shown_to(const Cohort& cohort, const std::string& job) const {
-    const Pages pages = read();
-    const auto page = pages.find(cohort.id);
-    Index directions = 0;
-    if (page == pages.end()) return directions;
-    for (const Disclosure& one : page->second.entries) {
-        if (is_masked(one) && one.job == job) directions += one.directions;
-    }
-    return directions;
 }
 
 Index DisclosureLedger::shown(const Cohort& cohort, Index features, bool masked) const {

@@ -24,11 +24,20 @@ class DisclosureNames {
     void set_order(const Labels& labels);
     /// The data is centred and scaled by this from here on.
     void set_centring(const Centring& centring);
+    /// Missing entries are filled from these features from here on; without any, as before the first.
+    void set_filling(const FeaturesMessage& message);
+    void forget_filling();
 
     /// Rows that are sent, of a stack or of a consensus.
     std::string rows() const;
     /// A sum that is sent as it is.
-    std::string sum(const Matrix<double>& basis, std::uint32_t attempt) const;
+    std::string sum(const Matrix<double>& basis) const;
+    /// What the last filling says of the entries, which depends on the one before it, too.
+    std::string fill() const;
+    /// How well these features fit.
+    std::string report(const Features& features) const;
+    /// The data that sums are over.
+    std::string data() const { return prepared() + order_; }
     /// Sums of every feature, `parts` of them.
     std::string feature_sums(Index parts) const;
     /// The counts before masked sums.
@@ -47,6 +56,8 @@ class DisclosureNames {
     std::string job_;
     std::string moved_;
     std::string order_;
+    std::string filled_;         ///< from which features; empty: from none
+    std::string filled_before_;  ///< the same of the filling before
 };
 
 }  // namespace couplet::net

@@ -52,6 +52,14 @@ void PrivacyBook::require_room(const std::string& data, const std::string& job, 
     together(read(), data, related, budget.delta).spend({data, job, noise.rho}, budget);
 }
 
+double PrivacyBook::epsilon_with(const std::string& data, const std::string& job, const NoisePlan& noise,
+                                 const std::set<std::string>& related) const {
+    const double delta = noise.guarantee.delta;
+    PrivacyAccount all = together(read(), data, related, delta);
+    all.spend({data, job, noise.rho}, unlimited(delta));
+    return all.spent_epsilon(data, delta);
+}
+
 double PrivacyBook::spent_epsilon(const std::string& data, double delta, const std::set<std::string>& related) const {
     return together(account_, data, related, delta).spent_epsilon(data, delta);
 }

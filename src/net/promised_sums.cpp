@@ -38,7 +38,6 @@ Index PromisedSums::number(std::uint32_t attempt, const SumRequest& request) {
         attempt_ = attempt;
         asked_ = 0;
         last_pass_ = -1;
-        shown_ = 0;
     }
     if (request.pass != last_pass_) ++asked_;
     if (asked_ > count() || request.pass >= count()) {
@@ -76,15 +75,12 @@ void PromisedSums::require_basis(const SumRequest& request) const {
     }
 }
 
-Index PromisedSums::fresh_directions(const SumRequest& request) const noexcept {
+Index PromisedSums::directions_in(const SumRequest& request) const noexcept {
     if (gram_) return features_.size();
-    if (request.want == Want::projected) return std::max<Index>(0, request.basis.cols() - shown_);
+    if (request.want == Want::projected) return 0;
     return request.pass == 0 ? width() : request.basis.cols();
 }
 
-void PromisedSums::answer(const SumRequest& request) noexcept {
-    if (request.want == Want::sketch && request.pass != last_pass_) shown_ += fresh_directions(request);
-    last_pass_ = request.pass;
-}
+void PromisedSums::answer(const SumRequest& request) noexcept { last_pass_ = request.pass; }
 
 }  // namespace couplet::net

@@ -31,8 +31,8 @@ class PromisedSums {
     Index number(std::uint32_t attempt, const SumRequest& request);
     /// Throws InputError for a sum of another kind, wider, or on another basis than promised.
     void require_fitting(const SumRequest& request) const;
-    /// Directions in it that the sums answered before have not shown.
-    Index fresh_directions(const SumRequest& request) const noexcept;
+    /// Directions that it shows whole. The last one shows none so: it holds a number for every two of its columns.
+    Index directions_in(const SumRequest& request) const noexcept;
     /// It will be answered.
     void answer(const SumRequest& request) noexcept;
 
@@ -45,7 +45,6 @@ class PromisedSums {
     std::uint32_t attempt_ = 0;
     Index asked_ = 0;  ///< different ones, in this attempt
     Index last_pass_ = -1;
-    Index shown_ = 0;  ///< columns of the blocks answered
 };
 
 }  // namespace couplet::net

@@ -111,7 +111,9 @@ const std::tuple policy_keys{
     Key<Index>{"max_sums", &P::max_sums, count<0>, smaller, "of one job with aggregate subspace"},
     Key<Index>{"max_sum_width", &P::max_sum_width, count<0>, smaller, "columns of one sum"},
     Key<Index>{"min_others", &P::min_others, count<0>, larger, "parties besides this one"},
-    Key<bool>{"missing", &P::missing, flag, both, "jobs that fill missing entries"},
+    Key<bool>{"missing", &P::missing, flag, both,
+              "jobs that fill missing entries, for who trusts the coordinator with them: what they ask for can be one "
+              "patient's"},
     Key<bool>{"secure_only", &P::secure_only, flag, either, "refuse jobs whose sums are not masked"},
     Key<Index>{"min_cohort", &P::min_cohort, count<3>, larger, "clients whose numbers are in a masked sum"},
     Key<Index>{"colluders", &P::colluders, count<0>, larger, "of them, who may tell the coordinator what they know"},
@@ -180,6 +182,7 @@ SitePolicy no_policy() {
     policy.max_directions_share = any;
     policy.any_cohort = true;
     policy.max_heldout = 1;
+    policy.missing = true;
     policy.max_sums = most;
     policy.max_sum_width = most;
     policy.colluders = 0;

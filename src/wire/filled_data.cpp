@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/filling_limits.hpp"
 
 namespace couplet::wire {
 
@@ -32,7 +33,7 @@ void FilledData::follow(const StartNotice& notice) {
 
 FillSums FilledData::fill(const FeaturesMessage& message) {
     refilled_ = true;
-    return incomplete_->take(message.features, *message.filling);
+    return told_to_others(incomplete_->take(message.features, *message.filling));
 }
 
 PersonalFit FilledData::fit(const FeaturesMessage& message) {

@@ -103,7 +103,8 @@ TEST_F(ClientVerbTest, WarnsOfAJobThatRevealsPatients) {
 
 TEST_F(ClientVerbTest, TwoJobsThatDifferByOnePatientAreNotBothAnswered) {
     for (const char* name : {"a", "b"}) {
-        put(std::string("kits/") + name + "/policy.toml", "max_rank_share = 0.9\nmax_directions_share = 0.9\n");
+        put(std::string("kits/") + name + "/policy.toml",
+            "min_patients = 1\nmax_rank_share = 0.9\nmax_directions_share = 0.9\n");
     }
     const auto job = [&](const std::vector<std::string>& flags) {
         const pid_t lead = coordinator(flags);
@@ -115,7 +116,7 @@ TEST_F(ClientVerbTest, TwoJobsThatDifferByOnePatientAreNotBothAnswered) {
         return codes;
     };
     EXPECT_EQ(job({"--rank", "3", "--force"}), (std::vector<int>{0, 0})) << get("a.err");
-    EXPECT_NE(get("a.err").find("allows what the defaults refuse: max_rank_share, max_directions_share"),
+    EXPECT_NE(get("a.err").find("allows what the defaults refuse: min_patients, max_rank_share, max_directions_share"),
               std::string::npos);
     EXPECT_EQ(job({"--rank", "3", "--force"}), (std::vector<int>{0, 0})) << "the same shows nothing new";
     EXPECT_EQ(job({"--rank", "3", "--heldout", "0.1", "--force"}), (std::vector<int>{2, 2}));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/filling_limits.hpp"
 #include "couplet/tt/tt_svd.hpp"
 #include "matrices.hpp"
 
@@ -277,6 +278,21 @@ TEST(CompletionCourseTest, StepsGrowAndShrinkWithTheObjective) {
     EXPECT_NEAR(course.filling().step, 1 + (longest - 1) / 2, 1e-12);
     for (int i = 0; i < 6; ++i) course.take(sums(0.7, 0.11 + 0.01 * i, 9.0 + i));
     EXPECT_EQ(course.filling().step, 1);
+}
+
+/// Of one entry the sum of squares is a patient's value.
+TEST(FillingLimitsTest, SumsOverAFewValidationEntriesAreNotTold) {
+    FillSums few = sums(0.5, 1);
+    few.validation = least_validation - 1;
+    const FillSums told = told_to_others(few);
+    EXPECT_EQ(told.validation, few.validation) << "the step depends on how many are seen";
+    EXPECT_EQ(told.validation_norm2 + told.validation_error2 + told.validation_means2, 0);
+    EXPECT_EQ(told.objective, few.objective);
+    few.validation = least_validation;
+    EXPECT_EQ(told_to_others(few).validation_norm2, few.validation_norm2);
+    EXPECT_EQ(longest_step(1, 0.3), 1);
+    EXPECT_EQ(longest_step(0.2, 0), 5);
+    EXPECT_EQ(longest_step(0, 0), 1000);
 }
 
 TEST(CompletionCourseTest, WithoutAnythingMissingOneJobIsEnough) {

@@ -66,6 +66,18 @@ TEST_F(ClientWorkTest, AJobAsksOnlyWhatItIsMadeOf) {
 }
 
 /// A coordinator whose job is one of secure sums gets no sum of one client's own.
+/// A coordinator that does not look must not make a guarantee void.
+TEST_F(ClientWorkTest, UnderAGuaranteeNoPatientChangesTheRecordsOfOthers) {
+    wire::Message job = welcome({.aggregate = Aggregate::subspace, .rank = 3});
+    wire::JobSpec& spec = std::get<wire::Welcome>(job.body).spec;
+    spec.shield = ShieldTerms{.guarantee = PrivacyGuarantee{1, 1e-5}, .clip = 1.0};
+    EXPECT_EQ(complaint([&] { ClientWork(job, x_, tools_); }), "");
+    spec.preparation.scale_clients = true;
+    EXPECT_NE(complaint([&] { ClientWork(job, x_, tools_); }), "");
+    spec.preparation = {.scale_clients = false, .heldout = 0.25};
+    EXPECT_NE(complaint([&] { ClientWork(job, x_, tools_); }).find("`heldout`"), std::string::npos);
+}
+
 TEST_F(ClientWorkTest, AJobOfSecureSumsAsksForNoOthers) {
     wire::Message job = welcome({.aggregate = Aggregate::subspace, .rank = 3});
     std::get<wire::Welcome>(job.body).spec.shield.emplace();

@@ -264,6 +264,78 @@ TEST(Consent, RefusesToFillMissingEntriesWhereThatIsNotAllowed) {
     EXPECT_EQ(refusal(consent, job), "");
     std::get<wire::Welcome>(job.body).spec.missing = CompletionLimits{};
     EXPECT_NE(refusal(consent, job).find("(missing)"), std::string::npos);
+    Consent usual({}, 100, features);
+    EXPECT_NE(refusal(usual, job).find("(missing)"), std::string::npos) << "who does not say so does not agree to it";
+    Consent any(no_policy(), 100, features);
+    EXPECT_EQ(refusal(any, job), "");
+}
+
+SitePolicy filling_policy() {
+    SitePolicy policy;
+    policy.missing = true;
+    return policy;
+}
+
+/// A job of rank 2 that fills missing entries.
+wire::Message filling_job(std::uint8_t number = 0) {
+    wire::Message job = welcome(ranked(2));
+    std::get<wire::Welcome>(job.body).spec.missing = CompletionLimits{.max_iterations = 3};
+    job.route.job = wire::JobId{number};
+    return job;
+}
+
+/// Unit vectors as features, from the one numbered `first`.
+FeaturesMessage unit_features(Index rank, Index first = 0) {
+    std::vector<Tensor<double>> cores;
+    cores.push_back(Tensor<double>::zeros({rank, 6, 5}));
+    for (Index r = 0; r < rank; ++r) cores[0].data()[r * 30 + (first + r) % 30] = 1;
+    cores.push_back(Tensor<double>::zeros({5, 5, 1}));
+    for (Index i = 0; i < 5; ++i) cores[1].data()[i * 5 + i] = 1;
+    return {{TensorTrain<double>(std::move(cores)), {}, false}, {}};
+}
+
+wire::Message filling(Index first, double step = 1, double means = 0, Index rank = 2, bool answered = false) {
+    FeaturesMessage message = unit_features(rank, first);
+    message.filling = Filling{.means = means, .step = step, .answered = answered};
+    return {{}, std::move(message)};
+}
+
+TEST(Consent, FillsAsOftenAsTheJobSaidAndAsItsCourseDoes) {
+    Consent consent(filling_policy(), 100, features);
+    consent.vet(welcome(ranked(2)));
+    EXPECT_NE(refusal(consent, filling(0)).find("features to fill entries from"), std::string::npos);
+    consent.vet(filling_job());
+    EXPECT_NE(refusal(consent, filling(0, 1, 0, 3)).find("features of rank 3"), std::string::npos);
+    EXPECT_NE(refusal(consent, filling(0, 5.1, 0.2)).find("a step of 5.1"), std::string::npos);
+    EXPECT_NE(refusal(consent, filling(0, 1.1, 1)).find("a step of 1.1"), std::string::npos);
+    for (Index n = 0; n < 3; ++n) {
+        EXPECT_EQ(refusal(consent, filling(n, 5, 0.2)), "");
+        EXPECT_EQ(refusal(consent, filling(n, 5, 0.2)), "") << "told again";
+    }
+    EXPECT_NE(refusal(consent, filling(3)).find("filling 4 of the job; expected 3"), std::string::npos);
+}
+
+TEST(Consent, ValidationSumsAreOverEnoughEntries) {
+    SitePolicy policy = filling_policy();
+    policy.min_patients = 8;
+    Consent consent(policy, 100, features);
+    consent.vet(filling_job());
+    FillSums sums;
+    sums.validation = 7;
+    EXPECT_EQ(refusal(consent, {{}, sums}), "") << "how many there are is no secret of theirs";
+    sums.validation_norm2 = 1;
+    EXPECT_NE(refusal(consent, {{}, sums}).find("sums over 7 entries"), std::string::npos);
+    sums.validation = 8;
+    EXPECT_EQ(refusal(consent, {{}, sums}), "");
+}
+
+TEST(Consent, HoldsOutNobodyOrEnough) {
+    Consent consent({}, 36, features);
+    EXPECT_NE(
+        refusal(consent, welcome(ranked(2), 1.0 / 36)).find("holds out 1 patients; expected nobody, or at least 6"),
+        std::string::npos);
+    EXPECT_NE(refusal(consent, welcome(ranked(2), 5.0 / 36)), "");
+    EXPECT_EQ(refusal(consent, welcome(ranked(2), 6.0 / 36)), "");
 }
 
 wire::Message masked(ShieldTerms terms = {}) {
@@ -394,17 +466,143 @@ TEST_F(MemoryTest, DirectionsOfAllJobsHaveALimit) {
 }
 
 TEST_F(MemoryTest, FillingDoesNotBeginTheCountAnew) {
-    SitePolicy policy;
+    SitePolicy policy = filling_policy();
     policy.max_directions_share = 0.25;
-    auto filling = job(1, sums(3));
-    std::get<wire::Welcome>(filling.body).spec.missing = CompletionLimits{};
+    auto filled = job(1, sums(3));
+    std::get<wire::Welcome>(filled.body).spec.missing = CompletionLimits{};
     Consent running = consent(policy);
-    running.vet(filling);
+    running.vet(filled);
     for (Index attempt = 1; attempt <= 3; ++attempt) {
         EXPECT_EQ(refusal(running, request(0, SubspaceIteration::Want::sketch, 5, attempt)), "") << attempt;
+        running.vet(filling(attempt, 1, 0, 2, true));
     }
     EXPECT_NE(refusal(running, request(0, SubspaceIteration::Want::sketch, 5, 4)).find("(max_directions_share)"),
               std::string::npos);
+}
+
+/// The data that is sent after a filling is other data: with features and steps of its choice a coordinator would see
+/// one direction after another.
+TEST_F(MemoryTest, RowsThatWereFilledAnewAreOthers) {
+    SitePolicy policy = filling_policy();
+    policy.max_directions_share = 0.1;  // 6 of 60 patients
+    const wire::Message rows{{}, compress_client(x_.view(), {.max_rank = 2, .precision = Precision::f64})};
+    const Cohort all = make_cohort(x_, 0, 0, 0);
+    Consent running = consent(policy);
+    running.vet(filling_job(1));
+    running.vet(rows);
+    for (Index n = 0; n < 2; ++n) {
+        running.vet(filling(n));
+        EXPECT_EQ(refusal(running, rows), "");
+        EXPECT_EQ(refusal(running, rows), "") << "again";
+    }
+    EXPECT_EQ(ledger_.shown(all, 30, false), 6);
+    EXPECT_NE(refusal(running, filling(2)).find("7 directions"), std::string::npos)
+        << "18 numbers are one of 30 features";
+    running.vet(filling(2, 1, 0, 2, true));
+    EXPECT_NE(refusal(running, rows).find("8 directions of 60 patients"), std::string::npos);
+    // What begins anew is filled as at first, and known.
+    running.vet({{}, wire::StartNotice{{3, 60, 1000}}});
+    EXPECT_EQ(refusal(running, rows), "");
+}
+
+TEST_F(MemoryTest, AFewIncompletePatientsAreNotFilled) {
+    const auto lacking = [&](Index patients) {
+        for (Index i = 0; i < patients; ++i) x_.data()[i * 30 + i] = std::numeric_limits<double>::quiet_NaN();
+        Consent fresh = consent(filling_policy());
+        return refusal(fresh, filling_job(1));
+    };
+    EXPECT_EQ(lacking(0), "");
+    EXPECT_NE(lacking(1).find("fills entries of 1 patients alone"), std::string::npos);
+    EXPECT_NE(lacking(5), "");
+    EXPECT_EQ(lacking(6), "");
+}
+
+TEST_F(MemoryTest, HowWellFeaturesFitIsBooked) {
+    const wire::Message rows{{}, compress_client(x_.view(), {.max_rank = 15, .precision = Precision::f64})};
+    SitePolicy policy;
+    policy.max_directions_share = 0.25;
+    const Cohort all = make_cohort(x_, 0, 0, 0);
+    for (std::uint8_t number = 1; number <= 16; ++number) {
+        Consent fresh = consent(policy);
+        fresh.vet(job(number, ranked(15)));
+        fresh.vet(rows);
+        const wire::Message last{{}, unit_features(1, number)};
+        EXPECT_EQ(refusal(fresh, last), "") << "its own numbers come with a job";
+        EXPECT_EQ(refusal(fresh, last), "") << "told again";
+    }
+    EXPECT_EQ(ledger_.shown(all, 30, false), 16) << "16 of them are a direction";
+    Consent later = consent(policy);
+    EXPECT_NE(refusal(later, job(99, ranked(15))).find("16 directions"), std::string::npos);
+}
+
+/// Noise that is drawn anew in every job averages out: what counts is what all of them spent.
+TEST_F(MemoryTest, AGuaranteeIsAsGoodAsAllJobsTogether) {
+    PrivacyBook book(path("account"));
+    const std::string data = make_cohort(x_, 0, 0, 0).id;
+    ShieldPlan plan;
+    plan.job = resolve_job(sums(3));
+    plan.sums = 1;
+    plan.noise = plan_noise({4, 1e-5}, 1, 1, NoisePlace::local, 3, 3);
+    std::vector<std::string> told;
+    for (std::uint8_t number = 1; number <= 6; ++number) {
+        Consent fresh({}, 60, features);
+        fresh.remember(ledger_, x_, &book);
+        auto noised = job(number, sums(3));
+        std::get<wire::Welcome>(noised.body).spec.shield =
+            ShieldTerms{.guarantee = PrivacyGuarantee{4, 1e-5}, .clip = 1.0};
+        fresh.vet(noised);
+        told.push_back(complaint([&] { fresh.vet_plan(plan); }));
+        book.spend(data, wire::to_hex(noised.route.job), *plan.noise, {});
+    }
+    EXPECT_EQ(told.front(), "");
+    EXPECT_NE(told.back().find("with all jobs on these patients epsilon"), std::string::npos) << told.back();
+    EXPECT_NE(told.back().find("(patients_per_direction)"), std::string::npos);
+}
+
+/// The last sum is on what the blocks span, the coordinator says: nobody else knows all blocks.
+TEST_F(MemoryTest, SumsOnProjectionsAreCounted) {
+    using Want = SubspaceIteration::Want;
+    SitePolicy policy;
+    policy.max_directions_share = 0.25;  // 15 of 60 patients
+    JobOptions options = sums(3);
+    options.passes = 1;
+    Consent running = consent(policy);
+    running.vet(job(1, options));
+    std::string told;
+    Index answered = 0;
+    for (Index attempt = 1; attempt <= 60 && told.empty(); ++attempt) {
+        running.vet(request(0, Want::sketch, 5, attempt));
+        wire::Message asked{{}, SumRequest{1, Want::projected, Matrix<double>::zeros(30, 5)}};
+        asked.route.attempt = static_cast<std::uint32_t>(attempt);
+        for (Index j = 0; j < 5; ++j) std::get<SumRequest>(asked.body).basis((attempt + 6 * j) % 30, j) = 1;
+        told = refusal(running, asked);
+        answered += told.empty() ? 1 : 0;
+    }
+    EXPECT_NE(told.find("(max_directions_share)"), std::string::npos) << answered;
+    // 5 directions are those of the block; ten more are 155 numbers, of 15 in each sum.
+    EXPECT_LE(answered, 11);
+    EXPECT_GE(answered, 1);
+}
+
+/// Pairs of these jobs are far enough apart; what all three add up to is one patient.
+TEST_F(MemoryTest, ThreeJobsMustNotLeaveOnePatient) {
+    const auto rows_of = [&](Index from, Index until) {
+        auto x = Tensor<double>::zeros({until - from, 6, 5});
+        std::copy(x_.data() + from * 30, x_.data() + until * 30, x.data());
+        return x;
+    };
+    const auto told = [&](std::uint8_t number, const Tensor<double>& x) {
+        Consent fresh({}, x.shape()[0], features);
+        fresh.remember(ledger_, x);
+        std::string words = refusal(fresh, job(number, ranked(2)));
+        const wire::Message rows{{}, compress_client(x.view(), {.max_rank = 2, .precision = Precision::f64})};
+        return words.empty() ? refusal(fresh, rows) : words;
+    };
+    EXPECT_EQ(told(1, x_), "");
+    EXPECT_EQ(told(2, rows_of(0, 30)), "");
+    EXPECT_NE(told(3, rows_of(29, 60)).find("leave a group of 1 who took part in the same jobs"), std::string::npos);
+    EXPECT_EQ(told(4, rows_of(30, 60)), "") << "two halves";
+    EXPECT_EQ(told(5, x_), "");
 }
 
 TEST_F(MemoryTest, TheDifferenceOfTwoJobsIsAJobOnWhoeverDiffers) {
@@ -415,12 +613,17 @@ TEST_F(MemoryTest, TheDifferenceOfTwoJobsIsAJobOnWhoeverDiffers) {
     first.vet(job(1, ranked(4)));
     first.vet(upload(4));
     Consent second = consent();
+    SitePolicy any_held;
+    any_held.min_patients = 1;
+    any_held.max_rank_share = 0.1;
     const auto without_one = job(2, ranked(4), 0.02);
+    Consent alone = consent(any_held);
     EXPECT_NE(
-        refusal(second, without_one).find("a job on the patients of job 01000000000000000000000000000000 but for 1"),
+        refusal(alone, without_one).find("a job on the patients of job 01000000000000000000000000000000 but for 1"),
         std::string::npos)
-        << refusal(second, without_one);
-    EXPECT_NE(refusal(second, without_one).find("(any_cohort)"), std::string::npos);
+        << refusal(alone, without_one);
+    EXPECT_NE(refusal(alone, without_one).find("(any_cohort)"), std::string::npos);
+    EXPECT_NE(refusal(second, without_one).find("holds out 1 patients"), std::string::npos);
     // Sums of features, which would show the one patient, are not told either: the job is refused as a whole.
     EXPECT_EQ(refusal(second, job(3, ranked(4))), "") << "the same patients again";
     EXPECT_EQ(refusal(second, job(4, ranked(4), 0.2)), "") << "twelve others";
@@ -428,6 +631,7 @@ TEST_F(MemoryTest, TheDifferenceOfTwoJobsIsAJobOnWhoeverDiffers) {
     EXPECT_EQ(refusal(second, upload(4)), "");
     SitePolicy open;
     open.any_cohort = true;
+    open.min_patients = 1;
     Consent relaxed = consent(open);
     EXPECT_EQ(refusal(relaxed, without_one), "");
 }
@@ -499,7 +703,10 @@ TEST_F(MemoryTest, SumsOfTheFeaturesAreBookedBeforeTheyAreSent) {
     first.vet(ask);
     EXPECT_EQ(ledger_.shown(make_cohort(x_, 0, 0, 0), 30, false), 2) << "the same sums again";
     // The means of all but one patient are that patient.
-    Consent second = consent();
+    SitePolicy any_held;
+    any_held.min_patients = 1;
+    any_held.max_rank_share = 0.1;
+    Consent second = consent(any_held);
     std::string told = refusal(second, centred(2, 0.017));
     if (told.empty()) told = refusal(second, ask);
     EXPECT_NE(told.find("(any_cohort)"), std::string::npos) << told;

@@ -116,6 +116,46 @@ TEST_F(DisclosureLedgerTest, TwoCohortsMustNotDifferByAFew) {
         << "without limits everything goes";
 }
 
+/// A Gram matrix of 30 features is 465 numbers: so many are 30 directions.
+TEST_F(DisclosureLedgerTest, SingleNumbersAddUpToDirections) {
+    DisclosureLedger ledger(file());
+    const Cohort patients = cohort(0, 40);
+    const auto numbers = [](const std::string& job, Index count) {
+        return Disclosure{job, Exposure::sums, 0, job + std::to_string(count), count};
+    };
+    const DisclosureLimits limits{.most = 2, .own_figures = 20};
+    ledger.book(patients, 30, numbers("one", 15), limits);
+    EXPECT_EQ(ledger.shown(patients, 30, false), 0);
+    ledger.book(patients, 30, numbers("two", 16), limits);
+    EXPECT_EQ(DisclosureLedger(file()).shown(patients, 30, false), 2);
+    EXPECT_EQ(complaint([&] { ledger.book(patients, 30, numbers("three", 20), limits); }), "") << "its own";
+    EXPECT_NE(complaint([&] { ledger.book(patients, 30, numbers("four", 1), limits); }), "") << "of others";
+    EXPECT_NE(complaint([&] { ledger.book(patients, 30, numbers("three", 1), limits); }), "") << "more than promised";
+    EXPECT_EQ(complaint([&] { ledger.book(patients, 30, numbers("three", 20), limits); }), "") << "again";
+    ledger.book(patients, 30, numbers("five", 1000), {});
+    EXPECT_EQ(ledger.shown(patients, 30, false), 30);
+}
+
+TEST_F(DisclosureLedgerTest, WhoTookPartInTheSameJobsIsALargeGroup) {
+    DisclosureLedger ledger(file());
+    const DisclosureLimits limits{.per_patient = 0.5, .least_difference = 6};
+    const auto refused = [&](Index from, Index until, Index directions = 1) {
+        return complaint([&] { ledger.require_room(cohort(from, until), 30, sum("new", directions, "b"), limits); });
+    };
+    ledger.book(cohort(0, 40), 30, sum("one", 1, "a"), limits);
+    ledger.book(cohort(0, 20), 30, sum("two", 1, "a"), limits);
+    EXPECT_NE(refused(19, 40).find("leave a group of 1 who took part in the same jobs"), std::string::npos);
+    EXPECT_NE(refused(15, 60), "") << "five are in all of them";
+    EXPECT_EQ(refused(14, 60), "");
+    EXPECT_NE(refused(14, 60, 4).find("4 directions take 8"), std::string::npos);
+    EXPECT_EQ(refused(20, 40), "");
+    EXPECT_EQ(refused(0, 40), "");
+    // Through a third one: nobody is in both of the outer ones, and what is between them is one patient.
+    ledger.book(cohort(100, 120), 30, sum("three", 1, "a"), limits);
+    ledger.book(cohort(121, 140), 30, sum("four", 1, "a"), limits);
+    EXPECT_NE(refused(100, 140).find("group of 1"), std::string::npos);
+}
+
 TEST_F(DisclosureLedgerTest, ALineThatACrashCutOffWasNeverShown) {
     {
         DisclosureLedger ledger(file());

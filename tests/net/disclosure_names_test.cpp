@@ -39,25 +39,49 @@ TEST(DisclosureNames, RowsAreKnownByWhatWasDoneToThem) {
 
 TEST(DisclosureNames, SumsAreKnownByTheirBasisAndTheOrderOfTheFeatures) {
     DisclosureNames names(spec_of(Aggregate::subspace), "1");
-    const std::string first = names.sum(basis(1), 1);
-    EXPECT_EQ(first, names.sum(basis(1), 2)) << "asked again in another attempt";
-    EXPECT_NE(first, names.sum(basis(2), 1));
-    EXPECT_EQ(names.sum({}, 1), "gram");
+    const std::string first = names.sum(basis(1));
+    EXPECT_NE(first, names.sum(basis(2)));
+    EXPECT_EQ(names.sum({}), "gram");
     EXPECT_EQ(names.feature_sums(2), "features 2");
     names.set_order({ModeLabels{.name = "lab", .entries = {"a", "b"}}});
-    EXPECT_NE(first, names.sum(basis(1), 1));
+    EXPECT_NE(first, names.sum(basis(1)));
     EXPECT_NE(names.feature_sums(2), "features 2");
     names.set_order({});
-    EXPECT_EQ(first, names.sum(basis(1), 1));
+    EXPECT_EQ(first, names.sum(basis(1)));
 }
 
-TEST(DisclosureNames, WhatIsFilledInIsAnotherSumEveryTime) {
-    wire::JobSpec spec = spec_of(Aggregate::subspace);
+FeaturesMessage filling_from(double value, double step = 1) {
+    std::vector<Tensor<double>> cores;
+    cores.push_back(Tensor<double>::zeros({1, 4, 1}));
+    cores[0].data()[0] = value;
+    return {{TensorTrain<double>(std::move(cores)), {}, false}, {}, Filling{.means = 0.2, .step = step}};
+}
+
+/// What is filled in is other data every time: the name says from what, and the same filling has the same name.
+TEST(DisclosureNames, WhatIsFilledInIsKnownByTheJobAndTheFilling) {
+    wire::JobSpec spec = spec_of(Aggregate::stack);
     spec.missing.emplace();
-    const DisclosureNames one(spec, "1");
-    const std::set<std::string> different{one.sum(basis(1), 1), one.sum(basis(1), 2),
-                                          DisclosureNames(spec, "2").sum(basis(1), 1)};
-    EXPECT_EQ(different.size(), 3U);
+    DisclosureNames one(spec, "1");
+    const std::string first = one.rows();
+    std::set<std::string> rows{first, DisclosureNames(spec, "2").rows(),
+                               DisclosureNames(spec_of(Aggregate::stack), "1").rows()};
+    std::set<std::string> sums{one.sum(basis(1))};
+    std::set<std::string> fills;
+    for (const auto& [value, step] : {std::pair{1.0, 1.0}, {2.0, 1.0}, {2.0, 2.0}}) {
+        one.set_filling(filling_from(value, step));
+        rows.insert(one.rows());
+        sums.insert(one.sum(basis(1)));
+        fills.insert(one.fill());
+        const std::string told = one.fill();
+        one.set_filling(filling_from(value, step));
+        EXPECT_EQ(one.fill(), told) << "told again";
+    }
+    EXPECT_EQ(rows.size(), 6U);
+    EXPECT_EQ(sums.size(), 4U);
+    EXPECT_EQ(fills.size(), 3U);
+    one.forget_filling();
+    EXPECT_EQ(one.rows(), first);
+    EXPECT_NE(one.report(filling_from(1).features), one.report(filling_from(2).features));
 }
 
 TEST(DisclosureNames, MaskedSumsAreKnownByTheirMembersInAnyOrder) {

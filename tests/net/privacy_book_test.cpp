@@ -28,6 +28,16 @@ TEST_F(PrivacyBookTest, RefusesWhenTheBudgetIsSpentAndRemembers) {
     EXPECT_GT(PrivacyBook(path("account")).account().spent_epsilon("data", 1e-5), 5);
 }
 
+TEST_F(PrivacyBookTest, SaysWhatAJobWouldComeTo) {
+    PrivacyBook book(path("account"));
+    EXPECT_NEAR(book.epsilon_with("data", "job 1", noise(1)), 1, 1e-3);
+    PrivacyBook(path("account")).spend("data", "job 1", noise(1), {});
+    EXPECT_NEAR(book.epsilon_with("data", "job 1", noise(1)), 1, 1e-3) << "booked already";
+    EXPECT_GT(book.epsilon_with("data", "job 2", noise(1)), 1.3);
+    EXPECT_NEAR(book.epsilon_with("other", "job 2", noise(1)), 1, 1e-3);
+    EXPECT_GT(book.epsilon_with("other", "job 2", noise(1), {"data"}), 1.3) << "patients in both";
+}
+
 TEST_F(PrivacyBookTest, AnAccountThatCannotBeReadIsNotEmpty) {
     write_text(path("account"), "nonsense\n");
     EXPECT_NE(complaint([&] { PrivacyBook{path("account")}; }), "");

@@ -56,20 +56,12 @@ TEST(PromisedSums, OneThatIsAskedForAgainIsNotAnother) {
     EXPECT_NE(complaint([&] { ask(2, 3); }).find("sum 4 of the job"), std::string::npos);
 }
 
-TEST(PromisedSums, TheLastOneShowsOnlyWhatTheBlocksDidNot) {
-    PromisedSums sums = promised();
-    const auto shows = [&](Index pass, Want want, Index columns) {
-        const SumRequest asked = request(pass, want, columns);
-        sums.number(1, asked);
-        const Index fresh = sums.fresh_directions(asked);
-        sums.answer(asked);
-        return fresh;
-    };
-    EXPECT_EQ(shows(0, Want::sketch, 0), 7);
-    EXPECT_EQ(shows(1, Want::sketch, 5), 5);
-    EXPECT_EQ(shows(1, Want::sketch, 5), 5) << "again";
-    EXPECT_EQ(shows(2, Want::projected, 14), 2);
-    EXPECT_EQ(promised(Sketch::gram).fresh_directions(request(0, Want::gram, 0)), 30);
+TEST(PromisedSums, BlocksShowTheirColumnsWhole) {
+    const PromisedSums sums = promised();
+    EXPECT_EQ(sums.directions_in(request(0, Want::sketch, 0)), 7);
+    EXPECT_EQ(sums.directions_in(request(1, Want::sketch, 5)), 5);
+    EXPECT_EQ(sums.directions_in(request(2, Want::projected, 14)), 0) << "products of two columns alone";
+    EXPECT_EQ(promised(Sketch::gram).directions_in(request(0, Want::gram, 0)), 30);
 }
 
 TEST(PromisedSums, AreOfTheirKindAndOnAnOrthonormalBasis) {

@@ -19,7 +19,7 @@ TEST(Policy, IsReadBackAsItWasWritten) {
     policy.max_sums = 3;
     policy.max_sum_width = 40;
     policy.min_others = 4;
-    policy.missing = false;
+    policy.missing = true;
     policy.secure_only = true;
     policy.min_cohort = 7;
     policy.colluders = 2;
@@ -121,8 +121,8 @@ TEST(Policy, NamesEveryKeyThatAllowsMoreThanTheDefaults) {
     loose.min_others = -1;
     EXPECT_EQ(relaxed_keys(loose),
               (std::vector<std::string>{"min_patients", "max_rank_share", "max_directions_share", "any_cohort",
-                                        "max_heldout", "max_sums", "max_sum_width", "min_others", "min_cohort",
-                                        "colluders", "patients_per_direction", "worst_verdict"}));
+                                        "max_heldout", "max_sums", "max_sum_width", "min_others", "missing",
+                                        "min_cohort", "colluders", "patients_per_direction", "worst_verdict"}));
     EXPECT_TRUE(relaxed_keys({}).empty());
     SitePolicy budget;
     budget.dp_epsilon = 3;

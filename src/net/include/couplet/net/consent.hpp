@@ -4,6 +4,7 @@
 #include <string>
 
 #include "couplet/net/disclosure_ledger.hpp"
+#include "couplet/net/privacy_book.hpp"
 #include "couplet/net/site_policy.hpp"
 #include "couplet/wire/message.hpp"
 
@@ -21,9 +22,9 @@ class Consent {
     ~Consent();
     Consent(Consent&&) noexcept;
     /// From now on every answer is booked, and jobs are held against those before them. `x` is the data, whose patients
-    /// are known by their records; both must outlive this. Under differential privacy nothing is booked here: there is
-    /// an account for that.
-    void remember(DisclosureLedger& ledger, const Tensor<double>& x);
+    /// are known by their records; all must outlive this. Under differential privacy nothing is booked here: there is
+    /// an account for that, `book`, and a guarantee is as good as all that it holds together.
+    void remember(DisclosureLedger& ledger, const Tensor<double>& x, const PrivacyBook* book = nullptr);
 
     /// Throws InputError that says which key of the policy, or which promise of the job, is not kept. A welcome begins
     /// a new job.
@@ -42,7 +43,12 @@ class Consent {
     void vet_job(const wire::Message& message, const wire::Welcome& welcome);
     void vet_directions() const;
     void vet_shield() const;
-    void vet_start(const Start& start);
+    void vet_heldout(Index heldout) const;
+    void vet_missing() const;
+    void vet_start(const wire::StartNotice& notice);
+    void vet_features(const FeaturesMessage& message);
+    void vet_filling(const FeaturesMessage& message);
+    void vet_filled(const FillSums& sums) const;
     void vet_sum(const wire::Message& message, const SumRequest& request);
     void vet_upload(const Upload& upload);
     void vet_merge(const MergeState& state);
@@ -50,9 +56,11 @@ class Consent {
     void require_narrow(const char* what, Index width) const;
     void require_few(Index rank, Index patients) const;
     void open_page(const wire::Welcome& welcome);
-    void book_sum(std::uint32_t attempt, const SumRequest& request);
+    void book_sum(const SumRequest& request);
+    void book_masked(const MaskedSum& sum);
     void book(const Disclosure& what, double honest = 0);
     DisclosureLimits limits(bool masked, double honest) const;
+    std::string weakness_of(const NoisePlan& noise) const;
     double counted_honest(const ShieldPlan& plan) const;
     void require_masked_room(const ShieldPlan& plan) const;
 
@@ -62,6 +70,7 @@ class Consent {
     std::unique_ptr<Promise> promise_;  ///< of the job that began last
     DisclosureLedger* ledger_ = nullptr;
     const Tensor<double>* x_ = nullptr;
+    const PrivacyBook* book_ = nullptr;
 };
 
 }  // namespace couplet::net

@@ -38,6 +38,8 @@ struct Disclosure {
     Index directions = 0;    ///< of the row space
     std::string basis = {};  ///< of sums: what names the same sum asked for again, which shows nothing new; of rows:
                              ///< what was done to the records before
+    Index figures = 0;  ///< single numbers over the cohort on top: half of the features and one are a direction, as
+                        ///< a Gram matrix holds so many for each
 };
 
 /// How much all jobs together may see; the defaults allow everything.
@@ -46,11 +48,13 @@ struct DisclosureLimits {
     std::string most_key = {};   ///< of the policy, for whoever is refused
     double per_patient = 1e300;  ///< directions for each patient by whom two cohorts differ
     Index least_difference = 0;  ///< such patients; two cohorts are the same, share nobody, or differ by as many
+    Index own_figures = 0;       ///< single numbers that come with the job: they count against every other one
 };
 
 /// What a site has shown of its patients, in a file of its kit: one line for each cohort and for each thing shown,
 /// appended and durable before it is sent. Jobs do not know of each other; what they show adds up, and the difference
-/// of two jobs is a job on the patients by whom they differ.
+/// of two jobs is a job on the patients by whom they differ. Of three and more whatever can be added up and taken away
+/// is over patients who took part in the same ones: each such group must be as large as a difference of two.
 class DisclosureLedger {
   public:
     /// A file that others than its owner may write is refused when it is read, and so is what makes no sense.
@@ -71,8 +75,6 @@ class DisclosureLedger {
     bool knows(const Cohort& cohort, const Disclosure& what) const;
     /// Whether a sum whose name begins so was shown.
     bool knows_sum(const Cohort& cohort, Exposure exposure, const std::string& beginning) const;
-    /// Directions of the cohort that masked sums of this job have shown.
-    Index shown_to(const Cohort& cohort, const std::string& job) const;
     /// Directions of the cohort that jobs have seen, masked or not.
     Index shown(const Cohort& cohort, Index features, bool masked) const;
 

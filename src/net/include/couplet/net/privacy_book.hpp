@@ -26,6 +26,9 @@ class PrivacyBook {
                       const std::set<std::string>& related = {}) const;
     /// Of everything so far, by whichever process.
     double spent_epsilon(const std::string& data, double delta, const std::set<std::string>& related = {}) const;
+    /// The same with this job, as the file says now.
+    double epsilon_with(const std::string& data, const std::string& job, const NoisePlan& noise,
+                        const std::set<std::string>& related = {}) const;
     /// As it was read or written last.
     const PrivacyAccount& account() const noexcept { return account_; }
 

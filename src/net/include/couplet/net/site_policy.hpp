@@ -22,7 +22,7 @@ struct SitePolicy {
     Index max_sums = 8;                  ///< of one job
     Index max_sum_width = 1000;          ///< columns of one sum
     Index min_others = 0;                ///< parties besides this one; they hide nothing unless sums are masked
-    bool missing = true;                 ///< jobs that fill missing entries, which asks many times
+    bool missing = false;                ///< jobs that fill missing entries: what they ask for can be one patient's
     bool secure_only = false;            ///< jobs whose sums are not masked are refused
     Index min_cohort = 3;                ///< clients whose numbers are in a masked sum
     Index colluders = 1;                 ///< of them, who may tell the coordinator what they know
