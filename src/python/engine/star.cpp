@@ -137,12 +137,17 @@ struct SitePlace {
     std::string ledger;  ///< file, of what it has shown
 };
 
+std::filesystem::path account_of(const SitePlace& place) {
+    return std::filesystem::path(place.memory) / "privacy-account.txt";
+}
+
 /// What a site goes by; whoever holds one of these holds what it reads.
 struct SiteRules {
     std::optional<net::SitePolicy> policy;
     std::shared_ptr<const Tensor<double>> data;
     std::optional<net::DisclosureLedger> ledger;
-    std::shared_ptr<net::Consent> consent;  ///< nothing: whatever is asked is answered
+    std::optional<net::PrivacyBook> book;   ///< where something is remembered
+    std::shared_ptr<net::Consent> consent;  ///< nothing: whatever is asked is answered, and nothing is booked
 
     PrivacyGuarantee budget() const {
         return policy ? PrivacyGuarantee{policy->dp_epsilon, policy->dp_delta} : PrivacyGuarantee{};
@@ -158,10 +163,15 @@ std::shared_ptr<SiteRules> rules_of(const std::string& policy, const SitePlace& 
     rules->policy = policy_of(policy);
     rules->data = std::move(data);
     if (!place.ledger.empty()) rules->ledger.emplace(place.ledger);
-    if (!rules->policy) return rules;
+    // Without a policy nothing is refused, but what is shown is booked where there is a ledger.
+    if (!rules->policy && !rules->ledger) return rules;
+    if (!place.memory.empty()) rules->book.emplace(account_of(place));
     // Empty records and copies of one hide nobody.
-    rules->consent = consent_of(*rules->policy, rules->data->shape(), count_patients(rules->data->view()));
-    if (rules->ledger) rules->consent->remember(*rules->ledger, *rules->data);
+    rules->consent =
+        consent_of(rules->policy.value_or(net::no_policy()), rules->data->shape(), count_patients(rules->data->view()));
+    if (rules->ledger) {
+        rules->consent->remember(*rules->ledger, *rules->data, rules->book ? &*rules->book : nullptr);
+    }
     return rules;
 }
 
@@ -171,8 +181,8 @@ wire::SecureTools secure_tools(const wire::JobId& job, const SitePlace& place,
     const net::SiteMemory memory(place.memory);
     wire::SecureTools tools =
         memory.tools(job, place.kit.empty() ? memory.own_notary(place.name) : net::kit_notary(place.kit));
-    if (rules->consent) tools.demands = rules->consent->demands();
-    const std::filesystem::path account = std::filesystem::path(place.memory) / "privacy-account.txt";
+    if (rules->policy) tools.demands = rules->consent->demands();
+    const std::filesystem::path account = account_of(place);
     const net::Cohort patients = net::make_cohort(*rules->data, 0, 0, 0);
     tools.on_plan = [=](const ShieldPlan& plan) {
         if (rules->consent) rules->consent->vet_plan(plan);
