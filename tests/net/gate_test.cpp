@@ -194,7 +194,7 @@ TEST_F(GateTest, RefusesAListOfTheRevokedThatAnybodyMayChange) {
     std::filesystem::permissions(path("revoked.txt"), std::filesystem::perms(0646));
     EXPECT_EQ(complaint([&] { open(); }), path("revoked.txt").string() +
                                               ": permissions 646: anybody may change it; expected a file that others "
-                                              "cannot write. Run: chmod o-w " +
+                                              "cannot write. Run: chmod go-w " +
                                               path("revoked.txt").string());
 }
 

@@ -86,7 +86,7 @@ TEST_F(PolicyFileTest, IsItsOwnersToWrite) {
     write_text(path("policy.toml"), "min_patients = 9\n");
     constexpr auto others = std::filesystem::perms::others_write;
     std::filesystem::permissions(path("policy.toml"), others, std::filesystem::perm_options::add);
-    EXPECT_NE(complaint([&] { load_policy(path("policy.toml")); }).find("chmod o-w"), std::string::npos);
+    EXPECT_NE(complaint([&] { load_policy(path("policy.toml")); }).find("chmod go-w"), std::string::npos);
     std::filesystem::permissions(path("policy.toml"), others, std::filesystem::perm_options::remove);
     EXPECT_EQ(load_policy(path("policy.toml")).min_patients, 9);
 }
