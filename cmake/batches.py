@@ -3,12 +3,17 @@
 paths joined by "|" for each batch of at least two files.
 
 Files share a batch only where the private names of one (those of an unnamed namespace) are no words of the other: every file
-means what it means alone, whatever it calls its helpers.
+means what it means alone, whatever it calls its helpers. A file with a private type that is called as one of a header is
+compiled alone: a header that is read after it in the same batch would mean the wrong one, and its classes have another
+layout there than everywhere else.
 """
+import functools
 import pathlib
 import re
 import sys
 
+SOURCES = pathlib.Path(__file__).resolve().parent.parent / "src"
+LEAF = "cli"  # whose headers no other module reads
 MOST = 6  # files in a batch: an edit compiles its neighbours, too
 MOST_LINES = 2500
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
@@ -21,6 +26,17 @@ DECORATION = re.compile(r"__attribute__\(\(.*?\)\)\s*|\[\[.*?\]\]\s*|alignas\(.*
 USED = re.compile(r"using Json = nlohmann::json;|namespace fs = std::filesystem;|using [\w:\s]+;")
 
 
+@functools.cache
+def header_types(leaf: bool) -> frozenset[str]:
+    """Types that headers declare outside of any class; those of the leaf too where it is asked for."""
+    found: set[str] = set()
+    for path in SOURCES.rglob("*.hpp"):
+        if leaf or path.relative_to(SOURCES).parts[0] != LEAF:
+            code = NOT_CODE.sub(" ", path.read_text())
+            found.update(re.findall(r"^(?:struct|class|enum class|enum|union|concept|using)\s+(\w+)", code, re.MULTILINE))
+    return frozenset(found)
+
+
 class File:
     def __init__(self, path: str) -> None:
         self.path = path
@@ -30,6 +46,7 @@ class File:
         self.macros = set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE))
         self.words = set(WORD.findall(code))
         self.private = self.private_names(code)
+        self.alone = bool(self.private & header_types(f"/{LEAF}/" in path))
 
     @staticmethod
     def private_names(code: str) -> set[str]:
@@ -61,6 +78,8 @@ def batches(files: list[File]) -> list[list[File]]:
     made: list[list[File]] = []
     for file in files:
         for batch in made:
+            if file.alone or batch[0].alone:
+                continue
             if len(batch) < MOST and sum(one.lines for one in batch) + file.lines <= MOST_LINES and not any(map(file.meets, batch)):
                 batch.append(file)
                 break

@@ -51,7 +51,7 @@ class MaskedWork {
     Index place_;
     MaskingTools& tools_;
     Index clients_ = 0;
-    Key told_{};                            ///< hash of how the job began
+    couplet::Key told_{};                   ///< hash of how the job began
     std::unique_ptr<SecureClient> client_;  ///< once joined
 };
 

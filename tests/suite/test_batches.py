@@ -56,3 +56,12 @@ def test_every_file_is_in_one_batch_and_batches_are_small():
         assert sorted(file.path for batch in made for file in batch) == [file.path for file in files]
         assert all(len(batch) <= batches.MOST for batch in made)
         assert len(files) < 20 or len(made) <= len(files) / 2, f"{module.name}: batches that are worth it"
+
+
+def test_a_private_type_called_as_one_of_a_header_keeps_its_file_alone(tmp_path):
+    # `Key` of a header was the certificate's in one batch, and a class had another layout there than elsewhere.
+    assert "Key" in batches.header_types(False) and "Json" not in batches.header_types(False)
+    one = file_of(tmp_path, "one.cpp", "namespace {\nusing Key = int;\n}\n")
+    two = file_of(tmp_path, "two.cpp", "int other();\n")
+    assert one.alone and not two.alone
+    assert [len(batch) for batch in batches.batches([one, two])] == [1, 1]
