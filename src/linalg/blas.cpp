@@ -14,6 +14,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/operations.hpp"
 #include "couplet/linalg/backend.hpp"
+#include "packed.hpp"
 
 // OpenBLAS picks its kernels once, while it is loaded. A distribution's version older than the CPU does not
 // know the model and falls back to SSE3 kernels, five times slower than the machine. The documented way to
@@ -242,6 +243,7 @@ blasint blas_size(Index size) {
 void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, double alpha, const double* a, Index lda,
           const double* b, Index ldb, double beta, double* c, Index ldc) {
     count_operations(product_operations(m, n, k));
+    if (packs_product(m, n, k)) return packed_gemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     table().cblas_dgemm(CblasRowMajor, op(trans_a), op(trans_b), blas_size(m), blas_size(n), blas_size(k), alpha, a,
                         blas_size(lda), b, blas_size(ldb), beta, c, blas_size(ldc));
 }
@@ -255,6 +257,7 @@ void gemm(bool trans_a, bool trans_b, Index m, Index n, Index k, float alpha, co
 
 void syrk(bool trans, Index n, Index k, const double* a, Index lda, double beta, double* c, Index ldc) {
     count_operations(product_operations(n, n + 1, k) / 2);
+    if (packs_product(n, n, k)) return packed_syrk(trans, n, k, a, lda, beta, c, ldc);
     table().cblas_dsyrk(CblasRowMajor, CblasUpper, op(trans), blas_size(n), blas_size(k), 1.0, a, blas_size(lda), beta,
                         c, blas_size(ldc));
 }

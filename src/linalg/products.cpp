@@ -59,10 +59,33 @@ void multiply_split_inner(MatrixView<const T> a, bool ta, MatrixView<const T> b,
     }
 }
 
+/// The lower triangle from the upper one, a band of rows at a time and in it squares that stay in cache.
 void fill_lower(Matrix<double>& g) {
-    for (Index i = 1; i < g.rows(); ++i) {
-        for (Index j = 0; j < i; ++j) g(i, j) = g(j, i);
-    }
+    constexpr Index square = 32;
+    constexpr Index worth_sharing = 256;
+    const Index n = g.rows();
+    const auto bands = Partition::blocks(n, n < worth_sharing ? n : square);
+    parallel_for(bands.count(), [&](Index b) {
+        for (Index j0 = 0; j0 < bands.end(b); j0 += square) {
+            for (Index i = bands.begin(b); i < bands.end(b); ++i) {
+                for (Index j = j0; j < std::min(j0 + square, i); ++j) g(i, j) = g(j, i);
+            }
+        }
+    });
+}
+
+/// Adds the upper triangles of `others` to that of g, each entry in their order.
+void add_upper(const std::vector<Matrix<double>>& others, Matrix<double>& g) {
+    constexpr Index band = 32;
+    const Index n = g.rows();
+    const double numbers = static_cast<double>(others.size()) * static_cast<double>(n) * static_cast<double>(n);
+    constexpr double worth_sharing = 1e5;
+    const auto bands = Partition::blocks(n, numbers < worth_sharing ? n : band);
+    parallel_for(bands.count(), [&](Index b) {
+        for (Index i = bands.begin(b); i < bands.end(b); ++i) {
+            for (const auto& other : others) add_into(other.data() + i * n + i, n - i, g.data() + i * n + i);
+        }
+    });
 }
 
 /// Upper triangle of the Gram matrix of `part`, written to g where it is the first, added to it otherwise.
@@ -219,9 +242,7 @@ Matrix<double> gram(MatrixView<const T> a, Side side) {
             right ? a.rows_from(inner.begin(p), inner.length(p)) : a.cols_from(inner.begin(p), inner.length(p));
         accumulate_gram(part, right, p == 0 ? g : partial[static_cast<std::size_t>(p - 1)], true);
     });
-    for (const auto& other : partial) {
-        for (Index i = 0; i < n; ++i) add_into(other.data() + i * n + i, n - i, g.data() + i * n + i);
-    }
+    add_upper(partial, g);
     fill_lower(g);
     return g;
 }
