@@ -120,7 +120,7 @@ void accumulate_gram(MatrixView<const float> part, bool right, Matrix<double>& g
 /// result.
 void gram_tiled(MatrixView<const double> a, bool right, double beta, Matrix<double>& g) {
     const Index n = g.rows();
-    const Index tile = std::clamp<Index>((n / 4 + 31) / 32 * 32, 64, 192);
+    const Index tile = std::clamp<Index>((n / 4 + 31) / 32 * 32, 128, 192);
     const Index k = right ? a.rows : a.cols;
     const auto tiles = Partition::blocks(n, tile);
     parallel_for(tiles.count() * (tiles.count() + 1) / 2, [&](Index t) {
@@ -179,12 +179,13 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
     }
     const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     const Index parts = parts_for(flops, 32, 256);
+    constexpr Index shortest = 64;  // a part packs the other operand for itself
     if (parts == 1) {
         blas::gemm(ta, tb, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride);
     } else if (k >= 8 * std::max(m, n)) {
         multiply_split_inner(a, ta, b, tb, c, alpha, beta, Partition::even(k, std::min<Index>(parts, 8), 64));
     } else if (m >= n) {
-        const auto rows = Partition::even(m, parts, 16);
+        const auto rows = Partition::even(m, std::min(parts, m / shortest), 8);
         parallel_for(rows.count(), [&](Index p) {
             const Index i0 = rows.begin(p);
             if constexpr (std::same_as<T, double>) {
@@ -198,7 +199,7 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
                        beta, c.row(i0), c.stride);
         });
     } else {
-        const auto cols = Partition::even(n, parts, 16);
+        const auto cols = Partition::even(n, std::min(parts, n / shortest), 8);
         parallel_for(cols.count(), [&](Index p) {
             const Index j0 = cols.begin(p);
             blas::gemm(ta, tb, m, cols.length(p), k, alpha, a.data, a.stride, tb ? b.row(j0) : b.data + j0, b.stride,
@@ -273,22 +274,36 @@ double squared_norm(MatrixView<const T> a) {
 
 template <Real T>
 double max_magnitude(MatrixView<const T> a) {
-    T largest = 0;
+    // Several maxima side by side: one alone would wait for itself at every number.
+    constexpr Index lanes = 16;
+    T largest[lanes] = {};
+    T check[lanes] = {};  // x - x is NaN for NaN and infinity alone
     for (Index i = 0; i < a.rows; ++i) {
         const T* row = a.row(i);
-        // x - x is NaN for NaN and infinity alone; comparisons that ignore NaN vectorise.
-        T check = 0;
-        for (Index j = 0; j < a.cols; ++j) {
-            const T x = std::abs(row[j]);
-            largest = largest < x ? x : largest;
-            check += x - x;
+        Index j = 0;
+        for (; j + lanes <= a.cols; j += lanes) {
+            for (Index l = 0; l < lanes; ++l) {
+                const T x = std::abs(row[j + l]);
+                largest[l] = largest[l] < x ? x : largest[l];
+                check[l] += x - x;
+            }
         }
-        if (check == 0) continue;
-        for (Index j = 0; j < a.cols; ++j) {
-            if (std::isnan(row[j])) return std::numeric_limits<double>::quiet_NaN();
+        for (; j < a.cols; ++j) {
+            const T x = std::abs(row[j]);
+            largest[0] = largest[0] < x ? x : largest[0];
+            check[0] += x - x;
         }
     }
-    return static_cast<double>(largest);
+    T total = 0;
+    for (const T c : check) total += c;
+    if (total != 0) {
+        for (Index i = 0; i < a.rows; ++i) {
+            for (Index j = 0; j < a.cols; ++j) {
+                if (std::isnan(a(i, j))) return std::numeric_limits<double>::quiet_NaN();
+            }
+        }
+    }
+    return static_cast<double>(*std::max_element(largest, largest + lanes));
 }
 
 template void multiply(MatrixView<const float>, Op, MatrixView<const float>, Op, MatrixView<float>, float, float);
