@@ -106,7 +106,13 @@ Matrix<double> DenseEnd<T>::apply_gram(MatrixView<const double> q) const {
 
 template <Real T>
 Summary DenseEnd<T>::summarise_image(Summary::Kind kind, const Matrix<double>& v) const {
-    const auto rows = image(v.view());
+    auto rows = image(v.view());
+    if constexpr (std::same_as<T, double>) {
+        // Of few columns, mostly nearly orthogonal: products give the triangle where reflections would wait for memory.
+        if (kind == Summary::Kind::triangle && rows.rows() >= rows.cols()) {
+            return Summary::of(kind, orthonormalise_columns(rows.view()), terms());
+        }
+    }
     return DenseEnd<T>(rows.view(), Side::right).summarise(kind);
 }
 
