@@ -144,9 +144,7 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         wanted = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         if wanted != "pandas" or not all(hasattr(x, "iloc") for x in X):
             return whole
-        import pandas
-
-        return pandas.DataFrame(whole, index=pandas.concat([x.iloc[:, :0] for x in X]).index)
+        return type(X[0])(whole, index=X[0].index.append([x.index for x in X[1:]]))
 
     def _labels_of(self, X: Any, labels: Any) -> Any:
         """Of a data frame its columns, where the features have names: scikit-learn compares those that are texts alone."""
