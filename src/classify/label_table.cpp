@@ -234,11 +234,17 @@ LabelTable read_records(const fs::path& file, const LabelColumns& columns) {
     return table;
 }
 
-/// A line of a file of one column, without its quotes.
+/// A line of a file of one column, without its quotes; two of them inside stand for one.
 std::string plain_cell(std::string_view line) {
     line = trimmed(line);
-    if (line.size() >= 2 && line.front() == '"' && line.back() == '"') line = line.substr(1, line.size() - 2);
-    return std::string(line);
+    if (line.size() < 2 || line.front() != '"' || line.back() != '"') return std::string(line);
+    line = line.substr(1, line.size() - 2);
+    std::string cell;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        cell += line[i];
+        if (line.substr(i, 2) == "\"\"") ++i;
+    }
+    return cell;
 }
 
 /// One label a line, an empty line being a person without one. The first line is a header where it says so, and where

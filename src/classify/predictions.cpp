@@ -8,6 +8,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/csv_text.hpp"
+#include "couplet/io/made_folder.hpp"
 
 namespace couplet {
 namespace {
@@ -62,12 +63,7 @@ std::vector<fs::path> prediction_files(const fs::path& folder, Index sites) {
 std::vector<fs::path> write_predictions(const fs::path& folder, const Evaluation& evaluation,
                                         const std::vector<PredictionSite>& sites,
                                         const std::vector<std::string>& classes, bool overwrite) {
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    if (!fs::is_directory(folder, failed)) {
-        throw InputError({folder.string(), "not a folder", "a folder, or a place to make one",
-                          "Choose another folder for the predictions."});
-    }
+    const MadeFolder made(folder);
     const auto files = prediction_files(folder, static_cast<Index>(sites.size()));
     std::vector<std::unique_ptr<AtomicFile>> written;
     Index first = 0;

@@ -6,6 +6,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/markup.hpp"
+#include "couplet/io/page_style.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 
@@ -101,22 +102,31 @@ std::string leverage_text(const AuditReport& report) {
                            : "");
 }
 
-constexpr const char* page_style =
-    "body{max-width:70rem;margin:2.5rem auto;padding:0 1.2rem;color:#1c1e21;font:16px/1.5 Georgia,serif}"
-    "h1{font-size:1.9rem;margin:0 0 .3rem}h2{font-size:1.25rem;margin:2rem 0 .4rem}p{max-width:46rem}"
-    ".scroll{overflow-x:auto}table{border-collapse:collapse;font:14px/1.4 Helvetica,Arial,sans-serif}"
-    "th,td{padding:.35rem .7rem;text-align:left;border-bottom:1px solid #e3e5e9;vertical-align:top}"
-    "th{color:#5c6068}td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-    ".patients{background:#fbe3e0}.membership{background:#fdefd9}.second-moments{background:#fdf8d8}"
-    ".untested{background:#eee}.features-only{background:#eef6ee}.differentially-private{background:#dcefe0}small{"
-    "color:#5c6068}";
+/// On top of the style sheet that all pages share. A verdict is a mark at its row, so that its words stay readable in
+/// both schemes.
+constexpr const char* page_rules = R"css(
+.wide td,.wide th{text-align:left;vertical-align:top}
+.wide td{white-space:normal;min-width:7rem}.wide td:last-child{min-width:14rem}
+.wide td.n{text-align:right;white-space:nowrap;min-width:0}.wide th.n{text-align:right}
+.wide td:first-child{padding-left:.6rem;border-left:.4rem solid var(--verdict,var(--line))}
+.wide thead th:first-child{padding-left:1rem;min-width:7rem}
+.patients{--verdict:#b3261e}.membership{--verdict:#c77700}.second-moments{--verdict:#b59f00}
+.features-only{--verdict:#5f9e6e}.differentially-private{--verdict:#2e7d32}
+p,li{overflow-wrap:anywhere}[tabindex]:focus-visible{outline:2px solid var(--link)}
+@media screen and (max-width:40rem){.wide,.wide tbody,.wide tr,.wide td{display:block}.wide thead{position:absolute;left:-99rem}
+.wide tr{border-left:.4rem solid var(--verdict,var(--line));border-bottom:1px solid var(--line);padding:.5rem 0 .5rem .6rem}
+.wide tr td,.wide tr td.n,.wide tr td:first-child,.wide tr td:last-child{text-align:left;white-space:normal;min-width:0;border:0;padding:.05rem 0}.wide td:first-child{font-weight:600}
+.wide td.n::before{content:attr(data-name) ": ";color:var(--soft)}}
+@media print{.wide td,.wide td:last-child{min-width:0}}
+)css";
 
 std::string page_row(const Finding& finding) {
     std::string policy;
     for (const auto& change : finding.policy) policy += "<br><small>" + escape_markup(change) + "</small>";
     return fmt::format(
-        "<tr class=\"{}\"><td>{}{}</td><td>{}<br><small>{}</small></td><td class=n>{}</td><td class=n>{}</td>"
-        "<td class=n>{}</td><td class=n>{}</td><td>{}</td></tr>\n",
+        "<tr class=\"{}\"><td>{}{}</td><td>{}<br><small>{}</small></td><td class=\"n\" data-name=\"recovered\">{}</td>"
+        "<td class=\"n\" data-name=\"control\">{}</td><td class=\"n\" data-name=\"membership\">{}</td>"
+        "<td class=\"n\" data-name=\"small cells\">{}</td><td>{}</td></tr>\n",
         to_string(finding.verdict), escape_markup(finding.mode), policy, escape_markup(finding.seen_by),
         escape_markup(finding.what), recovered_text(finding), control_text(finding), membership_text(finding),
         cells_text(finding), escape_markup(verdict_sentence(finding)));
@@ -174,15 +184,20 @@ std::string audit_page(const AuditReport& report, const AuditSubject& subject) {
     for (const auto& reason : report.skipped) skipped += "<li>" + escape_markup(reason) + "</li>\n";
     const auto left_out = left_out_text(report);
     return fmt::format(
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+        "<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">"
         "<title>What leaks: {0}</title><style>{1}</style></head><body>\n"
-        "<h1>What leaks</h1><p>{2}, from {3}.</p>\n"
-        "<div class=scroll><table><thead><tr><th>mode</th><th>seen by</th><th>recovered</th><th>control</th>"
-        "<th>membership</th><th>small cells</th><th>verdict</th></tr></thead><tbody>\n{4}</tbody></table></div>\n"
-        "<p>{5}</p>\n<p>Largest leverage of a patient: {6}.</p>\n{7}"
-        "<p><small>Couplet {8}, seed {9}.</small></p></body></html>\n",
-        escape_markup(subject.client), page_style, escape_markup(heading(report, subject)),
+        "<header class=\"top\"><h1>What leaks</h1><p class=\"lead\">{2}, from {3}.</p></header>\n<main>"
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was found\"><table class=\"wide\">"
+        "<thead><tr><th scope=\"col\">mode</th><th scope=\"col\">seen by</th><th scope=\"col\" "
+        "class=\"n\">recovered</th>"
+        "<th scope=\"col\" class=\"n\">control</th><th scope=\"col\" class=\"n\">membership</th>"
+        "<th scope=\"col\" class=\"n\">small cells</th><th scope=\"col\">verdict</th></tr></thead>"
+        "<tbody>\n{4}</tbody></table></div>\n"
+        "<p>{5}</p>\n<p>Largest leverage of a patient: {6}.</p>\n{7}</main>\n"
+        "<footer>Couplet {8}, seed {9}.</footer></body></html>\n",
+        escape_markup(subject.client), page_style_sheet() + page_rules, escape_markup(heading(report, subject)),
         escape_markup(subject.description), rows, explanation, leverage_text(report),
         (left_out.empty() ? "" : "<p>Left out: " + left_out + ".</p>\n") +
             (skipped.empty() ? "" : "<h2>Not tried</h2><ul>\n" + skipped + "</ul>\n"),

@@ -170,8 +170,21 @@ std::string explained_text(const Explanation& explanation) {
                                                             : "the data's sum of squares, means included");
 }
 
-std::string entry_text(const NamedEntry& entry) {
-    return fmt::format("{:+.2f}  {}", entry.weight, plain(fmt::format("{}", fmt::join(entry.labels, " with "))));
+/// A number alone says nothing: "index 2 of mode 3", "hour 5".
+std::string label_text(const Schema& schema, const NamedEntry& entry, std::size_t n) {
+    const std::string& label = entry.labels[n];
+    const std::string mode = mode_name(schema, static_cast<Index>(n));
+    if (schema.modes.empty() || schema.modes[n].entries.empty()) return fmt::format("index {} of {}", label, mode);
+    const bool number = label.find_first_not_of("0123456789") == std::string::npos;
+    return number ? fmt::format("{} {}", mode, label) : label;
+}
+
+std::string entry_text(const Explanation& explanation, const NamedEntry& entry) {
+    std::vector<std::string> labels;
+    for (std::size_t n = 0; n < entry.labels.size(); ++n) {
+        labels.push_back(label_text(explanation.findings.schema, entry, n));
+    }
+    return fmt::format("{:+.2f}  {}", entry.weight, plain(fmt::format("{}", fmt::join(labels, " with "))));
 }
 
 std::string components_text(const Explanation& explanation) {
@@ -194,7 +207,7 @@ std::string components_text(const Explanation& explanation) {
                               fmt::format("{:.2f}, at least {:.2f}", *component.stability, *component.least_stability));
         }
         for (std::size_t i = 0; i < std::min(shown_entries, component.entries.size()); ++i) {
-            rows.emplace_back(i == 0 ? "made of" : "", entry_text(component.entries[i]));
+            rows.emplace_back(i == 0 ? "made of" : "", entry_text(explanation, component.entries[i]));
         }
         text += fields(rows, 3) + "\n";
     }
@@ -210,7 +223,7 @@ std::string patient_text(const Explanation& explanation, const PatientStory& sto
     }
     if (story.unusual.empty()) rows.emplace_back("unusual", "nothing");
     for (std::size_t i = 0; i < story.made_of.size(); ++i)
-        rows.emplace_back(i == 0 ? "made of" : "", entry_text(story.made_of[i]));
+        rows.emplace_back(i == 0 ? "made of" : "", entry_text(explanation, story.made_of[i]));
     for (std::size_t i = 0; i < story.nearest.size(); ++i) {
         rows.emplace_back(i == 0 ? "nearest" : "", fmt::format("{} ({:.2f} of the typical distance)",
                                                                plain(story.nearest[i].id), story.nearest[i].distance));

@@ -202,18 +202,12 @@ std::string status_text(const net::StatusReport& s) {
 
 JobOutput::JobOutput(std::filesystem::path folder, std::vector<std::string> files, bool force)
     : folder_(std::move(folder)), files_(std::move(files)), force_(force) {
-    std::error_code failed;
-    std::filesystem::create_directories(folder_, failed);
-    if (!std::filesystem::is_directory(folder_)) {
-        throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
-                          "a folder, or a place to make one", "Choose another output folder."});
-    }
     // Before anything is sent: a result that cannot be kept is none.
-    if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-        throw InputError({folder_.string(), "a folder that may not be written", "one for the result",
+    if (::faccessat(AT_FDCWD, folder_.path().c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+        throw InputError({folder_.path().string(), "a folder that may not be written", "one for the result",
                           "Choose another output folder or change its permissions."});
     }
-    clean_on_interrupt(folder_);
+    clean_on_interrupt(folder_.path());
 }
 
 void JobOutput::require_free(const std::string& job) const {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "couplet/io/made_folder.hpp"
 #include "couplet/net/client.hpp"
 #include "couplet/net/coordinator.hpp"
 #include "session.hpp"
@@ -25,14 +26,14 @@ std::string status_text(const net::StatusReport& status);
 /// again. One of another job is replaced only with --force.
 class JobOutput {
   public:
-    /// Makes the folder. `files` are the names to be written.
+    /// Makes the folder; it goes again where nothing is written. `files` are the names to be written.
     JobOutput(std::filesystem::path folder, std::vector<std::string> files, bool force);
     /// Throws InputError when a file of another job is in the way.
     void require_free(const std::string& job) const;
-    std::filesystem::path file(const std::string& name) const { return folder_ / name; }
+    std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
 
   private:
-    std::filesystem::path folder_;
+    MadeFolder folder_;
     std::vector<std::string> files_;
     bool force_;
 };

@@ -55,9 +55,12 @@ void require_fit(const Shape& x, const TensorTrain<double>& train, const Options
                                       options.features),
                           ""});
     }
+    const Labels& labels = train.labels();
     for (Index n = 0; n < features.order(); ++n) {
         if (x[n + 1] == features[n]) continue;
-        throw InputError({options.input, fmt::format("mode {} has size {}", n + 2, x[n + 1]),
+        const std::string name = labels.empty() ? "" : labels[static_cast<std::size_t>(n)].name;
+        throw InputError({options.input,
+                          fmt::format("mode {}{} has size {}", n + 2, name.empty() ? "" : " (" + name + ")", x[n + 1]),
                           fmt::format("{} as in {}", features[n], options.features),
                           "Only the first mode, the patients, may differ."});
     }

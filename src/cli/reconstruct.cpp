@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -31,10 +33,29 @@ struct Options {
     std::string output;
 };
 
+/// The command that was meant, with the two files at their places.
+std::string meant(const std::string& features, const std::string& personal, const std::string& output) {
+    return fmt::format("couplet reconstruct {} --personal {} -o {}", features, personal, output);
+}
+
+/// A tensor where a personal core belongs; its owner may make one of it.
+Model<double> read_personal(const Options& options) {
+    if (is_tensor_name(options.personal)) {
+        throw InputError(
+            {"--personal", options.personal + ", a tensor by its name", "the personal core of some patients (.npz)",
+             fmt::format("Make one with: couplet project {} {} -o P.npz", options.input, options.personal)});
+    }
+    return to_double(read_model(options.personal));
+}
+
 /// Features and the personal core of a client make its train.
 Model<double> joined(const Options& options, const Session& session) {
     Model<double> features = to_double(read_model(options.input));
-    Model<double> personal = to_double(read_model(options.personal));
+    Model<double> personal = read_personal(options);
+    if (features.is_personal() && personal.is_features()) {
+        throw InputError({options.input, "a personal core, and --personal is features", "the features first",
+                          "Write: " + meant(options.personal, options.input, options.output)});
+    }
     const Index rank = features.is_features() ? features.cores.front().shape()[0] : 0;
     if (!features.is_features() || !personal.is_personal() || personal.cores.front().shape()[2] != rank) {
         throw InputError({"--personal", fmt::format("{} with {}", options.personal, options.input),
@@ -56,6 +77,22 @@ Shape full_shape(const TensorTrain<T>& train) {
     if (train.left_rank() > 1) sizes.push_back(train.left_rank());
     sizes.insert(sizes.end(), train.shape().sizes().begin(), train.shape().sizes().end());
     return Shape(std::move(sizes));
+}
+
+/// What the modes of full_shape() are called; nothing where no mode has a name.
+template <Real T>
+std::vector<std::string> mode_names(const TensorTrain<T>& train, bool has_patients) {
+    const Labels& labels = train.labels();
+    if (std::ranges::all_of(labels, [](const ModeLabels& mode) { return mode.name.empty(); })) return {};
+    std::vector<std::string> names;
+    if (train.left_rank() > 1) names.emplace_back("component");
+    for (std::size_t n = 0; n < labels.size(); ++n) {
+        const Index number = static_cast<Index>(n) + (has_patients ? 1 : 2);
+        names.push_back(!labels[n].name.empty() ? labels[n].name
+                        : number == 1           ? "patient"
+                                                : fmt::format("mode {}", number));
+    }
+    return names;
 }
 
 /// A small model can stand for terabytes. The system would hand out the memory and end the process later.
@@ -87,18 +124,35 @@ void reconstruct(Model<T> model, const Options& options, const Session& session,
     const double write_seconds = watch.lap();
     const char* dtype = dtype_name(sizeof(T) == 4 ? DType::f4 : DType::f8);
     const Index bytes = full.size() * static_cast<Index>(sizeof(T));
-    const Json json{{"shape", full.shape().sizes()},
-                    {"ranks", train.ranks()},
-                    {"dtype", dtype},
-                    {"seconds", {{"read", read_seconds}, {"compute", compute_seconds}, {"write", write_seconds}}},
-                    {"version", version()},
-                    {"output", options.output}};
-    session.print(json,
-                  fields({{"tensor", fmt::format("{}, {}, {}", shape_text(full.shape()), dtype, bytes_text(bytes))},
-                          {"from ranks", ranks_text(train.ranks())},
-                          {"written", options.output},
-                          {"time", fmt::format("read {}, compute {}, write {}", seconds_text(read_seconds),
-                                               seconds_text(compute_seconds), seconds_text(write_seconds))}}));
+    Json json{{"shape", full.shape().sizes()},
+              {"ranks", train.ranks()},
+              {"dtype", dtype},
+              {"seconds", {{"read", read_seconds}, {"compute", compute_seconds}, {"write", write_seconds}}},
+              {"version", version()},
+              {"output", options.output}};
+    std::vector<std::pair<std::string, std::string>> rows{
+        {"tensor", fmt::format("{}, {}, {}", shape_text(full.shape()), dtype, bytes_text(bytes))}};
+    // The file has no place for names.
+    if (const auto names = mode_names(train, has_patients); !names.empty()) {
+        json["modes"] = names;
+        rows.emplace_back("modes", fmt::format("{}", fmt::join(names, " x ")));
+    }
+    rows.emplace_back("from ranks", ranks_text(train.ranks()));
+    rows.emplace_back("written", options.output);
+    rows.emplace_back("time", fmt::format("read {}, compute {}, write {}", seconds_text(read_seconds),
+                                          seconds_text(compute_seconds), seconds_text(write_seconds)));
+    session.print(json, fields(rows));
+}
+
+/// A personal core alone is no tensor; the features are mostly beside it.
+template <Real T>
+void refuse_personal(const Model<T>& model, const Options& options) {
+    if (!model.is_personal()) return;
+    const std::string beside = (std::filesystem::path(options.input).parent_path() / "features.npz").string();
+    std::error_code failed;
+    const bool there = std::filesystem::exists(beside, failed);
+    throw InputError({options.input, "a personal core alone", "the features of its federation too",
+                      "Write: " + meant(there ? beside : "features.npz", options.input, options.output)});
 }
 
 void execute(const Options& options, const Session& session) {
@@ -106,6 +160,7 @@ void execute(const Options& options, const Session& session) {
     Stopwatch watch;
     AnyModel any = options.personal.empty() ? read_model(options.input) : AnyModel(joined(options, session));
     const double read_seconds = watch.lap();
+    std::visit([&](const auto& model) { refuse_personal(model, options); }, any);
     std::visit([&](auto&& model) { reconstruct(std::forward<decltype(model)>(model), options, session, read_seconds); },
                std::move(any));
 }
@@ -131,7 +186,9 @@ extern const Verb reconstruct_verb{
     .description =
         "Writes the tensor that the cores of a model stand for, in the element type of the model. The features "
         "of a federation have an open first bond, which becomes the first mode.",
-    .output = "--json: shape, ranks, dtype, seconds {read, compute, write}, version, output.",
+    .output =
+        "modes: what they are called, where the model knows it; the file itself has no place for names.\n"
+        "--json: shape, ranks, dtype, seconds {read, compute, write}, version, output, modes (where they have names).",
     .examples = "couplet reconstruct M.npz -o Y.npy",
     .setup = setup};
 

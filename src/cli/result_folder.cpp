@@ -68,14 +68,9 @@ void save_features(const fs::path& path, const Features& features, const Labels&
 
 ResultFolder::ResultFolder(fs::path folder, bool overwrite, const std::vector<std::string>& inputs)
     : folder_(std::move(folder)), overwrite_(overwrite) {
+    lock_.emplace(lock_folder(folder_.path()));
+    const auto old = files_of_ours(folder_.path());
     std::error_code failed;
-    fs::create_directories(folder_, failed);
-    if (!fs::is_directory(folder_)) {
-        throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
-                          "a folder, or a place to make one", "Choose another output folder."});
-    }
-    lock_.emplace(lock_folder(folder_));
-    const auto old = files_of_ours(folder_);
     for (const fs::path& file : old) {
         for (const std::string& input : inputs) {
             if (!fs::equivalent(file, input, failed)) continue;
@@ -87,7 +82,7 @@ ResultFolder::ResultFolder(fs::path folder, bool overwrite, const std::vector<st
         throw InputError({old.front().string(), "the file exists", "a folder without results",
                           "Choose another output folder, or use --force to replace them."});
     }
-    clean_on_interrupt(folder_);
+    clean_on_interrupt(folder_.path());
 }
 
 ResultFolder::~ResultFolder() = default;
@@ -101,7 +96,7 @@ void ResultFolder::add_personal(Index k, const Matrix<double>& personal, const M
 void ResultFolder::finish(const Features& features, const Labels& labels, nlohmann::json metadata,
                           const std::vector<Features>& own) {
     const std::string print = features_print(features.train);
-    StagedFiles files(folder_);
+    StagedFiles files(folder_.path());
     std::set<std::string> kept{features_name};
     for (std::size_t k = 0; k < own.size(); ++k) {
         const std::string name = fmt::format("features_{}.npz", k + 1);
@@ -117,7 +112,7 @@ void ResultFolder::finish(const Features& features, const Labels& labels, nlohma
     }
     save_features(files.add(features_name), features, labels, std::move(metadata), false);
     std::vector<fs::path> stale;
-    for (const fs::path& file : files_of_ours(folder_)) {
+    for (const fs::path& file : files_of_ours(folder_.path())) {
         if (overwrite_ && !kept.contains(file.filename().string())) stale.push_back(file);
     }
     files.commit(overwrite_, stale);

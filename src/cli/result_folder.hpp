@@ -8,6 +8,7 @@
 
 #include "couplet/ctt/blocks.hpp"
 #include "couplet/io/file_lock.hpp"
+#include "couplet/io/made_folder.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet::cli {
@@ -17,8 +18,9 @@ namespace couplet::cli {
 /// or none.
 class ResultFolder {
   public:
-    /// Makes the folder. Throws InputError when it holds files of these names and `overwrite` is false, when one of
-    /// them is an input, or when it is no folder; RunError when another run is writing there.
+    /// Makes the folder; it goes again where nothing is written. Throws InputError when it holds files of these names
+    /// and `overwrite` is false, when one of them is an input, or when it is no folder; RunError when another run is
+    /// writing there.
     ResultFolder(std::filesystem::path folder, bool overwrite, const std::vector<std::string>& inputs = {});
     ~ResultFolder();
     ResultFolder(const ResultFolder&) = delete;
@@ -40,7 +42,7 @@ class ResultFolder {
         ModeLabels labels;
         nlohmann::json metadata;
     };
-    std::filesystem::path folder_;
+    MadeFolder folder_;
     std::optional<FileLock> lock_;  ///< let go last, when what was written is finished or removed
     bool overwrite_;
     std::vector<Personal> waiting_;

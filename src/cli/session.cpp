@@ -22,7 +22,7 @@ void Session::claim_output(const std::string& path, std::span<const std::string>
 ProgressSink Session::progress() const {
     if (listener_) return listener_->progress;
     if (globals_.quiet || !stderr_is_terminal()) return {};
-    return progress_bar(write_stderr, locale_is_utf8());
+    return progress_bar(write_bar, locale_is_utf8());
 }
 
 void Session::note(std::string_view text) const {

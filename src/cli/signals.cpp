@@ -1,6 +1,5 @@
 #include "signals.hpp"
 
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "couplet/io/made_folder.hpp"
 #include "couplet/io/staged_files.hpp"
 #include "terminal.hpp"
 
@@ -40,15 +40,6 @@ bool is_ignored(int signal) {
     return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
 }
 
-/// A progress bar may stand where the prompt comes next. A terminal that takes nothing (Ctrl-S) must not hold the end
-/// up.
-void clear_terminal_line() {
-    pollfd terminal{STDERR_FILENO, POLLOUT, 0};
-    if (stderr_is_terminal() && ::poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0) {
-        write_stderr("\r\x1b[K");
-    }
-}
-
 /// A thread that waits may lock, allocate and read folders, which a signal handler may not.
 [[noreturn]] void wait_for(sigset_t signals) {
     for (;;) {
@@ -62,8 +53,10 @@ void clear_terminal_line() {
             continue;
         }
         end_commits();
-        for (const fs::path& folder : known.folders) remove_temporaries(folder, ::getpid());
-        clear_terminal_line();
+        remove_made_folders([&] {
+            for (const fs::path& folder : known.folders) remove_temporaries(folder, ::getpid());
+        });
+        end_bars();
         if (known.tell) known.tell(signal);
         ::_exit(128 + signal);
     }

@@ -8,8 +8,9 @@
 namespace couplet::cli {
 
 /// From here on SIGINT, SIGTERM and SIGHUP wait for files that get their names together, remove the temporary files of
-/// this process from the folders given to clean_on_interrupt() and end it with 128 + the signal; those ignored at the
-/// start (nohup) stay ignored. A closed pipe becomes a write error instead of a signal. Call before any thread starts.
+/// this process from the folders given to clean_on_interrupt() and folders that it made for nothing, and end it with
+/// 128 + the signal; those ignored at the start (nohup) stay ignored. A closed pipe becomes a write error instead of a
+/// signal. Call before any thread starts.
 void watch_signals();
 
 /// While it lives, the first of these signals calls `stop`, from another thread, instead of ending the process; the

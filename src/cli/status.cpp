@@ -27,10 +27,12 @@ struct Options {
 std::string bytes_text(double bytes) { return count_text(static_cast<Index>(bytes)) + " bytes"; }
 
 std::string trail_text(const net::TrailStatus& s) {
-    std::vector<std::vector<std::string>> lines{{"neighbour", "joined", "sent", "received", "last"}};
+    std::vector<std::vector<std::string>> lines{{"neighbour", "sent", "received", "last"}};
     for (const auto& one : s.neighbours) {
-        lines.push_back({one.name, one.joined ? "yes" : "no", bytes_text(one.bytes_sent),
-                         bytes_text(one.bytes_received), one.last.empty() ? "never" : one.last});
+        lines.push_back({one.name, bytes_text(one.bytes_sent), bytes_text(one.bytes_received),
+                         !one.last.empty() ? one.last
+                         : one.joined      ? "it came, nothing passed yet"
+                                           : "never"});
     }
     if (s.job.empty()) return table(lines) + "\n" + fields({{"job", "none yet in this kit"}});
     std::vector<std::pair<std::string, std::string>> rows{{"job", s.job}, {"state", s.state}, {"begun", s.begun}};
@@ -80,7 +82,8 @@ extern const Verb status_verb{
         "--json: job, phase (joining, running, delivering, closed), aggregate, attempt, round, waiting (names), "
         "seconds_left, clients [{name, state, rows, bytes_up, bytes_down, rse, last_refusal}], refused, uptime, "
         "version.\n"
-        "Of a peer: a line per neighbour, then its last job. --json: party, state (none, running, done, failed, "
+        "Of a peer: a line per neighbour with what passed and when last, then its last job. --json: party, state "
+        "(none, running, done, failed, "
         "interrupted), job, text, begun, ended, epoch, epochs, members, missing, neighbours [{name, joined, "
         "messages_sent, messages_received, bytes_sent, bytes_received, last}], reason, said (the last line of its "
         "log), "

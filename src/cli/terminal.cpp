@@ -1,12 +1,14 @@
 #include "terminal.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -34,6 +36,18 @@ std::atomic<bool> stdout_used{false};
 /// Never destroyed: a thread may wait on it while the process ends.
 std::mutex& stdout_turn() {
     static auto* const only = new std::mutex;
+    return *only;
+}
+
+/// Whose turn it is to draw a bar, and whether there are to be any.
+struct Bars {
+    std::timed_mutex turn;
+    std::atomic<bool> over{false};
+};
+
+/// Never destroyed, likewise.
+Bars& bars() {
+    static auto* const only = new Bars;
     return *only;
 }
 
@@ -83,6 +97,21 @@ void write_stdout(std::string_view text) {
 }
 
 void write_stderr(std::string_view text) noexcept { write_all(STDERR_FILENO, text); }
+
+void write_bar(std::string_view text) noexcept {
+    const std::lock_guard turn(bars().turn);
+    if (!bars().over) write_stderr(text);
+}
+
+void end_bars() noexcept {
+    bars().over = true;
+    // Whoever is drawing now is cleared after; whoever comes later draws nothing.
+    const std::unique_lock turn(bars().turn, std::chrono::milliseconds(200));
+    pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+    if (turn && stderr_is_terminal() && ::poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0) {
+        write_stderr("\r\x1b[K");
+    }
+}
 
 bool stderr_is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 

@@ -25,6 +25,12 @@ bool wrote_stdout() noexcept;
 /// Writes what it can; there is nowhere to complain.
 void write_stderr(std::string_view text) noexcept;
 
+/// The same for a progress bar; nothing once end_bars() was called.
+void write_bar(std::string_view text) noexcept;
+/// For the end of a process that another thread may be drawing a bar in: clears the terminal's line, where the prompt
+/// comes next, and lets no bar be drawn after it. A terminal that takes nothing (Ctrl-S) does not hold it up.
+void end_bars() noexcept;
+
 bool stderr_is_terminal() noexcept;
 
 /// Whether the locale of the environment is UTF-8, so that block characters can be printed.

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -44,10 +45,24 @@ bool is_option(const std::string& word) { return word.size() > 1 && word.front()
                       with_suggestion(name, option_names(app), app)});
 }
 
+/// "Did you mean --personal p.npz? ": an option that was not given and takes files of the word's kind.
+std::string option_for(const std::string& word, const CLI::App& app) {
+    const std::string kind = std::filesystem::path(word).extension().string();
+    for (const CLI::Option* option : app.get_options()) {
+        if (kind.empty() || option->get_positional() || option->count() > 0) continue;
+        if (!option->get_type_name().ends_with(kind)) continue;
+        const bool is_short = !option->get_snames().empty();
+        return fmt::format("Did you mean {}{} {}? ", is_short ? "-" : "--",
+                           is_short ? option->get_snames().front() : option->get_lnames().front(), word);
+    }
+    return "";
+}
+
 [[noreturn]] void refuse_word(const std::string& word, const CLI::App& app) {
     const std::vector<std::string> names = subcommand_names(app);
     if (names.empty()) {
-        throw InputError({shown(word), "one argument too many", usage_line(app), help_hint(app)});
+        throw InputError(
+            {shown(word), "one argument too many", usage_line(app), option_for(word, app) + help_hint(app)});
     }
     throw InputError({shown(word), "no such verb", fmt::format("one of {}", fmt::join(names, ", ")),
                       with_suggestion(word, names, app)});

@@ -13,6 +13,7 @@
 #include "couplet/data/client_folder.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/file_lock.hpp"
+#include "couplet/io/made_folder.hpp"
 #include "couplet/io/npy.hpp"
 #include "couplet/io/staged_files.hpp"
 
@@ -51,18 +52,6 @@ std::vector<fs::path> files_of_ours(const fs::path& folder) {
         throw InputError({folder.string(), failed.message(), "a folder that can be read", "Check its permissions."});
     }
     return files;
-}
-
-/// The folder, which is there from now on.
-const fs::path& made(const fs::path& folder) {
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    std::error_code ignored;
-    if (!fs::is_directory(folder, ignored)) {
-        throw InputError({folder.string(), failed ? failed.message() : "not a folder",
-                          "a folder, or a place to make one", "Choose another output folder."});
-    }
-    return folder;
 }
 
 void prepare(const fs::path& folder, bool overwrite) {
@@ -125,7 +114,7 @@ class FolderWriter {
   public:
     FolderWriter(const fs::path& folder, const Manifest& manifest, bool overwrite)
         : folder_(folder),
-          lock_(lock_folder(made(folder))),
+          lock_(lock_folder(folder)),
           overwrite_(overwrite),
           about_{{"kind", manifest.kind}, {"spec", manifest.spec}, {"seed", manifest.seed}} {
         prepare(folder, overwrite);
@@ -166,14 +155,14 @@ class FolderWriter {
     /// What only the folder before had, and its manifest: a folder without one is known to be incomplete.
     std::vector<fs::path> stale() const {
         const std::set<std::string> names(files_->names().begin(), files_->names().end());
-        std::vector<fs::path> files{folder_ / manifest_name};
-        for (const fs::path& file : files_of_ours(folder_)) {
+        std::vector<fs::path> files{folder_.path() / manifest_name};
+        for (const fs::path& file : files_of_ours(folder_.path())) {
             if (!names.contains(file.filename().string())) files.push_back(file);
         }
         return files;
     }
 
-    fs::path folder_;
+    MadeFolder folder_;
     FileLock lock_;
     bool overwrite_;
     Json about_;

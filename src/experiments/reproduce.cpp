@@ -18,6 +18,7 @@
 #include "couplet/experiments/result_files.hpp"
 #include "couplet/experiments/slide.hpp"
 #include "couplet/io/atomic_file.hpp"
+#include "couplet/io/made_folder.hpp"
 
 namespace couplet {
 namespace {
@@ -149,17 +150,6 @@ void require_ours(const fs::path& path, const std::string& start, bool force) {
                       "Choose another folder, or use `force` to replace it."});
 }
 
-void make_folder(const fs::path& folder) {
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    std::error_code ignored;
-    if (!fs::is_directory(folder, ignored)) {
-        throw InputError({folder.string(), failed ? failed.message() : "not a folder",
-                          "a folder, or a place to make one", "Choose another output folder."});
-    }
-    require_output(folder / report_name, true);
-}
-
 class Reproduction {
   public:
     explicit Reproduction(const ReproduceOptions& options)
@@ -194,7 +184,8 @@ class Reproduction {
     /// Everything that can be wrong, before anything is computed.
     void check() {
         if (!options_.settings.tuning_cache.empty()) load_tuning(options_.settings.tuning_cache, {});
-        make_folder(options_.folder);
+        folder_.emplace(options_.folder);
+        require_output(options_.folder / report_name, true);
         require_ours(options_.folder / report_name, report_marker, options_.force);
         require_ours(options_.folder / slide_name, slide_marker, options_.force);
         const std::string header = to_csv({}).substr(0, 20);
@@ -301,6 +292,7 @@ class Reproduction {
     }
 
     const ReproduceOptions& options_;
+    std::optional<MadeFolder> folder_;
     Json wanted_;
     std::set<std::string> told_;
     Lab lab_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -60,14 +61,43 @@ fs::path features_file(const fs::path& result) {
                       "couplet simulate ... -o DIR writes one."});
 }
 
-/// personal.npz, or personal_1.npz, personal_2.npz, ...
-std::vector<fs::path> personal_files(const fs::path& folder) {
-    std::error_code ignored;
-    std::vector<fs::path> files;
-    for (int k = 1; fs::exists(folder / fmt::format("personal_{}.npz", k), ignored); ++k) {
-        files.push_back(folder / fmt::format("personal_{}.npz", k));
+/// The k of personal_<k>.npz; nothing of another file.
+std::optional<Index> number_of(const fs::path& file) {
+    constexpr std::string_view front = "personal_";
+    const std::string stem = file.stem().string();
+    if (file.extension() != ".npz" || !stem.starts_with(front)) return std::nullopt;
+    const std::string digits = stem.substr(front.size());
+    const bool plain = !digits.empty() && digits.size() < 10 && digits.front() != '0' &&
+                       digits.find_first_not_of("0123456789") == std::string::npos;
+    return plain ? std::optional<Index>(std::stoll(digits)) : std::nullopt;
+}
+
+/// personal.npz, or personal_1.npz, personal_2.npz, ... of all clients (0: nobody knows how many there are): what some
+/// describe is no share of all.
+std::vector<fs::path> personal_files(const fs::path& folder, Index clients) {
+    std::error_code failed;
+    std::set<Index> numbers;
+    for (fs::directory_iterator entry(folder.empty() ? "." : folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        if (const auto number = number_of(entry->path())) numbers.insert(*number);
     }
-    if (files.empty() && fs::exists(folder / "personal.npz", ignored)) files.push_back(folder / "personal.npz");
+    if (numbers.empty()) {
+        const fs::path only = folder / "personal.npz";
+        return fs::exists(only, failed) ? std::vector{only} : std::vector<fs::path>();
+    }
+    const auto name = [](Index k) { return fmt::format("personal_{}.npz", k); };
+    const Index sites = std::max(clients, *numbers.rbegin());
+    std::vector<fs::path> files;
+    for (Index k = 1; k <= sites; ++k) {
+        if (!numbers.contains(k)) {
+            throw InputError({folder.string(),
+                              fmt::format("personal cores of {} of {} sites: no {}", numbers.size(), sites, name(k)),
+                              "those of all sites, whose shares are told",
+                              "Keep the files of one run together; features.npz in a folder of its own is explained "
+                              "too, without shares."});
+        }
+        files.push_back(folder / name(k));
+    }
     return files;
 }
 
@@ -260,7 +290,7 @@ Findings load_findings(const fs::path& result) {
     // Only of a projection the part that is not described is what the error says.
     findings.shares_of_data = findings.fit.refit;
     std::vector<double> described;
-    const auto files = personal_files(file.parent_path());
+    const auto files = personal_files(file.parent_path(), findings.clients);
     for (std::size_t k = 0; k < files.size(); ++k) {
         const Model<double> personal = load_personal(files[k], model);
         const nlohmann::json& mine = personal.metadata;

@@ -48,6 +48,22 @@ std::string kind_of(mode_t mode) {
     return "a special file";
 }
 
+/// What to read in the place of a folder: the tensor that couplet table writes, or the first of those that are there.
+std::string remedy_for(const std::filesystem::path& folder) {
+    constexpr int most_looked_at = 10'000;
+    std::string first;
+    std::error_code failed;
+    int looked_at = 0;
+    for (std::filesystem::directory_iterator entry(folder, failed), end;
+         !failed && entry != end && looked_at < most_looked_at; entry.increment(failed), ++looked_at) {
+        const std::string name = entry->path().filename().string();
+        if (entry->path().extension() != ".npy" || name.starts_with(".")) continue;
+        if (name == "tensor.npy") return "Name the file in it: " + entry->path().string();
+        if (first.empty() || name < first) first = name;
+    }
+    return first.empty() ? "Name the files in it." : "Name the files in it, such as " + (folder / first).string();
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
@@ -59,7 +75,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (::fstat(file.get(), &status) != 0) refuse_open(where, errno);
     if (!S_ISREG(status.st_mode)) {
         throw InputError({where, kind_of(status.st_mode), "a regular file",
-                          S_ISDIR(status.st_mode) ? "Name the files in it." : "Save the data to a file first."});
+                          S_ISDIR(status.st_mode) ? remedy_for(path) : "Save the data to a file first."});
     }
     if (status.st_size == 0) return;
     const auto size = static_cast<std::size_t>(status.st_size);

@@ -311,8 +311,8 @@ struct Client::Parts {
                 reason = connection.reason();
             } catch (const TurnedAway& refusal) {
                 if (reported) return std::move(work->result());
-                throw RunError({fmt::format("{} at {}", coordinator, target.address), "refused: " + refusal.reason,
-                                "to be let in", ""});
+                throw RunError(
+                    {fmt::format("{} at {}", coordinator, target.address), "refused: " + refusal.reason, "", ""});
             }
             require_going();
             const auto waited = patience.waited(Clock::now());

@@ -83,7 +83,7 @@ Link::View Link::view() const {
 wire::Greeting Link::receive_greeting(FrameStream& stream) const {
     wire::Message message = receive_message(stream, "peer " + name_, {.max_payload_bytes = 0}).message;
     if (const auto* refusal = std::get_if<wire::Refusal>(&message.body)) {
-        throw InputError({"peer " + name_, "refused: " + refusal->reason, "to be let in", ""});
+        throw InputError({"peer " + name_, "refused: " + refusal->reason, "", ""});
     }
     auto* greeting = std::get_if<wire::Greeting>(&message.body);
     if (greeting == nullptr) {

@@ -240,6 +240,15 @@ bool Membership::may_leave() const {
     return std::all_of(neighbours.begin(), neighbours.end(), [&](Index k) { return !hears(k) || knows_decision(k); });
 }
 
+std::vector<Index> Membership::hearers(Index peer) const {
+    std::vector<Index> found;
+    for (Index k = 0; k < nodes_; ++k) {
+        const auto& records = records_[static_cast<std::size_t>(k)];
+        if (!records.empty() && records.back().hears[static_cast<std::size_t>(peer)] != 0) found.push_back(k);
+    }
+    return found;
+}
+
 std::vector<Index> Membership::reachable() const {
     std::vector<Index> result;
     const Members all = component({});

@@ -103,6 +103,8 @@ class Membership {
     std::vector<Index> reachable() const;
     /// Whether anything was ever known of that peer.
     bool ever_seen(Index peer) const { return !records_[static_cast<std::size_t>(peer)].empty(); }
+    /// Who said of itself, in the last that is known of it, that it hears that peer; this one is not among them.
+    std::vector<Index> hearers(Index peer) const;
 
   private:
     using Members = std::vector<wire::Incarnation>;

@@ -110,6 +110,17 @@ RunError left_out(const PeerNetwork& network, const Membership& membership) {
                      "to be there from the beginning to the end", "It can take part in the next job."});
 }
 
+/// What is known of a peer that cannot be reached: of those that are no neighbours only what others tell.
+std::string whereabouts(const PeerNetwork& network, const Membership& membership, Index peer) {
+    if (membership.ever_seen(peer)) return "lost";
+    if (const auto hearers = membership.hearers(peer); !hearers.empty()) {
+        return fmt::format("seen by {}, not from here", fmt::join(network.names(hearers), ", "));
+    }
+    const auto neighbours = network.neighbours();
+    const bool near = std::find(neighbours.begin(), neighbours.end(), peer) != neighbours.end();
+    return near ? "never seen" : "no neighbour, and nobody told of it";
+}
+
 }  // namespace
 
 bool all_reported(const Membership& membership, const std::vector<Index>& members) {
@@ -137,10 +148,9 @@ RunError no_result(const PeerNetwork& network, const Membership& membership,
     std::vector<std::string> absent;
     for (const Index k : network.others_than(here)) {
         const auto refusal = refusals.find(k);
-        const std::string why = refusal != refusals.end() ? refusal->second
-                                : membership.ever_seen(k) ? "lost"
-                                                          : "never seen";
-        absent.push_back(fmt::format("{} ({})", network.name(k), why));
+        absent.push_back(
+            fmt::format("{} ({})", network.name(k),
+                        refusal != refusals.end() ? refusal->second : whereabouts(network, membership, k)));
     }
     const std::string seen = fmt::format("reached: {}; not reached: {}", fmt::join(network.names(here), ", "),
                                          absent.empty() ? "nobody" : fmt::format("{}", fmt::join(absent, ", ")));

@@ -282,21 +282,11 @@ class Writer {
 }  // namespace
 
 TableFolder::TableFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {
-    std::error_code failed;
     std::error_code ignored;
-    for (fs::path at = folder_.lexically_normal(); !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
-        made_.push_back(at);
-    }
-    fs::create_directories(folder_, failed);
-    if (!fs::is_directory(folder_, ignored)) {
-        throw InputError({folder_.string(), failed ? failed.message() : "not a folder",
-                          "a folder, or a place to make one", "Choose another output folder."});
-    }
-    const bool ours = holds_table(folder_);
+    const bool ours = holds_table(path());
     for (const char* name : table_files) {
-        if ((overwrite && ours) || !fs::exists(folder_ / name, ignored)) continue;
-        const std::string file = (folder_ / name).string();
-        remove_made();
+        if ((overwrite && ours) || !fs::exists(path() / name, ignored)) continue;
+        const std::string file = (path() / name).string();
         if (!ours && overwrite) {
             throw InputError({file, "a file that couplet table did not write", "a folder with a table, or without one",
                               "Choose another output folder."});
@@ -304,13 +294,6 @@ TableFolder::TableFolder(fs::path folder, bool overwrite) : folder_(std::move(fo
         throw InputError({file, "the file exists", "a folder without a table",
                           "Choose another output folder, or use `force` to replace it."});
     }
-}
-
-TableFolder::~TableFolder() { remove_made(); }
-
-void TableFolder::remove_made() const {
-    std::error_code ignored;
-    for (const fs::path& at : made_) fs::remove(at, ignored);  // which leaves a folder with files alone
 }
 
 void write_table(const TableFolder& folder, const Gathered& gathered, const Placement& placement,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "combine.hpp"
+#include "couplet/io/made_folder.hpp"
 
 namespace couplet {
 
@@ -10,17 +11,12 @@ namespace couplet {
 class TableFolder {
   public:
     TableFolder(std::filesystem::path folder, bool overwrite);
-    ~TableFolder();
-    TableFolder(const TableFolder&) = delete;
-    TableFolder& operator=(const TableFolder&) = delete;
-    const std::filesystem::path& path() const noexcept { return folder_; }
+    const std::filesystem::path& path() const noexcept { return folder_.path(); }
     bool overwrite() const noexcept { return overwrite_; }
 
   private:
-    void remove_made() const;
-    std::filesystem::path folder_;
+    MadeFolder folder_;
     bool overwrite_;
-    std::vector<std::filesystem::path> made_;  ///< innermost first
 };
 
 /// Writes all files, the manifest last, and fills in what the report says of them.

@@ -54,6 +54,7 @@ TEST_F(LabelTableTest, OneColumnHasAHeaderOrNotAsItsRowsTell) {
     EXPECT_EQ(read("b\na\nb\n", {}, 3).values, (Texts{"b", "a", "b"}));
     EXPECT_EQ(read("1\n0\n", {}, 2).values, (Texts{"1", "0"}));
     EXPECT_TRUE(read("b\na\nb\n", {}, 3).patients.empty());
+    EXPECT_EQ(read("label\n\"say \"\"ah\"\"\"\n\"\"\n\"b\"\n", {}, 3).values, (Texts{"say \"ah\"", "", "b"}));
     // A header is never a label, also where a label is missing.
     EXPECT_EQ(read("label\na\nb\n", {}, 3).values, (Texts{"a", "b"}));
     EXPECT_EQ(read("diagnosis\na\nb\na\nb\n", {}, 5).values, (Texts{"a", "b", "a", "b"}));

@@ -66,6 +66,23 @@ class ExplainTest : public CliTest {
     }
 };
 
+/// "2 with 5" would say nothing.
+TEST_F(ExplainTest, OfWhatABareNumberIsTheNumberIsSaid) {
+    ok({"simulate", "--synthetic", "40x6x5:rank=2", "--clients", "2", "--rank", "2", "-o", "unnamed"});
+    const std::string text = ok({"explain", "unnamed"}).out;
+    EXPECT_NE(text.find(" of mode 2 with index "), std::string::npos) << text;
+    put("years.csv", "p,2019,2020,2021,2022\na,1,2,3,9\nb,2,2,1,7\nc,5,1,1,3\nd,1,7,2,1\n");
+    ok({"table", "years.csv", "--wide", "--patient", "p", "-o", "years"});
+    ok({"simulate", "--split", "2", "years/tensor.npy", "--rank", "2", "-o", "by_year"});
+    const std::string years = ok({"explain", "by_year"}).out;
+    EXPECT_NE(years.find("  feature 2022\n"), std::string::npos) << years;
+}
+
+TEST_F(ExplainTest, ASiteWhoseCoreIsMissingIsNamed) {
+    std::filesystem::remove(path("result/personal_1.npz"));
+    refused({}, "result: personal cores of 1 of 2 sites: no personal_1.npz");
+}
+
 TEST_F(ExplainTest, NamesWhatEachComponentIsMadeOf) {
     const Json json = told({});
     EXPECT_EQ(json["result"], "result");

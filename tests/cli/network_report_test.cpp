@@ -108,8 +108,11 @@ TEST_F(NetworkReportTest, ResultsOfTheSameJobAreReplacedOthersAreNot) {
     EXPECT_THROW(output.require_free("one"), InputError);
     put("file", "x");
     EXPECT_THROW(JobOutput(path("file"), {}, false), InputError);
-    JobOutput(path("new/folder"), {}, false);
-    EXPECT_TRUE(std::filesystem::is_directory(path("new/folder")));
+    {
+        const JobOutput made(path("new/folder"), {}, false);
+        EXPECT_TRUE(std::filesystem::is_directory(path("new/folder")));
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("new"))) << "a folder for nothing";
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ TEST_F(PeerTest, ThreeProcessesGiveWhatASimulationGives) {
     const Outcome status = couplet({"status", "--kit", path("kits/p1")});
     EXPECT_EQ(status.status, 0);
     EXPECT_NE(status.out.find("state    done"), std::string::npos) << status.out;
+    EXPECT_EQ(status.out.find("joined"), std::string::npos) << "of all alike: " << status.out;
     const Json stands = couplet({"status", "--kit", path("kits/p2"), "--json"}).json();
     EXPECT_EQ(stands["state"], "done");
     EXPECT_EQ(stands["members"], (std::vector<std::string>{"p1", "p2", "p3"}));

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <future>
+
 #include "cli_test_support.hpp"
 #include "layout.hpp"
 
@@ -11,10 +13,11 @@ namespace {
 TEST(ProgressBar, TextFitsALine) {
     EXPECT_EQ(cli::bar_text({"decompose", 1, 4}, false), "decompose  ##########..............................  1/4");
     EXPECT_LE(cli::display_width(cli::bar_text({std::string(99, 'x'), 123456, 1000000}, true)), cli::line_width);
-    EXPECT_TRUE(cli::bar_text({"decompose", 1, 4}, false, 10).ends_with("  1/4  10 s, 30 s left"));
-    EXPECT_TRUE(cli::bar_text({"decompose", 0, 4}, false, 10).ends_with("  0/4  10 s"));
-    EXPECT_EQ(cli::bar_text({"consensus", 0, 1}, true, 10), "consensus  ...");
-    EXPECT_EQ(cli::bar_text({"records", 250000, 0}, true, 7), "records  250,000  7 s");
+    EXPECT_TRUE(
+        cli::bar_text({"decompose", 1, 4}, false, {.passed = 10, .left = 30}).ends_with("  1/4  10 s, 30 s left"));
+    EXPECT_TRUE(cli::bar_text({"decompose", 0, 4}, false, {.passed = 10}).ends_with("  0/4  10 s"));
+    EXPECT_EQ(cli::bar_text({"consensus", 0, 1}, true, {.passed = 10}), "consensus  ...  10 s");
+    EXPECT_EQ(cli::bar_text({"records", 250000, 0}, true, {.passed = 7}), "records  250,000  7 s");
 }
 
 TEST(ProgressBar, LeavesNothingBehind) {
@@ -31,6 +34,22 @@ TEST(ProgressBar, LeavesNothingBehind) {
         sink({"more", 0, 2});
     }
     EXPECT_TRUE(screen.ends_with("0/2\r\x1b[K")) << "also when the work stops half way";
+}
+
+/// A step of minutes must not look as if it stood still.
+TEST(ProgressBar, ItsTimeGoesOnWhileNothingIsReported) {
+    std::promise<std::string> again;
+    int drawn = 0;
+    {
+        const ProgressSink sink = cli::progress_bar(
+            [&](std::string_view text) {
+                if (++drawn == 2) again.set_value(std::string(text));
+            },
+            false);
+        sink({"reading", 0, 1});
+        const std::string text = again.get_future().get();
+        EXPECT_TRUE(text.starts_with("\r\x1b[Kreading  ...  ") && text.ends_with(" s")) << text;
+    }
 }
 
 /// A table is read to its end: how many records it has nobody knows before.
@@ -79,6 +98,33 @@ TEST_F(ProgressTest, BarOnATerminalOnly) {
     EXPECT_NE(terminal_output({"ranks", "X.npy", "--json"}).find("unfolding"), std::string::npos);
     for (const char* verb : {"decompose", "ranks"})
         EXPECT_EQ(couplet({verb, "X.npy"}).err, "") << "none in a pipe or file";
+}
+
+/// Consensus draws its bar many times a second, so that a signal comes while it does.
+TEST_F(ProgressTest, NothingIsDrawnAfterAnInterrupt) {
+    ::signal(SIGINT, SIG_DFL);
+    for (int i = 0; i < 8; ++i) {
+        int master = -1;
+        int terminal = -1;
+        ASSERT_EQ(::openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+        const pid_t child =
+            start({"simulate", "--synthetic", "40x6x5", "--network", "decentralized", "--graph", "ring", "--rank", "3",
+                   "--aggregate", "subspace", "--consensus", "plain", "--iterations", "1000000", "-o", "result/of"},
+                  {}, ::open("/dev/null", O_WRONLY), terminal);
+        std::string screen;
+        std::array<char, 4096> buffer{};
+        bool sent = false;
+        for (ssize_t n = 0; (n = ::read(master, buffer.data(), buffer.size())) > 0;) {
+            screen.append(buffer.data(), static_cast<std::size_t>(n));
+            if (sent || screen.find("consensus  ") == std::string::npos) continue;
+            sent = ::kill(child, SIGINT) == 0;
+        }
+        ::close(master);
+        EXPECT_EQ(finish(child), 128 + SIGINT);
+        EXPECT_EQ(files(), std::vector<std::string>{}) << "a folder for nothing";
+        EXPECT_TRUE(screen.ends_with("\r\x1b[K"))
+            << screen.substr(screen.size() - std::min<std::size_t>(screen.size(), 200));
+    }
 }
 
 TEST_F(ProgressTest, ConsensusIsCounted) {

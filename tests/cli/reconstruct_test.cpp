@@ -37,7 +37,43 @@ TEST_F(ReconstructTest, PersonalCoreAloneIsRefused) {
     const Outcome run = couplet({"reconstruct", "personal.npz", "-o", "Y.npy"});
     EXPECT_EQ(run.status, 2);
     EXPECT_EQ(run.err.find("couplet reconstruct: personal.npz: a personal core alone"), 0U) << run.err;
+    EXPECT_NE(run.err.find("couplet reconstruct features.npz --personal personal.npz -o Y.npy"), std::string::npos);
     EXPECT_EQ(files(), std::vector<std::string>{"personal.npz"});
+}
+
+/// Two files have an order, which is easily mistaken.
+TEST_F(ReconstructTest, SaysHowTheTwoFilesAreGiven) {
+    ASSERT_EQ(couplet({"simulate", "--synthetic", "30x5x4:rank=3", "--clients", "2", "--rank", "2", "-o", "r"}).status,
+              0);
+    const std::string meant = "couplet reconstruct r/features.npz --personal r/personal_1.npz -o Y.npy";
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"reconstruct", "r/personal_1.npz", "--personal", "r/features.npz", "-o", "Y.npy"},
+          std::vector<std::string>{"reconstruct", "r/personal_1.npz", "-o", "Y.npy"}}) {
+        const Outcome run = couplet(words);
+        EXPECT_EQ(run.status, 2);
+        EXPECT_NE(run.err.find("Write: " + meant), std::string::npos) << run.err;
+    }
+    const Outcome two = couplet({"reconstruct", "r/features.npz", "r/personal_1.npz", "-o", "Y.npy"});
+    EXPECT_NE(two.err.find("Did you mean --personal r/personal_1.npz?"), std::string::npos) << two.err;
+    const Outcome output = couplet({"reconstruct", "r/features.npz", "Y.npy"});
+    EXPECT_NE(output.err.find("Did you mean -o Y.npy?"), std::string::npos) << output.err;
+    const Outcome tensor = couplet({"reconstruct", "r/features.npz", "--personal", "x.npy", "-o", "Y.npy"});
+    EXPECT_NE(tensor.err.find("couplet project r/features.npz x.npy -o P.npz"), std::string::npos) << tensor.err;
+    EXPECT_EQ(files(), std::vector<std::string>{"r"});
+}
+
+TEST_F(ReconstructTest, ModesAreCalledByTheirNames) {
+    Model<double> features{.first_mode = 2, .cores = {}, .labels = {{"diagnosis", {}, {}}, {}}};
+    features.cores.push_back(smooth<double>({3, 4, 2}));
+    features.cores.push_back(smooth<double>({2, 5, 1}));
+    save_model(path("features.npz"), features, false);
+    const Outcome run = couplet({"reconstruct", "features.npz", "-o", "Y.npy", "--json"});
+    EXPECT_EQ(run.json()["modes"], Json({"component", "diagnosis", "mode 3"}));
+    EXPECT_NE(couplet({"reconstruct", "features.npz", "-o", "Z.npy"}).out.find("component x diagnosis x mode 3"),
+              std::string::npos);
+    save("X.npy", smooth<double>({2, 3, 5}));
+    const Outcome other = couplet({"project", "features.npz", "X.npy"});
+    EXPECT_NE(other.err.find("X.npy: mode 2 (diagnosis) has size 3; expected 4"), std::string::npos) << other.err;
 }
 
 /// The same patients in the coordinates of two runs: joined crosswise they would be nobody's tensor.

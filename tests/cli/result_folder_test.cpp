@@ -22,6 +22,16 @@ class ResultFolderTest : public CliTest {
     bool exists(const std::string& name) { return std::filesystem::exists(path(name)); }
 };
 
+TEST_F(ResultFolderTest, IsNotLeftBehindEmpty) {
+    { const cli::ResultFolder folder(path("a/b"), false); }
+    EXPECT_EQ(files(), std::vector<std::string>{});
+    save("x.npy", smooth<double>({4, 3, 2}));
+    const Outcome run =
+        couplet({"simulate", "x.npy", "x.npy", "--rank", "99", "--aggregate", "average", "-o", "result/of"});
+    EXPECT_EQ(run.status, 2) << run.err;
+    EXPECT_EQ(files(), std::vector<std::string>{"x.npy"});
+}
+
 TEST_F(ResultFolderTest, HoldsPersonalAndFeatureCores) {
     {
         cli::ResultFolder folder(path("a/b"), false);

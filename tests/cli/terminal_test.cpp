@@ -34,6 +34,18 @@ TEST(Terminal, WritesEverything) {
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "word");
 }
 
+TEST(TerminalDeathTest, NoBarAfterTheLast) {
+    ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+    const auto draw = [] {
+        cli::write_bar("bar ");
+        cli::end_bars();
+        cli::write_bar("late");
+        cli::write_stderr("end");
+        ::_exit(3);
+    };
+    EXPECT_EXIT(draw(), ::testing::ExitedWithCode(3), "^bar end$");
+}
+
 TEST(Terminal, ShowsWhatWouldActOnIt) {
     EXPECT_EQ(cli::visible("größe 3.npy"), "größe 3.npy");
     EXPECT_EQ(cli::visible("a\x1b[31mb\nc\x7f"), "a\\x1b[31mb\\x0ac\\x7f");

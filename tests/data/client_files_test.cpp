@@ -150,7 +150,7 @@ TEST_F(ClientFilesTest, LeavesNothingWhenAClientFails) {
         return client(k);
     };
     EXPECT_EQ(refusal([&] { write_clients(out_, manifest_, 2, failing, false); }), "client: broken; expected sound");
-    EXPECT_TRUE(names().empty());
+    EXPECT_FALSE(std::filesystem::exists(out_.parent_path())) << "a folder for nothing";
 }
 
 TEST_F(ClientFilesTest, RefusesClientsThatDoNotFit) {
@@ -165,7 +165,7 @@ TEST_F(ClientFilesTest, RefusesClientsThatDoNotFit) {
               "client 2: 1 labels; expected 2, one per index of mode 1");
     clients.clear();
     EXPECT_EQ(refusal([&] { write_clients(out_, manifest_, clients, false); }), "clients: 0; expected at least 1");
-    EXPECT_TRUE(names().empty());
+    EXPECT_FALSE(std::filesystem::exists(out_.parent_path())) << "a folder for nothing";
 }
 
 TEST_F(ClientFilesTest, RefusesAFolderThatIsAFile) {

@@ -4,6 +4,7 @@
 #include "couplet/io/data_print.hpp"
 #include "couplet/io/model.hpp"
 #include "explain_test_support.hpp"
+#include "matrices.hpp"
 
 namespace couplet {
 namespace {
@@ -217,6 +218,24 @@ TEST_F(FindingsTest, CoresUnderAnotherNumberAreRefused) {
     EXPECT_EQ(load_findings(folder_).sites.size(), 2U);
     copy("personal_1.npz", "personal_2.npz");
     expect_refusal("personal_2.npz: the personal core of client 1; expected that of client 2");
+}
+
+/// What two of three sites describe is no share of all.
+TEST_F(FindingsTest, ASiteWhoseCoreIsMissingIsNamed) {
+    const auto expect_missing = [&](const char* found) {
+        EXPECT_NE(support::message_of([&] { load_findings(folder_); }).find(found), std::string::npos)
+            << support::message_of([&] { load_findings(folder_); });
+    };
+    write({{"client_names", {"north", "south", "west"}}});
+    expect_missing("personal cores of 2 of 3 sites: no personal_3.npz");
+    std::filesystem::rename(folder_ / "personal_2.npz", folder_ / "personal_3.npz");
+    expect_missing("personal cores of 2 of 3 sites: no personal_2.npz");
+    write({{"rse", 0.1}});
+    std::filesystem::rename(folder_ / "personal_2.npz", folder_ / "personal_04.npz");
+    std::filesystem::rename(folder_ / "personal_3.npz", folder_ / "personal_2.npz");
+    EXPECT_EQ(load_findings(folder_).sites.size(), 2U) << "of other names they are somebody else's";
+    std::filesystem::remove(folder_ / "personal_1.npz");
+    expect_missing("personal cores of 1 of 2 sites: no personal_1.npz");
 }
 
 TEST_F(FindingsTest, WhatLeftTheSitesIsSaidOfTheMethodAlone) {

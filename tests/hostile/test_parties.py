@@ -545,11 +545,7 @@ def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
         assert re.search("peer p1: record of peer p3: signed by couplet://[0-9a-f]+/peer/p1; expected by p3 itself", log)
         assert "no feature modes" in log
     finally:
-        for party in peers.parties.values():
-            if party.process is not None and party.process.poll() is None:
-                party.process.kill()
-                party.process.wait()
-        peers.proxy.close()
+        peers.close()
 
 
 def test_the_others_go_on_without_a_first_peer_that_only_beats_and_floods(tmp_path):

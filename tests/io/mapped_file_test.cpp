@@ -103,6 +103,13 @@ TEST_F(MappedFileTest, RefusesWhatIsNoFile) {
               "no such file; expected an existing file. Check the spelling and the current folder.");
     std::filesystem::create_directory(path("folder"));
     EXPECT_EQ(refusal_of("folder"), "a folder; expected a regular file. Name the files in it.");
+    put("folder/labels.csv", "");
+    for (const char* name : {"client_2.npy", "client_1.npy", ".client_0.npy"}) put(std::string("folder/") + name, "");
+    EXPECT_EQ(refusal_of("folder"),
+              "a folder; expected a regular file. Name the files in it, such as " + path("folder/client_1.npy"));
+    put("folder/tensor.npy", "");
+    EXPECT_EQ(refusal_of("folder"),
+              "a folder; expected a regular file. Name the file in it: " + path("folder/tensor.npy"));
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     EXPECT_EQ(refusal_of("pipe"), "a pipe; expected a regular file. Save the data to a file first.");
     EXPECT_EQ(refusal("/dev/null", [] { const MappedFile file("/dev/null"); }),

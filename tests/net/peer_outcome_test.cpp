@@ -100,8 +100,25 @@ TEST(PeerOutcomeTest, WithoutAMajoritySaysWhoWasThereAndWhoWasNot) {
     ASSERT_EQ(row.at(1).failure(), Membership::Failure::deadline);
     const RunError error = no_result(PeerNetwork(row_kit(5, 1)), row.at(1), {{2, "another job"}}, 3000ms);
     EXPECT_EQ(error.parts().where, "peer b");
-    EXPECT_EQ(error.parts().found, "reached: a, b; not reached: c (another job), d (never seen), e (never seen)");
+    EXPECT_EQ(error.parts().found,
+              "reached: a, b; not reached: c (another job), d (no neighbour, and nobody told of it), e (no neighbour, "
+              "and nobody told of it)");
     EXPECT_EQ(error.parts().expected, "more than half of 5 peers within 3 s");
+    const RunError from_there = no_result(PeerNetwork(row_kit(5, 1)), row.at(1), {}, 3000ms);
+    EXPECT_NE(from_there.parts().found.find("c (never seen), d (no neighbour"), std::string::npos);
+}
+
+/// b hears c, whose own word has not come as far as a.
+TEST(PeerOutcomeTest, APeerThatOthersSeeWasNotNeverSeen) {
+    Row row(5, 2);
+    row.at(1).heard(2, 99, 0ms);
+    row.at(0).receive(row.at(1).news(0, 256), 0ms);
+    ASSERT_EQ(row.at(0).hearers(2), std::vector<Index>{1});
+    EXPECT_TRUE(row.at(0).hearers(3).empty());
+    row.at(0).tick(4000ms);
+    ASSERT_TRUE(row.at(0).failure());
+    const RunError error = no_result(PeerNetwork(row_kit(5, 0)), row.at(0), {}, 3000ms);
+    EXPECT_NE(error.parts().found.find("c (seen by b, not from here)"), std::string::npos) << error.parts().found;
 }
 
 TEST(PeerOutcomeTest, WithAMajorityMoreTimeIsWhatIsMissing) {

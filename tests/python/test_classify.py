@@ -118,7 +118,7 @@ def test_a_patient_at_two_sites_is_refused():
     x, y = people(40)
     frame = pd.DataFrame({"patient": [f"p{i}" for i in range(40)], "state": y})
     pytest.importorskip("pyarrow")
-    with pytest.raises(couplet.InputError, match="10 patients of .*site_1.npy"):
+    with pytest.raises(couplet.InputError, match="^site_2: 10 patients of site_1;"):
         couplet.classify(x[:25], x[15:], labels=[frame[:25], frame[15:]], rank=3)
     found = couplet.classify(x[:25], x[15:], labels=[y[:25], y[15:]], rank=3)
     assert found.notes[0].startswith("20 records are the same as one of another site")
@@ -138,6 +138,10 @@ def test_labels_of_every_kind_are_the_same_labels(tmp_path):
         other = couplet.classify(x, labels=labels, **how)
         assert [one.auc for one in other.results] == [one.auc for one in by_words.results]
     assert couplet.classify(x, labels=frame, **how).predictions[0]["patient"][:2] == ["p0", "p1"]
+    mixed = [np.bool_(one) if i % 2 else bool(one) for i, one in enumerate(y)]
+    assert couplet.classify(x, labels=mixed, **how).classes == ["0", "1"]
+    quoted = couplet.classify(x, labels=[f'say "{one}"' for one in words], **how)
+    assert quoted.classes == ['say "healthy"', 'say "ill"']
     unknown = [None, float("nan"), pd.NA, *words[3:]]
     left = couplet.classify(x, labels=unknown, **how)
     assert left.report["people"] == 57
@@ -176,8 +180,11 @@ def test_odd_sites_and_refusals():
         assert a.auc == pytest.approx(b.auc, abs=0.02)
     with pytest.raises(couplet.InputError, match="one class"):
         couplet.classify(x, labels=np.ones(50))
-    with pytest.raises(couplet.InputError, match="expected 50"):
+    with pytest.raises(couplet.InputError, match="^labels: 40 .*expected 50"):
         couplet.classify(x, labels=y[:40])
+    holes = np.where(x > 4, np.nan, x)
+    with pytest.raises(couplet.InputError, match="^site_2: NaN at"):  # nobody has seen the file that it was put into
+        couplet.classify(x, holes, labels=[y, y])
     with pytest.raises(couplet.InputError, match="measurement"):
         couplet.classify(x, labels=x[:, 0])
     with pytest.raises(TypeError, match="data"):

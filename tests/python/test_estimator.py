@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
+import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -21,7 +22,8 @@ from conftest import low_rank
 EXPECTED_FAILURES: dict[str, str] = {}
 
 
-@pytest.mark.parametrize("estimator", [CoupledTensorTrain(rank=2), CoupledTensorTrain()], ids=["rank", "eps"])
+@pytest.mark.parametrize("estimator", [CoupledTensorTrain(rank=2), CoupledTensorTrain(), CoupledTensorTrain(rank=2, centre=True)],
+                         ids=["rank", "eps", "centre"])
 def test_estimator_checks(estimator):
     results = check_estimator(estimator, on_fail=None, on_skip=None, expected_failed_checks=EXPECTED_FAILURES)
     bad = [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped", "xfail")]
@@ -120,6 +122,23 @@ def test_pandas(rng):
     assert list(both.feature_names_in_) == list(frame.columns) and len(both.personal_cores_) == 2
 
 
+def test_pandas_keeps_the_index(rng):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(low_rank(rng, (20, 5), 2, 0.1), columns=list("abcde"), index=[f"p{i}" for i in range(20)])
+    model = CoupledTensorTrain(rank=2).set_output(transform="pandas")
+    parts = [frame[:12], frame[12:]]
+    rows = model.fit_transform(parts)
+    assert list(rows.index) == list(frame.index) and list(rows.columns) == ["coupledtensortrain0", "coupledtensortrain1"]
+    assert np.array_equal(rows.to_numpy(), model.transform(frame).to_numpy())
+    assert list(model.transform(parts[1]).index) == list(parts[1].index)
+    assert list(model.fit_transform(frame, groups=[0, 1] * 10).index) == list(frame.index)
+    arrays = model.fit_transform([part.to_numpy() for part in parts])
+    assert list(arrays.index) == list(range(20))
+    assert isinstance(CoupledTensorTrain(rank=2).fit_transform(parts), np.ndarray)
+    with sklearn.config_context(transform_output="pandas"):
+        assert list(CoupledTensorTrain(rank=2).fit_transform(parts).index) == list(frame.index)
+
+
 def test_columns_of_frames_are_matched_by_name(rng):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(low_rank(rng, (30, 5), 2, 0.1), columns=["age", "bmi", "hba1c", "ldl", "größe"])
@@ -170,10 +189,36 @@ def test_missing_entries(clients):
     model = CoupledTensorTrain(rank=4, missing="impute").fit(holes)
     assert model.result_.missing.settled and model.rse_ == couplet.simulate(holes, rank=4, missing="impute").rse
     assert np.isfinite(model.transform(holes[0])).all() and model.score(holes[0]) > 0.9
-    with pytest.raises(ValueError, match="NaN"):
-        CoupledTensorTrain(rank=4).fit(holes)
-    with pytest.raises(ValueError, match="NaN"):
-        CoupledTensorTrain(rank=4).fit(clients).transform(holes[0])
+    for refused in (lambda: CoupledTensorTrain(rank=4).fit(holes), lambda: CoupledTensorTrain(rank=4).fit(holes[0]),
+                    lambda: CoupledTensorTrain(rank=4).fit(clients).transform(holes[0])):
+        with pytest.raises(ValueError, match="NaN.*missing='impute'"):
+            refused()
+
+
+def test_centring_and_scaling(clients):
+    moved = [5 + 3 * x for x in clients]
+    flags = {"rank": 4, "centre": True, "scale": True}
+    model = CoupledTensorTrain(**flags).fit(moved)
+    result = couplet.simulate(moved, **flags)
+    assert model.rse_ == result.rse
+    assert all(np.array_equal(a, b) for a, b in zip(model.feature_cores_.cores, result.features.cores))
+    rows = model.transform(moved[1])
+    assert np.array_equal(rows, couplet.project(result.features, moved[1]).personal)
+    back = model.inverse_transform(rows)
+    assert np.abs(back - moved[1]).max() < 0.5 * np.abs(moved[1] - moved[1].mean()).max()
+    assert clone(model).get_params() == model.get_params()
+    search = GridSearchCV(CoupledTensorTrain(rank=4), {"centre": [False, True]}, cv=3).fit(np.concatenate(moved))
+    assert set(search.cv_results_["param_centre"]) == {False, True}
+    with pytest.raises(TypeError, match="centre"):
+        CoupledTensorTrain(rank=4, centre="yes").fit(moved)
+
+
+def test_secure_sums(clients):
+    model = CoupledTensorTrain(rank=3, secure=True).fit(clients)
+    result = couplet.simulate(clients, rank=3, secure=True)
+    assert model.rse_ == result.rse and model.rel_error_bound_ is None and model.result_.privacy.to_dict()
+    with pytest.raises(ValueError, match="secure: 2 clients"):
+        CoupledTensorTrain(rank=3, secure=True).fit(clients[:2])
 
 
 def test_every_parameter_is_a_flag_and_does_what_it_says(clients):

@@ -149,3 +149,24 @@ def test_it_prints(report, tmp_path):
     pdf = tmp_path / "report.pdf"
     run_browser(report, tmp_path / "profile", f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
     assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 20_000
+
+
+@pytest.fixture(scope="module")
+def leaks(tmp_path_factory) -> pathlib.Path:
+    """The page of `couplet audit`."""
+    folder = tmp_path_factory.mktemp("audit")
+    couplet = BUILD / "bin" / "couplet"
+    subprocess.run([couplet, "data", "synthetic", "60x6x5", "--clients", "3", "-o", "a-folder-with-quite-a-long-name", "--quiet"], check=True,
+                   stdout=subprocess.DEVNULL, cwd=folder)
+    subprocess.run([couplet, "audit", *(f"a-folder-with-quite-a-long-name/client_{k}.npy" for k in (1, 2, 3)), "--rank", "3", "-o",
+                    "leaks.html", "--quiet"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    return folder / "leaks.html"
+
+
+@pytest.mark.parametrize("width, dark", [(1280, False), (390, True), (390, False)])
+def test_everybody_can_read_what_leaks(leaks, tmp_path, width, dark):
+    assert complaints(look(leaks, tmp_path, width, dark), dark) == []
+    script = """<script>addEventListener('load', () => {
+        const table = document.querySelector('.scroll');
+        parent.postMessage(JSON.stringify({hidden: table.scrollWidth - table.clientWidth}), '*'); });</script></body>"""
+    assert ask(leaks, tmp_path, width, script, DARK if dark else LIGHT)["hidden"] <= 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._arrow import is_arrow, write_csv
-from ._errors import InputError, wrong_type
+from ._errors import InputError, RunError, wrong_type
 from ._federation import Fields
 from ._labels import columns_of
 from ._table import Table
@@ -89,12 +90,15 @@ def classify(*data: Any, labels: Any = None, label_column: str | None = None, id
     try:
         words = [_place(one, scratch / f"site_{number}.npy") for number, one in enumerate(data, 1)]
         folder = Path(predictions) if predictions is not None else scratch / "predictions"
+        names = {word: f"site_{number}" for number, word in enumerate(words, 1)}
         for number, table in enumerate(_tables(labels, len(data)), 1):
             words += ["--labels", _place_labels(table, scratch / f"labels_{number}.csv")]
-        report = run_verb("classify", *words,
-                          *flags(label_column=label_column, id_column=id_column, rank=rank, folds=folds, neighbours=neighbours,
-                                 ridge=ridge, decide=decide, learn_from=learn_from, clients=clients, splits=splits,
-                                 predictions=folder, seed=seed, force=force))
+            names[words[-1]] = "labels" if len(data) == 1 or _is_table(labels) else f"labels of site_{number}"
+        with _calling({word: name for word, name in names.items() if word.startswith(str(scratch))}):
+            report = run_verb("classify", *words,
+                              *flags(label_column=label_column, id_column=id_column, rank=rank, folds=folds,
+                                     neighbours=neighbours, ridge=ridge, decide=decide, learn_from=learn_from, clients=clients,
+                                     splits=splits, predictions=folder, seed=seed, force=force))
         told = report["evaluation"]
         said = [_columns(Path(path)) for path in told["predictions"]]
         if predictions is None:
@@ -104,6 +108,18 @@ def classify(*data: Any, labels: Any = None, label_column: str | None = None, id
     return Classification(classes=told["class_names"], results=[Fields(one) for one in told["results"]],
                           comparisons=[Fields(one) for one in told["comparisons"]], notes=told["notes"], predictions=said,
                           report=report)
+
+
+@contextlib.contextmanager
+def _calling(names: dict[str, str]) -> Iterator[None]:
+    """What was handed in has no path: errors call it by its place instead of by that of our copy."""
+    try:
+        yield
+    except (InputError, RunError) as error:
+        text = str(error)
+        for path, name in names.items():
+            text = text.replace(path, name)
+        raise type(error)(text) from None
 
 
 def _estimate(one: Fields, name: str) -> str:
@@ -179,7 +195,7 @@ def _sequence(labels: Any) -> Sequence[Any]:
 def _text(label: Any) -> str:
     if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
         return ""
-    if isinstance(label, bool):
+    if isinstance(label, (bool, np.bool_)):
         return str(int(label))
     return str(label)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 try:
+    from sklearn import get_config
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 except ImportError as missing:  # pragma: no cover - tested in an environment of its own
@@ -25,7 +28,10 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     Parameters are the flags of `couplet simulate`, with underscores. Give `rank` for a fixed number of numbers per
     patient, `eps` for a certified relative error, `bytes` for what a client may send and receive, or nothing (eps 0.1).
-    With missing="impute" NaN stands for what nobody knows, in transform() too.
+    With missing="impute" NaN stands for what nobody knows, in transform() too. centre=True takes the mean of every feature
+    over all clients away, scale=True its standard deviation too; transform() does the same to new patients,
+    inverse_transform() puts both back, and errors are those of such data. secure=True lets clients send masked sums of which
+    nobody can read a single one; it needs three clients or more.
 
     fit() takes a list of arrays, one per client, patients first; or one array and `groups`, the client of each patient;
     or one array, which is then the only client. Arrays have two or more modes; transform() gives patients x R_1.
@@ -59,8 +65,9 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                  network: str = "star", aggregate: str | None = None, refit: bool | None = None,
                  sketch: str | None = None, passes: int | None = None, graph: str | None = None,
                  weights: str | None = None, consensus: str | None = None, iterations: Any = None,
-                 schema: Any = None, unnamed: str | None = None, missing: str = "refuse", scale_clients: str = "none",
-                 heldout: float | None = None, method: str = "ctt", seed: int = 0) -> None:
+                 schema: Any = None, unnamed: str | None = None, missing: str = "refuse", centre: bool = False,
+                 scale: bool = False, scale_clients: str = "none", secure: bool = False, heldout: float | None = None,
+                 method: str = "ctt", seed: int = 0) -> None:
         self.rank = rank
         self.eps = eps
         self.eps1 = eps1
@@ -80,7 +87,10 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.schema = schema
         self.unnamed = unnamed
         self.missing = missing
+        self.centre = centre
+        self.scale = scale
         self.scale_clients = scale_clients
+        self.secure = secure
         self.heldout = heldout
         self.method = method
         self.seed = seed
@@ -109,7 +119,7 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         known = labels if labels is not None else _columns_as_labels(X, len(X))
         clients = [as_client(_values(x), f"client {k + 1}") for k, x in enumerate(X)]
         rows = [self._embedded(x, own).personal for x, own in zip(clients, labels_of_each(clients, known))]
-        return np.concatenate(rows)
+        return self._below_each_other(rows, X)
 
     def transform(self, X: Any, *, labels: Any = None) -> Any:
         """Patients in terms of the features: an array n x R_1 that fits them best. labels: of the modes of X; without them
@@ -126,6 +136,15 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """1 - RSE of these patients on the features: 1 is perfect, 0 is no better than nothing."""
         check_is_fitted(self)
         return 1.0 - self._embedded(self._checked(X), self._labels_of(X, labels)).rse
+
+    def _below_each_other(self, rows: list[Array], X: Any) -> Any:
+        """One array; with set_output(transform="pandas") a frame with the index of the clients' frames, which scikit-learn
+        finds in one frame only."""
+        whole = np.concatenate(rows)
+        wanted = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+        if wanted != "pandas" or not all(hasattr(x, "iloc") for x in X):
+            return whole
+        return type(X[0])(whole, index=X[0].index.append([x.index for x in X[1:]]))
 
     def _labels_of(self, X: Any, labels: Any) -> Any:
         """Of a data frame its columns, where the features have names: scikit-learn compares those that are texts alone."""
@@ -173,13 +192,26 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """scikit-learn's checks, which also take the names of the columns."""
         if not reset and self._names_are_labels and not hasattr(X, "columns"):
             # The names came beside arrays, so that an array without them is no surprise worth a warning.
-            array: Array = check_array(X, dtype=np.float64, order="C", allow_nd=True, ensure_all_finite=self._finite())
+            with self._naming_impute():
+                array: Array = check_array(X, dtype=np.float64, order="C", allow_nd=True, ensure_all_finite=self._finite())
             if array.shape[1] != self.n_features_in_:
                 raise InputError(f"X: {array.shape[1]} features; expected {self.n_features_in_} as in fit()")
             return array
-        checked: Array = validate_data(self, X, reset=reset, dtype=np.float64, order="C", allow_nd=True,
-                                       ensure_all_finite=self._finite())
+        with self._naming_impute():
+            checked: Array = validate_data(self, X, reset=reset, dtype=np.float64, order="C", allow_nd=True,
+                                           ensure_all_finite=self._finite())
         return checked
+
+    @contextlib.contextmanager
+    def _naming_impute(self) -> Iterator[None]:
+        """Where scikit-learn finds NaN it names other estimators."""
+        try:
+            yield
+        except ValueError as error:
+            if "contains NaN" not in str(error):
+                raise
+            raise InputError("X: contains NaN; expected finite numbers only. With missing='impute' and a rank they are "
+                             "filled. Or replace or remove missing values first.") from None
 
     def _finite(self) -> Any:
         return "allow-nan" if self.missing == "impute" else True

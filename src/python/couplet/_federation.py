@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _engine
 from ._arrays import Array, as_client, is_real, path_of, real, word
-from ._errors import InputError, wrong_type
+from ._errors import InputError, naming_impute, wrong_type
 from ._labels import ModeLabels, as_labels, columns_of
 from ._schema import Schema
 from ._tensor_train import TensorTrain, load
@@ -193,7 +193,8 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
     with _as_file(flags) as all_flags:
         for name, value in all_flags.items():
             arguments += [os.fsencode(word) for word in _argument(name, value)]
-        made = _run(arguments, arrays, mode_labels, client_names)
+        with naming_impute("With missing='impute' and a rank they are filled."):
+            made = _run(arguments, arrays, mode_labels, client_names)
     text, cores, weights, orthonormal, personal, feature_labels, metadata = made
     values = json.loads(text)
     if values.get("missing", {}).get("settled") is False:
@@ -326,9 +327,10 @@ def project(features: TensorTrain | str | os.PathLike[str], x: Any, *, labels: A
         raise InputError(f"x: infinity at index {at}; expected finite numbers, or NaN for what is not known")
     cores = [core.astype(np.float64, copy=False) for core in features.cores]
     own = [tuple(mode) for mode in as_labels(columns_of(x) if labels is None else labels, array.shape)[1:]]
-    return Projection(*_engine.project(cores, [tuple(mode) for mode in features.labels], array, own,
-                                       word("unnamed", unnamed, ("refuse", "allow")), impute,
-                                       json.dumps({"centring": centring(features)} if centring(features) else {}), Watch))
+    with naming_impute("With missing='impute' every patient is fitted to what is known of it."):
+        return Projection(*_engine.project(cores, [tuple(mode) for mode in features.labels], array, own,
+                                           word("unnamed", unnamed, ("refuse", "allow")), impute,
+                                           json.dumps({"centring": centring(features)} if centring(features) else {}), Watch))
 
 
 def _shape(sizes: Sequence[int]) -> str:

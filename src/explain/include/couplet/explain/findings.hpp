@@ -59,8 +59,9 @@ struct Findings {
 };
 
 /// Reads a folder that couplet simulate -o wrote or the result of a client or peer (features.npz with personal.npz,
-/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, for features of more
-/// than 2^28 numbers when written out, and for sites whose magnitudes are too far apart for one share of all.
+/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, where the core
+/// of one of several sites is missing, for features of more than 2^28 numbers when written out, and for sites whose
+/// magnitudes are too far apart for one share of all.
 Findings load_findings(const std::filesystem::path& result);
 
 /// Throws InputError, naming both files, where a personal core is of other features than these: it says of which it is,
