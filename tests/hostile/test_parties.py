@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import (DATA, HEADERS, NO_WINDOW, SETTINGS, WINDOW_UPDATE, Daemons, IdlePeer, Stream, begun_job, channel,  # noqa: E402
-                     couplet, digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http, join,
-                     make_head, protocol)
+from hostile import (ATTEND, DATA, HEADERS, NO_WINDOW, PING, SETTINGS, WINDOW_UPDATE, Daemons, IdlePeer, Stream, begun_job,  # noqa: E402
+                     channel, couplet, digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http,
+                     http2, join, make_head, protocol)
 import federation  # noqa: E402
 import grpc  # noqa: E402
 
@@ -182,6 +182,38 @@ def test_revoking_a_certificate_ends_its_live_streams(star):
         with pytest.raises(grpc.RpcError) as refused:
             check(health.HealthCheckRequest(), timeout=10)
         assert "revoked" in refused.value.details()
+
+
+def test_a_list_of_the_revoked_that_cannot_be_read_ends_every_connection(star):
+    """Copied with permissions that nobody may trust: whoever is on it must not stay, and who runs it must hear of it."""
+    star.start("coordinator")
+    star.await_port()
+    live = star.kits / "coordinator" / "revoked.txt"
+    with channel(star.kits / "c1", star.address) as connection:
+        stream = Stream(connection)
+        assert join(stream, "c1", version()).WhichOneof("body") == "welcome"
+        couplet("provision", "--revoke", "c1", "-o", star.kits)
+        copied = live.with_name("copied")
+        copied.write_bytes(live.read_bytes())
+        copied.chmod(0o664)
+        copied.replace(live)
+        with pytest.raises(grpc.RpcError):
+            stream.receive()
+    until = time.monotonic() + 20
+    while http(star.http_port, "/healthz")[0] == 200 and time.monotonic() < until:
+        time.sleep(0.05)
+    code, said = http(star.http_port, "/healthz")
+    assert code == 503 and "revoked.txt: permissions 664: its group may change it" in said, said
+    assert "all connections ended" in star.parties["coordinator"].said()
+    star.start("c2")  # it waits, and is not sent home
+    time.sleep(0.5)
+    live.chmod(0o644)
+    while http(star.http_port, "/healthz")[0] != 200 and time.monotonic() < until:
+        time.sleep(0.05)
+    await_state(star, "c2", {"connected", "joined", "greeted", "waiting"})
+    with channel(star.kits / "c1", star.address) as connection:
+        refused = join(Stream(connection), "c1", version())
+        assert refused.WhichOneof("body") == "refusal" and b"revoked" in refused.refusal.reason
 
 
 # ---- liars
