@@ -10,6 +10,9 @@
 #include <mutex>
 #include <semaphore>
 #include <set>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
@@ -42,6 +45,8 @@ using Slots = std::counting_semaphore<chunks_at_once>;
 constexpr std::chrono::milliseconds patience{200};
 // Whoever opens a stream says at once who it is.
 constexpr std::chrono::milliseconds join_patience{5000};
+// How long all clients together may take to hear why the job has failed.
+constexpr std::chrono::milliseconds failure_patience{2000};
 
 /// The server's end of one stream. Every read that has to come is watched.
 class WatchedStream final : public FrameStream {
@@ -80,15 +85,18 @@ class WatchedStream final : public FrameStream {
     void trust() { patience_ = stall_; }
     bool stalled() const { return stalled_; }
     /// Says why nothing more is wanted to a client that is awaited at leisure, from another thread; otherwise whoever
-    /// runs the stream says it.
-    void tell(const wire::Message& refusal) {
+    /// runs the stream says it. Whoever gives no window for it is cut off at `until`.
+    void tell(const wire::Message& refusal, std::chrono::steady_clock::time_point until) {
         const std::lock_guard lock(leisure_mutex_);
         if (!awaited_) return;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        watchdog_.arm(&awaited_, left, [this] { context_.TryCancel(); });
         try {
             send_message(*this, refusal);
-        } catch (const Disconnected&) {
-            // It will not hear why.
+        } catch (...) {
+            // It will not hear why, whether it is gone or memory is: it is the end of the job either way.
         }
+        watchdog_.disarm(&awaited_);
     }
     double patience_seconds() const { return static_cast<double>(patience_.count()) / 1000; }
 
@@ -225,9 +233,20 @@ class OpenStreams {
         OpenStreams& list_;
         WatchedStream& stream_;
     };
+    /// To all side by side: nobody waits for another that does not read, and all of it has an end.
     void tell(const wire::Message& message) {
+        const auto until = std::chrono::steady_clock::now() + failure_patience;
         const std::lock_guard lock(mutex_);
-        for (WatchedStream* stream : streams_) stream->tell(message);
+        std::vector<std::thread> tellers;
+        tellers.reserve(streams_.size());
+        try {
+            for (WatchedStream* stream : streams_) {
+                tellers.emplace_back([stream, &message, until] { stream->tell(message, until); });
+            }
+        } catch (const std::system_error&) {
+            // No thread is left for the others: they hear that the connection ended.
+        }
+        for (std::thread& teller : tellers) teller.join();
     }
 
   private:

@@ -348,6 +348,57 @@ def test_silent_uploaders_do_not_keep_the_others_waiting(daemons):
         assert await_state(star, "c9", {"answered"}) < 15, "they hold their slots for half a minute"
 
 
+def welcome_bytes(star, name: str) -> int:
+    """How much window the answer to a join takes."""
+    with channel(star.kits / name, star.address) as connection:
+        stream, size = Stream(connection), 0
+        stream.send(make_head("join", {"name": name.encode(), "version": version().encode()}))
+        for part in stream.call:
+            size += len(grpc_message(part))
+            if part.WhichOneof("part") == "tail":
+                return size
+    raise AssertionError("no welcome")
+
+
+def stay_alive(connection):
+    """Answers pings, until the other end has had enough, and gives no window."""
+    buffer = b""
+    connection.settimeout(300)
+    with contextlib.suppress(OSError):
+        while received := connection.recv(1 << 16):
+            buffer += received
+            while len(buffer) >= 9 and len(buffer) >= 9 + (size := int.from_bytes(buffer[:3], "big")):
+                kind, flags, payload, buffer = buffer[3], buffer[4], buffer[9:9 + size], buffer[9 + size:]
+                if kind in (PING, SETTINGS) and not flags & 1:
+                    connection.sendall(frame(kind, payload if kind == PING else b"", 0, 1))
+
+
+def test_clients_without_a_window_keep_nobody_from_the_last_word(daemons):
+    """Three are welcomed and leave no window for what comes next; the coordinator has more patience with a message than
+    any test has."""
+    star = daemons(clients=5, deadline="10s")
+    kit = star.kits / "coordinator" / "kit.toml"
+    kit.write_text(re.sub(r"stall_seconds = \S+", "stall_seconds = 3600", kit.read_text()))
+    assert "stall_seconds = 3600" in kit.read_text()
+    star.start("coordinator")
+    star.await_port()
+    with contextlib.ExitStack() as stack:
+        for name in ("c1", "c2", "c3"):
+            window = struct.pack(">HI", 4, welcome_bytes(star, name))
+            silent = stack.enter_context(http2(star.kits / name, star.port, window))
+            threading.Thread(target=stay_alive, args=(silent,), daemon=True).start()
+            text = make_head("join", {"name": name.encode(), "version": version().encode()}).SerializeToString()
+            parts = [protocol()[0].Frame(head=text), protocol()[0].Frame(tail=digest([text]))]
+            silent.sendall(frame(HEADERS, header_block(ATTEND), 1, 4) + frame(DATA, b"".join(map(grpc_message, parts)), 1))
+            await_state(star, name, {"connected"})
+        listening = Stream(stack.enter_context(channel(star.kits / "c4", star.address)))
+        assert join(listening, "c4", version()).WhichOneof("body") == "welcome"
+        star.wait("coordinator", seconds=60)
+        told = listening.receive()
+        assert told.WhichOneof("body") == "refusal" and b"clients" in told.refusal.reason, told
+    assert star.parties["coordinator"].process.returncode == 1
+
+
 def test_strangers_do_not_push_out_the_log(star):
     star.start("coordinator")
     star.await_port()
