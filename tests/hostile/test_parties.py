@@ -635,6 +635,30 @@ def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
         peers.proxy.close()
 
 
+def test_a_peer_that_begins_anew_again_and_again_fills_no_log(tmp_path):
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 3, ["--rank", 3], deadline=200.0, link_deadline=5.0,
+                             gather=190.0, direct=True)
+    try:
+        peers.parties["p2"].start()
+        begun = begun_job(peers.kits / "p2", 60)
+        fields = {"job": begun["text"].encode(), "version": begun["version"].encode(), "modes": MODES}
+        greeted, process, until = 0, 1 << 50, time.monotonic() + 100
+        with channel(peers.kits / "p1", f"127.0.0.1:{peers.ports['p2']}") as connection:
+            while greeted < 30 and time.monotonic() < until:
+                process += 1
+                stream = Stream(connection, "/couplet.v1.Peering/Link")
+                stream.send(make_head("greeting", {**fields, "incarnation": process}, job=bytes.fromhex(begun["job"])))
+                with contextlib.suppress(grpc.RpcError):
+                    greeted += stream.receive() is not None
+                stream.close()
+                time.sleep(0.06)  # no more calls than anybody may open
+        assert greeted == 30
+        log = (peers.kits / "p2" / "log.jsonl").read_text().splitlines()
+        assert 1 <= sum('"connected"' in line for line in log) <= 20
+    finally:
+        peers.close()
+
+
 def test_the_others_go_on_without_a_first_peer_that_only_beats_and_floods(tmp_path):
     """Somebody with p1's kit never proposes nor promises, and makes p2 check signatures without end."""
     peers = federation.Peers(tmp_path / "peers", 1, "complete", 4, ["--rank", 3], deadline=90.0, link_deadline=3.0, gather=15.0,
