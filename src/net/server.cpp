@@ -6,6 +6,7 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <semaphore>
@@ -223,7 +224,8 @@ class OpenStreams {
             list_.streams_.insert(&stream_);
         }
         ~Listed() {
-            const std::lock_guard lock(list_.mutex_);
+            std::unique_lock lock(list_.mutex_);
+            list_.changed_.wait(lock, [this] { return !list_.told_.contains(&stream_); });
             list_.streams_.erase(&stream_);
         }
         Listed(const Listed&) = delete;
@@ -233,25 +235,41 @@ class OpenStreams {
         OpenStreams& list_;
         WatchedStream& stream_;
     };
-    /// To all side by side: nobody waits for another that does not read, and all of it has an end.
+    /// To all side by side: nobody waits for another that does not read, neither to hear it nor to come or go, and all
+    /// of it has an end.
     void tell(const wire::Message& message) {
         const auto until = std::chrono::steady_clock::now() + failure_patience;
-        const std::lock_guard lock(mutex_);
+        std::set<WatchedStream*> all;
+        {
+            const std::lock_guard lock(mutex_);
+            all = streams_;
+            told_.insert(all.begin(), all.end());
+        }
         std::vector<std::thread> tellers;
-        tellers.reserve(streams_.size());
-        try {
-            for (WatchedStream* stream : streams_) {
-                tellers.emplace_back([stream, &message, until] { stream->tell(message, until); });
+        tellers.reserve(all.size());
+        for (WatchedStream* stream : all) {
+            try {
+                tellers.emplace_back([this, stream, &message, until] {
+                    stream->tell(message, until);
+                    release(stream);
+                });
+            } catch (const std::system_error&) {
+                release(stream);  // no thread is left for it: it hears that the connection ended
             }
-        } catch (const std::system_error&) {
-            // No thread is left for the others: they hear that the connection ended.
         }
         for (std::thread& teller : tellers) teller.join();
     }
 
   private:
+    void release(WatchedStream* stream) {
+        const std::lock_guard lock(mutex_);
+        told_.erase(stream);
+        changed_.notify_all();
+    }
     std::mutex mutex_;
+    std::condition_variable changed_;
     std::set<WatchedStream*> streams_;
+    std::set<WatchedStream*> told_;  ///< those that are being told, and stay for it
 };
 
 /// One client's visit.
