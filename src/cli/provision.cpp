@@ -184,7 +184,7 @@ Action setup(CLI::App& app) {
     app.add_option(
            "--sign", options->sign,
            "At the authority: sign a request of a party that has a folder; a certificate that it had is revoked, one "
-           "for another key only with --force")
+           "for another key, or after --revoke, only with --force")
         ->type_name("FILE");
     add_choice(app, "--keys", {"here", "sites"}, options->keys,
                "Where the keys of parties are made. here: in their folders, for trials; sites: each where it is used, "

@@ -31,4 +31,12 @@ std::string plain_text(std::string_view text) {
     return result;
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return std::string(text);
+    const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80; };
+    // No character has more than three bytes after its first; what has is none.
+    for (int i = 0; i < 3 && most > 0 && continues(most); ++i) --most;
+    return std::string(text.substr(0, most)) + "...";
+}
+
 }  // namespace couplet

@@ -179,11 +179,15 @@ std::optional<std::size_t> first_broken_line(const std::filesystem::path& file) 
     std::string line;
     for (std::size_t number = 1; std::getline(stream, line); ++number) {
         const auto json = nlohmann::json::parse(line, nullptr, false);
-        // One that a crash cut off is none; the next line still says what it was.
-        if (!json.is_discarded() &&
-            (!json.is_object() || json.value("previous", "?") != (number == 1 ? "" : sha256(before)))) {
-            return number;
-        }
+        // One that a crash cut off is none; the next line still says what it was. Whoever changed one may have made it
+        // anything.
+        const auto follows = [&] {
+            if (!json.is_object()) return false;
+            const auto previous = json.find("previous");
+            return previous != json.end() && previous->is_string() &&
+                   previous->get_ref<const std::string&>() == (number == 1 ? "" : sha256(before));
+        };
+        if (!json.is_discarded() && !follows()) return number;
         before = line;
     }
     return std::nullopt;

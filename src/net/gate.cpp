@@ -36,6 +36,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds tick{100};
+constexpr milliseconds list_patience{1000};  ///< with a list that is being written
 constexpr int backlog = 1024;
 constexpr int most_at_once = 64;  ///< accepted before anything else is looked at
 constexpr std::size_t enough_descriptors = 1 << 20;
@@ -218,7 +219,7 @@ struct Gate::State {
           spare(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
           wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           book(connection_limits(options.parties, descriptors)) {
-        load_revoked(options.revoked);  // later a list that cannot be read lets nobody in
+        load_revoked(options.revoked);  // later a list that cannot be read ends what is open
         const ConnectionLimits limits = connection_limits(options.parties, descriptors);
         const std::size_t comfortable = 2 * options.parties + reserved_descriptors + 2 * limits.strangers;
         if (descriptors >= comfortable) return;
@@ -251,13 +252,13 @@ struct Gate::State {
     std::string trouble = {};
     bool left = false;                   ///< the accepting thread has ended
     std::set<std::string> revoked = {};  ///< as the list says
+    std::string unreadable = {};         ///< why the list is not known, as everybody's connections have ended
 
     std::thread acceptor = {};
     std::thread prober = {};
 
     // Of the accepting thread alone.
-    std::optional<struct timespec> list_time = {};
-    off_t list_size = -1;
+    std::optional<Clock::time_point> unread_since = {};  ///< the list could not be read
 
     // ---- accepting
 
@@ -372,36 +373,51 @@ struct Gate::State {
         hand_over(number);
     }
 
+    /// Read as a whole every time: neither its size nor its times show who may change it.
     void watch_list() {
-        struct stat about {};
-        const bool there = ::stat(options.revoked.c_str(), &about) == 0;
-        const off_t size = there ? about.st_size : -1;
-        const bool same = list_time && list_size == size && list_time->tv_sec == about.st_mtim.tv_sec &&
-                          list_time->tv_nsec == about.st_mtim.tv_nsec;
-        if (same) return;
         std::set<std::string> now;
         try {
             const auto serials = load_revoked(options.revoked);
             now.insert(serials.begin(), serials.end());
-        } catch (const Error&) {
-            return;  // being written; looked at again
+        } catch (const std::exception& error) {
+            miss_list(error.what());
+            return;
         }
-        list_time = about.st_mtim;
-        list_size = size;
+        unread_since.reset();
         std::size_t ended = 0;
+        bool changed_list = false;
+        bool was_unreadable = false;
         {
             const std::lock_guard lock(mutex);
-            if (now == revoked) return;
+            was_unreadable = !std::exchange(unreadable, "").empty();
+            changed_list = now != revoked;
             revoked = now;
             for (const auto id : book.of_serials(revoked)) {
                 end(id);
                 ++ended;
             }
         }
+        if (was_unreadable) {
+            log.paced("list", "revoked", "the list of the revoked can be read again", {}, false);
+        }
         if (ended > 0) {
             log.warn("revoked", fmt::format("{} connections ended: their certificates were revoked", ended));
         }
-        if (options.on_revoked) options.on_revoked(now);
+        if (changed_list && options.on_revoked) options.on_revoked(now);
+    }
+    /// Somebody may be writing it. One that stays as it is may name whoever is connected: nobody is, then.
+    void miss_list(const std::string& why) {
+        if (!unread_since) unread_since = Clock::now();
+        if (Clock::now() - *unread_since < list_patience) return;
+        bool first = false;
+        {
+            const std::lock_guard lock(mutex);
+            first = unreadable.empty();
+            unreadable = fmt::format("nobody is let in: {}", why);
+            while (!sockets.empty()) end(sockets.begin()->first);
+        }
+        if (first) log.paced("list", "revoked", fmt::format("all connections ended, and {}", unreadable));
+        if (options.on_unreadable) options.on_unreadable();
     }
 
     void accept_loop() {
@@ -414,7 +430,7 @@ struct Gate::State {
             {
                 const std::lock_guard lock(mutex);
                 for (const auto& [id, socket] : sockets) {
-                    if (socket.handed_over) continue;
+                    if (socket.handed_over || unread_since) continue;
                     entries.push_back({socket.descriptor, POLLIN, 0});
                     silent.push_back(id);
                 }
@@ -555,7 +571,7 @@ void Gate::credit(const std::string& address, std::size_t bytes) {
 
 std::string Gate::trouble() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->trouble;
+    return state_->trouble.empty() ? state_->unreadable : state_->trouble;
 }
 
 }  // namespace couplet::net

@@ -18,6 +18,9 @@ struct GateOptions {
     std::filesystem::path revoked = {};  ///< serial numbers that are let in no more, watched
     /// The certificates on the list, whenever it changes. Connections that parties opened here are ended before.
     std::function<void(const std::set<std::string>& serials)> on_revoked = {};
+    /// The list cannot be read any more, and nobody knows who is on it: connections that this daemon opened should end,
+    /// as those that parties opened here have. Nothing is called when it can be read again.
+    std::function<void()> on_unreadable = {};
     /// The listener has stopped accepting and will not come back: the daemon should end, so that it is started again.
     std::function<void(const std::string& reason)> on_deaf = {};
     std::chrono::milliseconds pulse{2000};       ///< between two looks at the listener
@@ -26,8 +29,9 @@ struct GateOptions {
 
 /// Where a daemon's connections come in. Accepts them, so many as ConnectionBook allows, and hands each over once
 /// something was sent over it; who connects and says nothing costs a descriptor for a moment and nothing else. Ends
-/// those of certificates that are revoked, and those that send what nobody asked for. Connects to itself now and then:
-/// a listener that accepts no more is noticed.
+/// those of certificates that are revoked, and those that send what nobody asked for. While the list of the revoked
+/// cannot be read, or others may change it, nobody new is handed over; after a second all connections are ended, until
+/// it can be read again. Connects to itself now and then: a listener that accepts no more is noticed.
 class Gate {
   public:
     /// Raises the process's limit of descriptors as far as it may, and listens. Throws RunError when the address cannot
@@ -51,7 +55,7 @@ class Gate {
     /// sends far more than is of use is ended: what HTTP/2 has to read of it costs memory and threads that the others
     /// need.
     void credit(const std::string& address, std::size_t bytes);
-    /// What is wrong with the listener; empty: nothing.
+    /// What is wrong with the listener, or with the list of the revoked; empty: nothing.
     std::string trouble() const;
 
   private:

@@ -26,12 +26,24 @@ constexpr std::size_t old_files = 3;
 constexpr double paced_burst = 20;
 constexpr double paced_per_second = 1.0 / 600;
 constexpr std::size_t most_kinds = 4096;
+// Of one text, in bytes: others have a part in it, and a line of theirs must not be worth a thousand.
+constexpr std::size_t longest_text = 8 << 10;
 
 std::string utc_now() {
     const auto now = std::chrono::system_clock::now();
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
                        milliseconds % 1000);
+}
+
+/// Every text in it no longer than a line may be.
+Log::Fields shortened_fields(const Log::Fields& fields) {
+    if (fields.is_string()) return shortened(fields.get_ref<const std::string&>(), longest_text);
+    Log::Fields all = fields;
+    for (auto& field : all) {
+        if (field.is_string() || field.is_structured()) field = shortened_fields(field);
+    }
+    return all;
 }
 
 }  // namespace
@@ -80,14 +92,14 @@ Log::~Log() = default;
 
 void Log::write(bool warning, std::string_view event, std::string_view said, const Fields& fields) {
     const std::lock_guard lock(sinks_->mutex);
-    const std::string text = spelled(said, sinks_->spelling);
+    const std::string text = shortened(spelled(said, sinks_->spelling), longest_text);
     // Others have a part in what it says: one line, and nothing that a terminal obeys.
     const std::string line = (warning ? "warning: " : "") + plain_text(text);
     sinks_->people.info(line);
     if (sinks_->lines) sinks_->lines(line);
     if (!sinks_->programs) return;
     Fields object{{"time", utc_now()}, {"level", warning ? "warning" : "info"}, {"event", event}, {"text", text}};
-    if (fields.is_object()) object.update(spelled_fields(fields, sinks_->spelling));
+    if (fields.is_object()) object.update(shortened_fields(spelled_fields(fields, sinks_->spelling)));
     sinks_->programs->info(object.dump(-1, ' ', false, Fields::error_handler_t::replace));
 }
 

@@ -96,6 +96,7 @@ class Dialer {
         const std::lock_guard lock(mutex_);
         if (serials.contains(serial_)) link_.drop();
     }
+    void drop() { link_.drop(); }
 
   private:
     void run() {
@@ -321,6 +322,7 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
                                              if (tell) tell(serials);
                                              drop(serials);
                                          },
+                                     .on_unreadable = [this] { drop_all(); },
                                      .on_deaf = events.deaf},
                                     log)}) {
     parts_->handshakes.emplace([&log](const std::string& why) {
@@ -393,6 +395,10 @@ PeerLinks::PeerLinks(const Kit& kit, const Credentials& credentials, wire::Incar
 
 void PeerLinks::drop(const std::set<std::string>& serials) {
     for (const auto& dialer : parts_->dialers) dialer->drop(serials);
+}
+
+void PeerLinks::drop_all() {
+    for (const auto& dialer : parts_->dialers) dialer->drop();
 }
 
 void PeerLinks::close() {

@@ -43,6 +43,7 @@ class PeerLinks {
 
   private:
     void drop(const std::set<std::string>& serials);
+    void drop_all();
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };

@@ -217,7 +217,8 @@ void PeerRun::on(const Connected& connected) {
     }
     refusals_.erase(connected.neighbour);
     if (heard_of_.insert(connected.neighbour).second || connected.is_new) {
-        log_.info("connected", fmt::format("connected with {}", name(connected.neighbour)));
+        const std::string who = name(connected.neighbour);
+        log_.paced("connected " + who, "connected", fmt::format("connected with {}", who), {}, false);
     }
     membership_->heard(connected.neighbour, connected.process, now());
 }
@@ -336,7 +337,7 @@ void PeerRun::tell_waiting() {
     if (missing.empty() || now() < milliseconds(500)) return;
     const std::string text = fmt::format("waiting for {} of {}: {}", missing.size(), network_.size(),
                                          fmt::join(network_.names(missing), ", "));
-    if (std::exchange(waiting_for_, text) != text) log_.info("waiting", text);
+    if (std::exchange(waiting_for_, text) != text) log_.paced("waiting", "waiting", text, {}, false);
 }
 
 void PeerRun::turn() {

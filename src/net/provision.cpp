@@ -96,22 +96,46 @@ void put_on_list(const fs::path& list, const std::string& serial, const std::str
     write_text(list, before + serial + " " + name + "\n");
 }
 
-/// On the list of everybody: a coordinator and peers let others in, clients look at who answers them and at who else
-/// is in a masked sum.
-void put_on_lists(const fs::path& kits, const Kit& kit) {
-    const std::string& name = kit.identity.name;
-    if (!fs::exists(kits / name / "cert.pem")) {
-        throw InputError({name, "no certificate in its folder", "a party whose request was signed", ""});
-    }
-    const std::string serial = read_certificate(read_text(kits / name / "cert.pem"), name).serial;
+std::string serial_in(const fs::path& kits, const std::string& name) {
+    return read_certificate(read_text(kits / name / "cert.pem"), name).serial;
+}
+
+/// The list of everybody: a coordinator and peers let others in, clients look at who answers them and at who else is in
+/// a masked sum.
+std::vector<fs::path> lists_of(const fs::path& kits, const Kit& kit) {
     std::vector<std::string> everybody;
     for (const PeerAddress& peer : kit.peers) everybody.push_back(peer.name);
     if (kit.peers.empty()) {
         everybody = load_party(kits, coordinator_name).roster;
         everybody.push_back(coordinator_name);
     }
+    std::vector<fs::path> lists;
     for (const std::string& party : everybody) {
-        if (fs::is_directory(kits / party)) put_on_list(kits / party / "revoked.txt", serial, name);
+        if (fs::is_directory(kits / party)) lists.push_back(kits / party / "revoked.txt");
+    }
+    return lists;
+}
+
+void put_on_lists(const fs::path& kits, const Kit& kit) {
+    const std::string& name = kit.identity.name;
+    if (!fs::exists(kits / name / "cert.pem")) {
+        throw InputError({name, "no certificate in its folder", "a party whose request was signed", ""});
+    }
+    const std::string serial = serial_in(kits, name);
+    for (const fs::path& list : lists_of(kits, kit)) put_on_list(list, serial, name);
+}
+
+/// A certificate that is replaced goes on the list with it: the one in the folder is there only if somebody wanted that
+/// party out, or its key.
+void require_unrevoked(const fs::path& kits, const Kit& kit) {
+    const std::string& name = kit.identity.name;
+    const std::string serial = serial_in(kits, name);
+    for (const fs::path& list : lists_of(kits, kit)) {
+        const auto revoked = load_revoked(list);
+        if (std::find(revoked.begin(), revoked.end(), serial) == revoked.end()) continue;
+        throw InputError({fmt::format("request of {}", name), "a party whose certificate was revoked",
+                          "one that is to be let in",
+                          fmt::format("If {} is to come back, and nobody else has had its key, use `force`.", name)});
     }
 }
 
@@ -252,7 +276,10 @@ Requested sign_certificate(const fs::path& kits, const fs::path& request, int da
     }
     const Kit kit = load_party(kits, asked.name);
     const fs::path before = kits / asked.name / "cert.pem";
-    if (fs::exists(before) && !replace) require_same_key(before, asked);
+    if (fs::exists(before) && !replace) {
+        require_unrevoked(kits, kit);
+        require_same_key(before, asked);
+    }
     const std::string certificate =
         sign_request(authority, text, kit.identity, {.from = 0, .until = days}, request.string());
     if (fs::exists(before)) put_on_lists(kits, kit);

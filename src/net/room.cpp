@@ -340,10 +340,7 @@ void Room::refused(const std::string& name, const std::string& reason) {
 }
 
 bool Room::wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,
-                Deadline deadline) {
-    auto next_line = Clock::now();
-    std::vector<Index> said;
-    int changes = 0;
+                Deadline deadline, Told& told) {
     deadline_ = deadline;
     for (;;) {
         if (stopping_) throw Stopped{};
@@ -354,16 +351,16 @@ bool Room::wait(std::unique_lock<std::mutex>& lock, const std::function<std::vec
             waiting_.clear();
             return false;
         }
-        if ((waiting_ != said && changes < most_changes_told) || now >= next_line) {
-            ++changes;
-            said = waiting_;
-            next_line = now + between_lines;
+        if ((waiting_ != told.places && told.changes < most_changes_told) || now >= told.next_line) {
+            ++told.changes;
+            told.places = waiting_;
+            told.next_line = now + between_lines;
             lock.unlock();
             log_.info("waiting", waiting_text(status()));
             lock.lock();
             continue;
         }
-        auto until = std::min(next_line, now + tick);
+        auto until = std::min(told.next_line, now + tick);
         if (deadline) until = std::min(until, *deadline);
         changed_.wait_until(lock, until);
     }
@@ -379,8 +376,9 @@ std::vector<Index> Room::gather(Deadline deadline) {
         }
         return places;
     };
+    Told told;
     for (;;) {
-        const bool all = wait(lock, silent, deadline);
+        const bool all = wait(lock, silent, deadline, told);
         std::vector<Index> there = greeted();
         if (!all) std::erase_if(there, [&](Index place) { return !is_here(place); });
         const bool all_here = std::all_of(there.begin(), there.end(), is_here);
@@ -416,8 +414,10 @@ void Room::turn_away(Index place, const ErrorParts& why) {
     turned.rejected = fmt::format("{}{}; expected {}. {}", why.where == who(place) ? "" : why.where + ": ", why.found,
                                   why.expected, why.remedy);
     turned.last_refusal = turned.rejected;
-    log_.warn("refused", fmt::format("refused: {}: {}", who(place), turned.rejected),
-              {{"client", job_.roster[static_cast<std::size_t>(place)]}});
+    // Whoever comes and goes causes it as often as it likes, and of others too.
+    const std::string& name = job_.roster[static_cast<std::size_t>(place)];
+    log_.paced("refused " + name, "refused", fmt::format("refused: {}: {}", who(place), turned.rejected),
+               {{"client", name}});
     changed_.notify_all();
 }
 
@@ -501,7 +501,8 @@ bool Room::await_reply(Index place, Deadline deadline) {
         if (!contains(places, place)) places.clear();
         return places;
     };
-    return wait(lock, missing, deadline) && !unwilling;
+    Told told;
+    return wait(lock, missing, deadline, told) && !unwilling;
 }
 
 std::vector<Index> Room::replied() {
@@ -544,7 +545,8 @@ bool Room::await_reports(const std::vector<Index>& places, Deadline deadline) {
         }
         return result;
     };
-    return wait(lock, missing, deadline);
+    Told told;
+    return wait(lock, missing, deadline, told);
 }
 
 std::optional<Index> Room::await_latecomer(Deadline deadline) {
@@ -562,7 +564,8 @@ std::optional<Index> Room::await_latecomer(Deadline deadline) {
         }
         return found ? std::vector<Index>{} : places;
     };
-    wait(lock, missing, deadline);
+    Told told;
+    wait(lock, missing, deadline, told);
     return found;
 }
 

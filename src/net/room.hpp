@@ -180,9 +180,15 @@ class Room {
     std::vector<Index> settle(const std::vector<Index>& places);
     void turn_away(Index place, const ErrorParts& why);
     Schema schema_now() const;
+    /// For whom was waited when it was last told: a wait that is begun again and again tells no more than one.
+    struct Told {
+        Clock::time_point next_line = Clock::now();
+        std::vector<Index> places = {};
+        int changes = 0;
+    };
     /// Waits until `missing` is empty; false at the deadline. Says for whom while it lasts.
-    bool wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing,
-              Deadline deadline);
+    bool wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing, Deadline deadline,
+              Told& told);
     std::string state_text(Index place) const;
     ClientStatus client_status(Index place) const;
 

@@ -6,10 +6,14 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <semaphore>
 #include <set>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "audit_trail.hpp"
 #include "couplet/core/error.hpp"
@@ -42,6 +46,8 @@ using Slots = std::counting_semaphore<chunks_at_once>;
 constexpr std::chrono::milliseconds patience{200};
 // Whoever opens a stream says at once who it is.
 constexpr std::chrono::milliseconds join_patience{5000};
+// How long all clients together may take to hear why the job has failed.
+constexpr std::chrono::milliseconds failure_patience{2000};
 
 /// The server's end of one stream. Every read that has to come is watched.
 class WatchedStream final : public FrameStream {
@@ -80,15 +86,18 @@ class WatchedStream final : public FrameStream {
     void trust() { patience_ = stall_; }
     bool stalled() const { return stalled_; }
     /// Says why nothing more is wanted to a client that is awaited at leisure, from another thread; otherwise whoever
-    /// runs the stream says it.
-    void tell(const wire::Message& refusal) {
+    /// runs the stream says it. Whoever gives no window for it is cut off at `until`.
+    void tell(const wire::Message& refusal, std::chrono::steady_clock::time_point until) {
         const std::lock_guard lock(leisure_mutex_);
         if (!awaited_) return;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        watchdog_.arm(&awaited_, left, [this] { context_.TryCancel(); });
         try {
             send_message(*this, refusal);
-        } catch (const Disconnected&) {
-            // It will not hear why.
+        } catch (...) {
+            // It will not hear why, whether it is gone or memory is: it is the end of the job either way.
         }
+        watchdog_.disarm(&awaited_);
     }
     double patience_seconds() const { return static_cast<double>(patience_.count()) / 1000; }
 
@@ -215,7 +224,8 @@ class OpenStreams {
             list_.streams_.insert(&stream_);
         }
         ~Listed() {
-            const std::lock_guard lock(list_.mutex_);
+            std::unique_lock lock(list_.mutex_);
+            list_.changed_.wait(lock, [this] { return !list_.told_.contains(&stream_); });
             list_.streams_.erase(&stream_);
         }
         Listed(const Listed&) = delete;
@@ -225,14 +235,41 @@ class OpenStreams {
         OpenStreams& list_;
         WatchedStream& stream_;
     };
+    /// To all side by side: nobody waits for another that does not read, neither to hear it nor to come or go, and all
+    /// of it has an end.
     void tell(const wire::Message& message) {
-        const std::lock_guard lock(mutex_);
-        for (WatchedStream* stream : streams_) stream->tell(message);
+        const auto until = std::chrono::steady_clock::now() + failure_patience;
+        std::set<WatchedStream*> all;
+        {
+            const std::lock_guard lock(mutex_);
+            all = streams_;
+            told_.insert(all.begin(), all.end());
+        }
+        std::vector<std::thread> tellers;
+        tellers.reserve(all.size());
+        for (WatchedStream* stream : all) {
+            try {
+                tellers.emplace_back([this, stream, &message, until] {
+                    stream->tell(message, until);
+                    release(stream);
+                });
+            } catch (const std::system_error&) {
+                release(stream);  // no thread is left for it: it hears that the connection ended
+            }
+        }
+        for (std::thread& teller : tellers) teller.join();
     }
 
   private:
+    void release(WatchedStream* stream) {
+        const std::lock_guard lock(mutex_);
+        told_.erase(stream);
+        changed_.notify_all();
+    }
     std::mutex mutex_;
+    std::condition_variable changed_;
     std::set<WatchedStream*> streams_;
+    std::set<WatchedStream*> told_;  ///< those that are being told, and stay for it
 };
 
 /// One client's visit.

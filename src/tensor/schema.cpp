@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/utf8.hpp"
 
 namespace couplet {
 namespace {
@@ -29,9 +30,12 @@ void trim_all(std::vector<std::string>& texts) {
 
 bool is_named(const ModeLabels& mode) { return !mode.name.empty() || !mode.entries.empty() || !mode.units.empty(); }
 
+constexpr std::size_t longest_shown = 80;  ///< of a label, in bytes: others fill nobody's log with theirs
+
 /// Labels come from files and end on terminals.
 std::string quoted(std::string text) {
     if (text.empty()) return "(no name)";
+    text = shortened(text, longest_shown);
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     // A backtick would begin the name of a parameter (couplet/core/spelling.hpp).
@@ -55,7 +59,7 @@ const ModeLabels& mode_of(const Schema& schema, Index n) {
 
 std::string mode_text(Index n, const ModeLabels& a, const ModeLabels& b) {
     const std::string& name = a.name.empty() ? b.name : a.name;
-    return "mode " + std::to_string(n + 2) + (name.empty() ? "" : " (" + name + ")");
+    return "mode " + std::to_string(n + 2) + (name.empty() ? "" : " (" + shortened(name, longest_shown) + ")");
 }
 
 /// Labels of `a` that `b` lacks, as often as it lacks them, in their order.

@@ -38,5 +38,16 @@ TEST(Utf8Test, PlainTextMovesNoCursor) {
     EXPECT_EQ(plain_text(""), "");
 }
 
+TEST(Utf8Test, ShortensToWholeCharacters) {
+    EXPECT_EQ(shortened("", 0), "");
+    EXPECT_EQ(shortened("abc", 3), "abc");
+    EXPECT_EQ(shortened("abcd", 3), "abc...");
+    EXPECT_EQ(shortened("a\xc3\xa4z", 2), "a...") << "half an umlaut is none";
+    EXPECT_EQ(shortened("a\xc3\xa4z", 3), "a\xc3\xa4...");
+    EXPECT_EQ(shortened("\xf0\x9f\x98\x80z", 3), "...");
+    EXPECT_EQ(shortened(std::string(10, '\x80'), 8), std::string(5, '\x80') + "...")
+        << "what is no text has an end too";
+}
+
 }  // namespace
 }  // namespace couplet

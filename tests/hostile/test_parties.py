@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import (DATA, HEADERS, NO_WINDOW, SETTINGS, WINDOW_UPDATE, Daemons, IdlePeer, Stream, begun_job, channel,  # noqa: E402
-                     couplet, digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http, join,
-                     make_head, protocol)
+from hostile import (ATTEND, DATA, HEADERS, NO_WINDOW, PING, SETTINGS, WINDOW_UPDATE, Daemons, IdlePeer, Stream, begun_job,  # noqa: E402
+                     channel, couplet, digest, flood, forge_bulletins, frame, free_port, greet, grpc_message, header_block, http,
+                     http2, join, make_head, protocol)
 import federation  # noqa: E402
 import grpc  # noqa: E402
 
@@ -184,6 +184,38 @@ def test_revoking_a_certificate_ends_its_live_streams(star):
         assert "revoked" in refused.value.details()
 
 
+def test_a_list_of_the_revoked_that_cannot_be_read_ends_every_connection(star):
+    """Copied with permissions that nobody may trust: whoever is on it must not stay, and who runs it must hear of it."""
+    star.start("coordinator")
+    star.await_port()
+    live = star.kits / "coordinator" / "revoked.txt"
+    with channel(star.kits / "c1", star.address) as connection:
+        stream = Stream(connection)
+        assert join(stream, "c1", version()).WhichOneof("body") == "welcome"
+        couplet("provision", "--revoke", "c1", "-o", star.kits)
+        copied = live.with_name("copied")
+        copied.write_bytes(live.read_bytes())
+        copied.chmod(0o664)
+        copied.replace(live)
+        with pytest.raises(grpc.RpcError):
+            stream.receive()
+    until = time.monotonic() + 20
+    while http(star.http_port, "/healthz")[0] == 200 and time.monotonic() < until:
+        time.sleep(0.05)
+    code, said = http(star.http_port, "/healthz")
+    assert code == 503 and "revoked.txt: permissions 664: its group may change it" in said, said
+    assert "all connections ended" in star.parties["coordinator"].said()
+    star.start("c2")  # it waits, and is not sent home
+    time.sleep(0.5)
+    live.chmod(0o644)
+    while http(star.http_port, "/healthz")[0] != 200 and time.monotonic() < until:
+        time.sleep(0.05)
+    await_state(star, "c2", {"connected", "joined", "greeted", "waiting"})
+    with channel(star.kits / "c1", star.address) as connection:
+        refused = join(Stream(connection), "c1", version())
+        assert refused.WhichOneof("body") == "refusal" and b"revoked" in refused.refusal.reason
+
+
 # ---- liars
 
 
@@ -314,6 +346,57 @@ def test_silent_uploaders_do_not_keep_the_others_waiting(daemons):
                                                    "svd_tail2": 0.0, "tt_tail2": 0.0}, job=start.job,
                                         attempt=start.attempt, step=start.step, payload=3 * 42 * 8).SerializeToString())
         assert await_state(star, "c9", {"answered"}) < 15, "they hold their slots for half a minute"
+
+
+def welcome_bytes(star, name: str) -> int:
+    """How much window the answer to a join takes."""
+    with channel(star.kits / name, star.address) as connection:
+        stream, size = Stream(connection), 0
+        stream.send(make_head("join", {"name": name.encode(), "version": version().encode()}))
+        for part in stream.call:
+            size += len(grpc_message(part))
+            if part.WhichOneof("part") == "tail":
+                return size
+    raise AssertionError("no welcome")
+
+
+def stay_alive(connection):
+    """Answers pings, until the other end has had enough, and gives no window."""
+    buffer = b""
+    connection.settimeout(300)
+    with contextlib.suppress(OSError):
+        while received := connection.recv(1 << 16):
+            buffer += received
+            while len(buffer) >= 9 and len(buffer) >= 9 + (size := int.from_bytes(buffer[:3], "big")):
+                kind, flags, payload, buffer = buffer[3], buffer[4], buffer[9:9 + size], buffer[9 + size:]
+                if kind in (PING, SETTINGS) and not flags & 1:
+                    connection.sendall(frame(kind, payload if kind == PING else b"", 0, 1))
+
+
+def test_clients_without_a_window_keep_nobody_from_the_last_word(daemons):
+    """Three are welcomed and leave no window for what comes next; the coordinator has more patience with a message than
+    any test has."""
+    star = daemons(clients=5, deadline="10s")
+    kit = star.kits / "coordinator" / "kit.toml"
+    kit.write_text(re.sub(r"stall_seconds = \S+", "stall_seconds = 3600", kit.read_text()))
+    assert "stall_seconds = 3600" in kit.read_text()
+    star.start("coordinator")
+    star.await_port()
+    with contextlib.ExitStack() as stack:
+        for name in ("c1", "c2", "c3"):
+            window = struct.pack(">HI", 4, welcome_bytes(star, name))
+            silent = stack.enter_context(http2(star.kits / name, star.port, window))
+            threading.Thread(target=stay_alive, args=(silent,), daemon=True).start()
+            text = make_head("join", {"name": name.encode(), "version": version().encode()}).SerializeToString()
+            parts = [protocol()[0].Frame(head=text), protocol()[0].Frame(tail=digest([text]))]
+            silent.sendall(frame(HEADERS, header_block(ATTEND), 1, 4) + frame(DATA, b"".join(map(grpc_message, parts)), 1))
+            await_state(star, name, {"connected"})
+        listening = Stream(stack.enter_context(channel(star.kits / "c4", star.address)))
+        assert join(listening, "c4", version()).WhichOneof("body") == "welcome"
+        star.wait("coordinator", seconds=60)
+        told = listening.receive()
+        assert told.WhichOneof("body") == "refusal" and b"clients" in told.refusal.reason, told
+    assert star.parties["coordinator"].process.returncode == 1
 
 
 def test_strangers_do_not_push_out_the_log(star):
@@ -544,6 +627,30 @@ def test_a_forged_bulletin_is_refused_by_name_and_ends_nothing(tmp_path):
         assert "peer p1: record of peer p3: no signature" in log
         assert re.search("peer p1: record of peer p3: signed by couplet://[0-9a-f]+/peer/p1; expected by p3 itself", log)
         assert "no feature modes" in log
+    finally:
+        peers.close()
+
+
+def test_a_peer_that_begins_anew_again_and_again_fills_no_log(tmp_path):
+    peers = federation.Peers(tmp_path / "peers", 1, "complete", 3, ["--rank", 3], deadline=200.0, link_deadline=5.0,
+                             gather=190.0, direct=True)
+    try:
+        peers.parties["p2"].start()
+        begun = begun_job(peers.kits / "p2", 60)
+        fields = {"job": begun["text"].encode(), "version": begun["version"].encode(), "modes": MODES}
+        greeted, process, until = 0, 1 << 50, time.monotonic() + 100
+        with channel(peers.kits / "p1", f"127.0.0.1:{peers.ports['p2']}") as connection:
+            while greeted < 30 and time.monotonic() < until:
+                process += 1
+                stream = Stream(connection, "/couplet.v1.Peering/Link")
+                stream.send(make_head("greeting", {**fields, "incarnation": process}, job=bytes.fromhex(begun["job"])))
+                with contextlib.suppress(grpc.RpcError):
+                    greeted += stream.receive() is not None
+                stream.close()
+                time.sleep(0.06)  # no more calls than anybody may open
+        assert greeted == 30
+        log = (peers.kits / "p2" / "log.jsonl").read_text().splitlines()
+        assert 1 <= sum('"connected"' in line for line in log) <= 20
     finally:
         peers.close()
 

@@ -55,6 +55,19 @@ TEST_F(AuditTrailTest, EveryLineKnowsTheOneBefore) {
         path("audit.jsonl").string() + ": line 2 does not follow from the one before: lines were changed or taken out");
 }
 
+/// Whoever changed a line may have made it anything: that is told, and nothing else happens.
+TEST_F(AuditTrailTest, ALineOfAnotherKindIsBroken) {
+    for (const char* line : {R"({"previous": 5})", R"({"previous": null})", R"({"previous": [""]})", R"({})", "[1, 2]",
+                             "7", R"("text")"}) {
+        std::filesystem::remove(path("audit.jsonl"));
+        AuditTrail(path("audit.jsonl")).write("job", {{"rank", 3}});
+        std::ofstream(path("audit.jsonl"), std::ios::app) << line << "\n";
+        EXPECT_EQ(first_broken_line(path("audit.jsonl")), 2U) << line;
+        EXPECT_NE(broken_trail_text(path("audit.jsonl")).find("audit.jsonl: line 2 does not follow"),
+                  std::string::npos);
+    }
+}
+
 TEST_F(AuditTrailTest, ParametersAreWrittenAsItsReadersWriteThem) {
     AuditTrail trail(path("audit.jsonl"), [](std::string_view name) { return fmt::format("<{}>", name); });
     trail.write("ended", {{"outcome", "failed"}, {"reason", "no `rank`"}});

@@ -139,6 +139,50 @@ TEST_F(GateTest, ARevokedCertificateLosesItsConnectionsAtOnce) {
     EXPECT_TRUE(is_ended(other));
 }
 
+/// It may name whoever is connected: nobody is until it can be read again. What it says need not change for that.
+TEST_F(GateTest, AListThatCannotBeReadEndsEverybodyUntilItCan) {
+    std::atomic<bool> told = false;
+    open({.on_unreadable = [&] { told = true; }});
+    const int mine = call("x");
+    const int other = call("x");
+    ASSERT_TRUE(soon([&] { return handed() == 2; }));
+    gate_->admit(address_of(mine), "a", "AA");
+    gate_->admit(address_of(other), "b", "BB");
+    const auto list = path("revoked.txt");
+    std::ofstream(path("new.txt")) << "AA a\n";
+    std::filesystem::permissions(path("new.txt"), std::filesystem::perms(0664));
+    std::filesystem::rename(path("new.txt"), list);
+    EXPECT_TRUE(is_ended(mine));
+    EXPECT_TRUE(is_ended(other));
+    EXPECT_TRUE(soon([&] { return told.load(); }));
+    EXPECT_EQ(gate_->trouble(),
+              "nobody is let in: " + list.string() +
+                  ": permissions 664: its group may change it; expected a file that others cannot write. Run: chmod "
+                  "go-w " +
+                  list.string());
+    EXPECT_TRUE(is_ended(call("x")));
+    EXPECT_EQ(handed(), 2U) << "nobody comes in meanwhile";
+    std::filesystem::permissions(list, std::filesystem::perms(0644));
+    ASSERT_TRUE(soon([&] { return gate_->trouble().empty(); }));
+    const int again = call("x");
+    const int revoked = call("x");
+    ASSERT_TRUE(soon([&] { return handed() == 4; }));
+    gate_->admit(address_of(again), "b", "BB");
+    gate_->admit(address_of(revoked), "a", "AA");
+    EXPECT_TRUE(is_ended(revoked));
+    EXPECT_FALSE(is_ended(again, 300ms));
+    std::filesystem::permissions(list, std::filesystem::perms(0664));
+    EXPECT_TRUE(is_ended(again)) << "whoever may change it may have";
+    gate_.reset();
+    const auto lines = log_.tail();
+    EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                            [](const std::string& line) {
+                                return line.find("all connections ended, and nobody is let in: ") != std::string::npos;
+                            }),
+              2)
+        << "once for each time";
+}
+
 TEST_F(GateTest, WhoSendsWhatNobodyAskedForIsEnded) {
     open();
     const std::string much(70 << 10, 'x');

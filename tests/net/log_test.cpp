@@ -67,6 +67,24 @@ TEST_F(LogTest, OneLineIsOneLine) {
     EXPECT_EQ(written.find('\x1b'), std::string::npos);
 }
 
+/// Nor lines that are worth a thousand, wherever in them it has its part.
+TEST_F(LogTest, LongTextsAreCutOff) {
+    std::vector<std::string> lines;
+    Log log(path("log.jsonl"), [&](std::string_view line) { lines.emplace_back(line); });
+    const std::string much(1 << 20, 'x');
+    log.warn("refused", "begins " + much, {{"client", much}, {"members", {"a", much}}, {"bytes", 7}});
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_TRUE(lines[0].starts_with("warning: begins xxx") && lines[0].ends_with("xxx...")) << lines[0].size();
+    EXPECT_LT(lines[0].size(), 9000U);
+    EXPECT_LT(log.tail()[0].size(), 9000U);
+    const std::string written = read_text(path("log.jsonl"));
+    EXPECT_LT(written.size(), 30'000U);
+    const auto line = nlohmann::json::parse(written);
+    EXPECT_EQ(line["members"].size(), 2U);
+    EXPECT_EQ(line["members"][0], "a");
+    EXPECT_EQ(line["bytes"], 7);
+}
+
 TEST_F(LogTest, RemembersTheLastHundredLines) {
     Log log({}, {});
     for (int i = 0; i < 150; ++i) log.info("x", std::to_string(i));

@@ -119,6 +119,22 @@ TEST_F(PeerLinksTest, ARevokedPeerIsNotLetIn) {
     EXPECT_TRUE(b.connected.empty());
 }
 
+/// Who is at the other end may be on it, whichever of the two called.
+TEST_F(PeerLinksTest, AListThatCannotBeReadEndsLinksThatWereOpenedHere) {
+    Owner b(peers_.kit(1), 2);
+    Owner a(peers_.kit(0), 1);
+    const auto is_connected = [](Owner& o) { return o.links.link(1).view().connected; };
+    ASSERT_TRUE(a.soon(is_connected));
+    const auto list = peers_.kit(0).file("revoked.txt");
+    std::ofstream(list) << "# nobody\n";
+    std::filesystem::permissions(list, std::filesystem::perms(0664));
+    EXPECT_TRUE(a.soon([&](Owner& o) { return !is_connected(o); }));
+    EXPECT_TRUE(a.soon([](Owner& o) { return o.refusal.find("its group may change it") != std::string::npos; }));
+    EXPECT_FALSE(is_connected(a));
+    std::filesystem::permissions(list, std::filesystem::perms(0644));
+    EXPECT_TRUE(a.soon(is_connected));
+}
+
 TEST_F(PeerLinksTest, AnotherFederationIsNotLetIn) {
     const TestPeers others(path("others"), population(3, {4, 3, 3}, 2, 0.7, 0.05, 4), "path");
     Owner b(peers_.kit(1), 2);

@@ -265,6 +265,33 @@ TEST_F(ProvisionTest, SignsRequestsOfKeysMadeElsewhere) {
     EXPECT_EQ(revoked(), (std::vector<std::string>{before, renewed}));
 }
 
+/// Its old request is still somewhere: who was put out does not come back with it unless somebody means it.
+TEST_F(ProvisionTest, ARevokedPartysRequestIsNotSignedAgainWithoutAWord) {
+    provision_star(path("kits"), {"localhost:7443", {"a", "b"}, 30, Keys::sites}, false);
+    for (const char* name : {"coordinator", "a"}) {
+        request_certificate(path("site") / name, name, false);
+        sign_certificate(path("kits"), path("site") / name / "request.pem", 30);
+    }
+    const std::string first = serial("a");
+    sign_certificate(path("kits"), path("site/a/request.pem"), 30);
+    const std::string second = serial("a");
+    EXPECT_NE(second, first) << "one that is not revoked is renewed, though the one before is on the list now";
+    revoke(path("kits"), "a");
+    const auto listed = revoked();
+    EXPECT_EQ(complaint([&] { sign_certificate(path("kits"), path("site/a/request.pem"), 30); }),
+              "request of a: a party whose certificate was revoked; expected one that is to be let in. If a is to come "
+              "back, and nobody else has had its key, use `force`.");
+    request_certificate(path("site/a"), "a", true);
+    EXPECT_NE(complaint([&] { sign_certificate(path("kits"), path("site/a/request.pem"), 30); }).find("was revoked"),
+              std::string::npos)
+        << "nor with another key";
+    EXPECT_EQ(serial("a"), second);
+    EXPECT_EQ(revoked(), listed);
+    sign_certificate(path("kits"), path("site/a/request.pem"), 30, true);
+    EXPECT_NE(serial("a"), second);
+    sign_certificate(path("kits"), path("site/a/request.pem"), 30);
+}
+
 TEST_F(ProvisionTest, RefusesRequestsOfNobody) {
     make();
     request_certificate(path("site"), "stranger", false);

@@ -443,6 +443,49 @@ TEST_F(RoomTest, WhoeverDiffersHearsItAsSoonAsMostAreCertain) {
     EXPECT_EQ(r.gather(soon()).size(), 4U);
 }
 
+/// One that comes and goes decides when another is turned away: neither pushes out what the log had before.
+TEST_F(RoomTest, WhoIsTurnedAwayAgainAndAgainFillsNoLog) {
+    std::vector<std::string> lines;
+    Log log({}, [&](std::string_view line) { lines.emplace_back(line); });
+    Room r(new_job(), {path("job"), false}, log);
+    r.greet(join(r, "b"), hello(named({"age", "systolic"})));
+    for (int i = 0; i < 60; ++i) {
+        const auto a = join(r, "a");  // what it said before is forgotten
+        const auto c = join(r, "c");
+        r.greet(c, hello(named({"age", std::string(3900, 'x')})));
+        r.greet(a, hello(named({"age", "systolic"})));
+        ASSERT_NE(complaint([&] { r.next(c, {}, 0ms); }).find("as the job has"), std::string::npos);
+        r.leave(c);
+        r.leave(a);
+    }
+    const auto is_refusal = [](const std::string& line) { return line.starts_with("warning: refused: client c"); };
+    EXPECT_EQ(std::count_if(lines.begin(), lines.end(), is_refusal), 20);
+    for (const std::string& line : lines) EXPECT_LT(line.size(), 500U) << line;
+}
+
+TEST_F(RoomTest, AWaitThatIsBegunAgainAndAgainFillsNoLog) {
+    std::vector<std::string> lines;
+    Log log({}, [&](std::string_view line) { lines.emplace_back(line); });
+    JobFile job = new_job();
+    job.roster = {"a", "b"};
+    Room r(job, {path("job"), false, 1ms}, log);
+    auto gathered = std::async(std::launch::async, [&] { EXPECT_THROW(r.gather({}), Stopped); });
+    const auto is_told = [&](Room::Ticket ticket) { return complaint([&] { r.next(ticket, {}, 1ms); }) != ""; };
+    for (int i = 0; i < 60; ++i) {
+        const auto a = join(r, "a");
+        const auto b = join(r, "b");
+        r.greet(a, hello(named({"age", "sbp"})));
+        r.greet(b, hello(named({"age", "systolic"})));
+        for (int k = 0; k < 20'000 && !(is_told(a) && is_told(b)); ++k) continue;
+        r.leave(a);
+        r.leave(b);
+    }
+    r.stop();
+    gathered.get();
+    const auto is_wait = [](const std::string& line) { return line.starts_with("waiting for "); };
+    EXPECT_LT(std::count_if(lines.begin(), lines.end(), is_wait), 40);
+}
+
 TEST_F(RoomTest, WhoSaysNothingDecidesNothingBeforeAllAreThere) {
     JobFile job = new_job();
     job.spec.job.unnamed = Unnamed::allow;

@@ -77,6 +77,18 @@ TEST(CompareTest, NamesTheLabelsOnEachSide) {
     EXPECT_EQ(size[0].expected, "2, with 'systolic'");
 }
 
+/// Others decide how long they are, and each may be of some kilobytes.
+TEST(CompareTest, LongNamesAreShownShortened) {
+    const std::string much(4000, 'x');
+    const auto labels = compare(columns({"age", "a" + much}, {}, "m" + much), columns({"age", "b" + much}));
+    ASSERT_EQ(labels.size(), 1U);
+    EXPECT_LT(labels[0].found.size() + labels[0].expected.size(), 400U);
+    expect_in(labels[0].found, {"'bxxx", "x...'", "(mxxx", "x...)"});
+    const auto names = compare(columns({"age"}, {}, "a" + much), columns({"age"}, {}, "b" + much));
+    ASSERT_EQ(names.size(), 1U);
+    EXPECT_LT(names[0].found.size() + names[0].expected.size(), 400U);
+}
+
 TEST(CompareTest, UnitsFollowTheirLabels) {
     const Schema job = columns({"age", "systolic"}, {"years", "mmHg"});
     EXPECT_TRUE(compare(job, columns({"systolic", "age"}, {"mmHg", "years"})).at(0).reorders);

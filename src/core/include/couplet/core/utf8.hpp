@@ -25,4 +25,7 @@ constexpr bool is_control(char32_t point) noexcept {
 /// character and every byte that is not UTF-8.
 std::string plain_text(std::string_view text);
 
+/// The text, or as many whole characters of it as `most` bytes hold and three dots.
+std::string shortened(std::string_view text, std::size_t most);
+
 }  // namespace couplet

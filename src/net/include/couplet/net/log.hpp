@@ -13,7 +13,7 @@
 namespace couplet::net {
 
 /// What happened, for people and for programs: a line for whoever watches, an object a line in a file that rotates, and
-/// the last lines in memory. May be used by several threads.
+/// the last lines in memory. Texts are cut off after 8 KiB. May be used by several threads.
 class Log {
   public:
     using Fields = nlohmann::ordered_json;

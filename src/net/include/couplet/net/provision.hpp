@@ -52,8 +52,8 @@ struct Requested {
 Requested request_certificate(const std::filesystem::path& folder, const std::string& name, bool overwrite);
 
 /// At the authority: signs a request for a party that `kits` has a folder for; its certificate is put there. One that
-/// it had before is revoked. Throws InputError for requests of nobody, and for another key than that of the certificate
-/// it has, naming both, unless `replace`.
+/// it had before is revoked. Throws InputError for requests of nobody, and, unless `replace`, for a party that revoke()
+/// has put on the list and for another key than that of the certificate it has, naming both.
 Requested sign_certificate(const std::filesystem::path& kits, const std::filesystem::path& request, int days,
                            bool replace = false);
 
