@@ -187,7 +187,12 @@ def test_revoking_a_certificate_ends_its_live_streams(star):
 # ---- liars
 
 
-def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_error2=None):
+def rows_of_norm(norm2: float) -> np.ndarray:
+    block = np.random.default_rng(1).normal(size=(3, 42))
+    return block * np.sqrt(norm2) / np.linalg.norm(block)
+
+
+def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_error2=None, report_norm2=None):
     """A client that invents its figures, from its greeting to its report."""
     with channel(star.kits / name, star.address) as connection:
         stream = Stream(connection)
@@ -201,8 +206,8 @@ def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_e
         features = stream.receive()
         if features is None or features.WhichOneof("body") != "features":
             return str(features)
-        stream.send(make_head("report", {"rank": len(block), "error2": report_error2 or 0.0, "norm2": norm2,
-                                         "heldout_error2": 0.0, "heldout_norm2": 0.0, "seconds": 0.0}, job=start.job))
+        stream.send(make_head("report", {"rank": len(block), "error2": report_error2 or 0.0,
+                                         "norm2": report_norm2 or norm2, "heldout_error2": 0.0, "heldout_norm2": 0.0, "seconds": 0.0}, job=start.job))
         assert stream.receive().WhichOneof("body") == "bye"
         stream.close()
     return ""
@@ -215,8 +220,7 @@ def test_a_certificate_that_a_liar_has_spoiled_is_none(daemons, about, norm2, er
     honest = [name for name in star.names if name != "c4"]
     star.start("coordinator", *honest)
     star.await_port()
-    block = np.random.default_rng(1).normal(size=(3, 42))
-    assert lie(star, "c4", norm2, 0.0, block, error2) == ""
+    assert lie(star, "c4", norm2, 0.0, rows_of_norm(norm2), error2) == ""
     star.wait("coordinator", *honest)
     result = star.parties["coordinator"].result()
     assert star.parties["coordinator"].process.returncode == 0
@@ -239,7 +243,7 @@ def test_a_report_that_cannot_be_spoils_nobodys_figures(daemons):
     with channel(star.kits / "c4", star.address) as connection:
         stream = Stream(connection)
         start = greet(stream, "c4", version(), MODES, 12, 400.0)
-        payload = np.random.default_rng(1).normal(size=(3, 42)).tobytes()
+        payload = rows_of_norm(400.0).tobytes()
         stream.send(make_head("upload", {"modes": MODES, "block_rows": 3, "rows": 12, "norm2": 400.0, "svd_tail2": 0.0,
                                          "tt_tail2": 0.0}, job=start.job, attempt=start.attempt, step=start.step,
                               payload=len(payload)), payload)
