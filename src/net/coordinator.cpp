@@ -229,8 +229,22 @@ struct Coordinator::Parts {
 
     // ---- how it ends
 
+    /// What the doubts are about; only a stack has a certificate.
+    Statements statements(const JobFile& job) const {
+        Statements said{room.norms(), {}, {}};
+        if (!desk.stacks()) return said;
+        const JobFolder& folder = room.folder();
+        for (std::size_t i = 0; i < job.resumed.size(); ++i) said.resumed.push_back(folder.resumed(i).ledger.norm2);
+        said.bounds.push_back(folder.features(job.result).rel_error_bound);
+        for (const std::uint32_t attempt : job.late_results) {
+            said.bounds.push_back(folder.features(attempt).rel_error_bound);
+        }
+        return said;
+    }
+
     CoordinatorResult result() {
-        CoordinatorResult r = make_coordinator_result({room.job(), newest_features(), room.schema(), room.norms()});
+        const JobFile job = room.job();
+        CoordinatorResult r = make_coordinator_result({job, newest_features(), room.schema(), statements(job)});
         r.seconds_server = desk.seconds();
         r.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
         return r;
