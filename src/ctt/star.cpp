@@ -270,6 +270,7 @@ std::optional<ToClient> StarCoordinator::next() {
         }
         // Clients share the error among themselves: those merged before have had theirs.
         start_->clients = everybody.clients;
+        for (const MergeState& state : earlier_) start_->earlier_norm2 += state.ledger.norm2;
         if (job_.aggregate == Aggregate::stack) make_mergers(features, everybody);
         if (job_.aggregate == Aggregate::subspace) {
             subspace_.emplace(job_, features);

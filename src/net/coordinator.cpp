@@ -175,7 +175,12 @@ struct Coordinator::Parts {
             const Index place = job.late[i];
             if (job.reports.contains(place)) continue;
             room.begin_late(job.late_results[i], place);
-            room.publish(wire::StartNotice{start_job(job.spec.job, {room.hello(place)}, room.schema()), true}, false);
+            Start start = start_job(job.spec.job, {room.hello(place)}, room.schema());
+            for (const Contribution& before : contributions_before_late(job, room.folder(), i)) {
+                start.clients += before.state.ledger.clients;
+                start.earlier_norm2 += before.state.ledger.norm2;
+            }
+            room.publish(wire::StartNotice{std::move(start), true}, false);
             room.publish(room.folder().features(job.late_results[i]), false);
         }
     }
