@@ -108,6 +108,19 @@ double Ledger::rel_error_bound(double final_cut2) const {
     return std::sqrt((svd_tail2 + server * server) / norm2) + rounding * std::sqrt(static_cast<double>(clients));
 }
 
+bool is_consistent(const FeatureBlock& block, const Ledger& ledger) {
+    constexpr double rounding = 1e-6;    // of a norm
+    constexpr double rounding2 = 1e-11;  // of squares: larger than gram_rounding() of any data
+    const double slack2 = rounding2 * ledger.norm2;
+    const double kept2 = ledger.norm2 - ledger.svd_tail2;
+    const double sent = std::sqrt(block.squared_norm() + ledger.used2);
+    const double lost = std::sqrt(ledger.tt_tail2) + rounding * std::sqrt(ledger.norm2);
+    const double least = std::sqrt(std::max(0.0, kept2 - slack2));
+    const double most = std::sqrt(std::max(0.0, kept2 + slack2));
+    return block.rows() <= ledger.rows && ledger.svd_tail2 <= (1 + rounding) * ledger.norm2 && sent >= least - lost &&
+           sent <= most + lost;
+}
+
 namespace {
 
 /// Takes over a coded state and what it lost.

@@ -17,12 +17,16 @@ void require_totals(const Start& totals) {
     throw InputError({"peer message", "totals that cannot be", "at least one client and patient, a finite norm", ""});
 }
 
-void require_ledger(const Ledger& l) {
-    if (l.clients >= 1 && l.rows >= 1 && sensible(l.norm2) && sensible(l.svd_tail2) && sensible(l.tt_tail2) &&
-        sensible(l.used2)) {
-        return;
+void require_ledger(const MergeState& state) {
+    const Ledger& l = state.ledger;
+    const bool can_be = l.clients >= 1 && l.rows >= 1 && sensible(l.norm2) && sensible(l.svd_tail2) &&
+                        sensible(l.tt_tail2) && sensible(l.used2);
+    if (!can_be) {
+        throw InputError({"peer message", "a ledger that cannot be", "counts of at least 1 and finite squares", ""});
     }
-    throw InputError({"peer message", "a ledger that cannot be", "counts of at least 1 and finite squares", ""});
+    if (is_consistent(state.block, l)) return;
+    throw InputError({"peer message", "a ledger that does not fit the rows beside it",
+                      "the norm of these rows and of what was cut", ""});
 }
 
 }  // namespace
@@ -50,7 +54,7 @@ void StackPeer::check(Index from, const PeerMessage& message) const {
         case Phase::merges_up: {
             const auto& state = require_body<MergeState>(body, "a merge");
             require_features(state.block.features(), features_shape());
-            require_ledger(state.ledger);
+            require_ledger(state);
             break;
         }
         case Phase::features_down:

@@ -26,15 +26,30 @@ void add_into(const double* from, Index size, double* to) {
     for (Index i = 0; i < size; ++i) to[i] += from[i];
 }
 
+constexpr double same_squares = 1e-6;  ///< squares of the same data, summed up in another order
+
 /// What a client of this norm can send is a projection of its data, or products of its rows: nothing is larger. Whoever
 /// sends more would spoil the sums of all.
 double most_squares(const Hello& hello) {
-    constexpr double rounding = 1 + 1e-6;
-    return rounding * hello.norm2 + std::numeric_limits<double>::min();
+    return (1 + same_squares) * hello.norm2 + std::numeric_limits<double>::min();
 }
 
-MergeState contribution_of(const Upload& upload) {
-    return {upload.block->clone(), {1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0}};
+Ledger ledger_of(const Upload& upload) { return {1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0}; }
+
+MergeState contribution_of(const Upload& upload) { return {upload.block->clone(), ledger_of(upload)}; }
+
+/// An upload is of the data of the greeting, and its figures are those of its rows.
+void require_own_figures(const Upload& upload, const Hello& hello, const std::string& who) {
+    const double most = most_squares(hello);
+    for (const double squares : {upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
+        if (squares >= 0 && squares <= most) continue;
+        throw InputError({who, "a squared norm that its data cannot have", "one from 0 to that of its greeting", ""});
+    }
+    if (upload.norm2 < hello.norm2 * (1 - same_squares)) {
+        throw InputError({who, "an upload of data with a smaller norm", "the data of its greeting", ""});
+    }
+    if (is_consistent(upload.block.get(), ledger_of(upload))) return;
+    throw InputError({who, "figures that do not fit what it sent", "the norm of its rows and of what was cut", ""});
 }
 
 }  // namespace
@@ -181,15 +196,7 @@ void StarCoordinator::on_upload(Index client, Upload upload) {
         throw InputError({"client " + std::to_string(client + 1), std::to_string(upload.rows) + " patients",
                           std::to_string(hello.rows) + " as it said", ""});
     }
-    const double most = most_squares(hello);
-    // Quantised rows may be longer than they were, by the error that came with them.
-    const double longest = std::sqrt(most) + std::sqrt(std::clamp(upload.tt_tail2, 0.0, most));
-    const double within = std::min(block.squared_norm(), block.squared_norm() * most / (longest * longest));
-    for (const double squares : {within, upload.norm2, upload.svd_tail2, upload.tt_tail2}) {
-        if (squares >= 0 && squares <= most) continue;
-        throw InputError({"client " + std::to_string(client + 1), "a squared norm that its data cannot have",
-                          "one from 0 to that of its greeting", ""});
-    }
+    require_own_figures(upload, hello, "client " + std::to_string(client + 1));
     if (tree_) {
         personal_ranks_[place] = block.rows();
         is_in_tree_[place] = true;
@@ -263,6 +270,7 @@ std::optional<ToClient> StarCoordinator::next() {
         }
         // Clients share the error among themselves: those merged before have had theirs.
         start_->clients = everybody.clients;
+        for (const MergeState& state : earlier_) start_->earlier_norm2 += state.ledger.norm2;
         if (job_.aggregate == Aggregate::stack) make_mergers(features, everybody);
         if (job_.aggregate == Aggregate::subspace) {
             subspace_.emplace(job_, features);

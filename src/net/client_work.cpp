@@ -83,7 +83,7 @@ const wire::Message* ClientWork::answer_masked(const wire::Message& question) {
 const wire::Message* ClientWork::answer_start(const wire::Route& route, const wire::StartNotice& notice) {
     const Stopwatch watch(seconds_);
     begin(route.attempt, notice);
-    all_norm2_ = notice.start.norm2;
+    all_norm2_ = notice.start.norm2 + notice.start.earlier_norm2;
     if (filled_) {
         filled_->follow(notice);
         show_filled();

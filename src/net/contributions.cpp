@@ -32,23 +32,30 @@ std::vector<Contribution> contributions(const JobFile& job, const JobFolder& fol
     return result;
 }
 
-std::vector<MergeState> contributions_of_others(const JobFile& job, const JobFolder& folder,
-                                                const std::vector<Index>& places) {
-    std::vector<MergeState> result;
+std::vector<Contribution> contributions_of_others(const JobFile& job, const JobFolder& folder,
+                                                  const std::vector<Index>& places) {
+    std::vector<Contribution> result;
     for (Contribution& contribution : contributions(job, folder)) {
         const bool again = std::any_of(places.begin(), places.end(),
                                        [&](Index place) { return name_of(job, place) == contribution.client; });
-        if (!again) result.push_back(std::move(contribution.state));
+        if (!again) result.push_back(std::move(contribution));
     }
     return result;
 }
 
-std::vector<MergeState> contributions_before(JobFile job, const JobFolder& folder, std::vector<Index> members) {
+std::vector<Contribution> contributions_before(JobFile job, const JobFolder& folder, std::vector<Index> members) {
     job.members = std::move(members);
     job.late.clear();
     job.late_results.clear();
     job.result = 0;
     return contributions_of_others(job, folder, {});
+}
+
+std::vector<Contribution> contributions_before_late(JobFile job, const JobFolder& folder, std::size_t late) {
+    const Index place = job.late[late];
+    job.late.resize(late);
+    job.late_results.resize(late);
+    return contributions_of_others(job, folder, {place});
 }
 
 std::set<std::pair<std::uint32_t, Index>> merged_uploads(const JobFile& job) {

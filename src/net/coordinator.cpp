@@ -175,7 +175,12 @@ struct Coordinator::Parts {
             const Index place = job.late[i];
             if (job.reports.contains(place)) continue;
             room.begin_late(job.late_results[i], place);
-            room.publish(wire::StartNotice{start_job(job.spec.job, {room.hello(place)}, room.schema()), true}, false);
+            Start start = start_job(job.spec.job, {room.hello(place)}, room.schema());
+            for (const Contribution& before : contributions_before_late(job, room.folder(), i)) {
+                start.clients += before.state.ledger.clients;
+                start.earlier_norm2 += before.state.ledger.norm2;
+            }
+            room.publish(wire::StartNotice{std::move(start), true}, false);
             room.publish(room.folder().features(job.late_results[i]), false);
         }
     }
@@ -229,8 +234,22 @@ struct Coordinator::Parts {
 
     // ---- how it ends
 
+    /// What the doubts are about; only a stack has a certificate.
+    Statements statements(const JobFile& job) const {
+        Statements said{room.norms(), {}, {}};
+        if (!desk.stacks()) return said;
+        const JobFolder& folder = room.folder();
+        for (std::size_t i = 0; i < job.resumed.size(); ++i) said.resumed.push_back(folder.resumed(i).ledger.norm2);
+        said.bounds.push_back(folder.features(job.result).rel_error_bound);
+        for (const std::uint32_t attempt : job.late_results) {
+            said.bounds.push_back(folder.features(attempt).rel_error_bound);
+        }
+        return said;
+    }
+
     CoordinatorResult result() {
-        CoordinatorResult r = make_coordinator_result({room.job(), newest_features(), room.schema(), room.norms()});
+        const JobFile job = room.job();
+        CoordinatorResult r = make_coordinator_result({job, newest_features(), room.schema(), statements(job)});
         r.seconds_server = desk.seconds();
         r.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
         return r;

@@ -92,15 +92,73 @@ std::vector<Claim> claims_of(const JobFile& job, const std::vector<Index>& place
     return result;
 }
 
-std::vector<Doubt> doubts_of(const JobFile& job, const std::optional<double>& bound, const std::vector<double>& norms) {
-    if (job.spec.job.aggregate != Aggregate::stack || job.spec.missing) return {};
-    std::vector<Index> in = job.members;
-    in.insert(in.end(), job.late.begin(), job.late.end());
-    const auto claims = claims_of(job, in, norms);
+std::vector<Claim> claims_of(const std::vector<Contribution>& contributions) {
+    std::vector<Claim> result;
+    for (const Contribution& one : contributions) result.push_back({one.client, one.state.ledger.norm2});
+    return result;
+}
+
+std::vector<Doubt> doubted_norms(const JobFile& job, const std::vector<Index>& places, const std::vector<double>& norms,
+                                 const std::vector<Claim>& earlier) {
+    auto claims = claims_of(job, places, norms);
+    claims.insert(claims.end(), earlier.begin(), earlier.end());
     auto result = norm_doubts(claims);
-    // Errors of those who came before are not those of the features that came after.
-    if (!bound || !job.late.empty() || !job.resumed.empty()) return result;
-    for (Doubt& doubt : error_doubts(claims, *bound)) result.push_back(std::move(doubt));
+    if (job.centred.attempt == 0) return result;
+    // A mean of numbers that are far too large makes everybody's centred data as large.
+    for (std::size_t i = 0; i < places.size(); ++i) claims[i].norm2 = norms[static_cast<std::size_t>(places[i])];
+    const auto centred = std::move(result);
+    result = norm_doubts(claims);
+    for (Doubt& doubt : result) doubt.reason += " before centring";
+    for (const Doubt& doubt : centred) {
+        const bool is_named = std::ranges::any_of(result, [&](const Doubt& d) { return d.client == doubt.client; });
+        if (!is_named) result.push_back(doubt);
+    }
+    return result;
+}
+
+namespace {
+
+void append(std::vector<Doubt>& doubts, std::vector<Doubt> more) {
+    for (Doubt& doubt : more) doubts.push_back(std::move(doubt));
+}
+
+/// Who is in the features that members got (0), or that the first, second ... of those merged late did.
+struct Population {
+    std::vector<Index> places;
+    std::vector<Claim> resumed;
+};
+
+Population population_of(const JobFile& job, const std::vector<double>& resumed, std::size_t late) {
+    Population in{job.members, {}};
+    in.places.insert(in.places.end(), job.late.begin(), job.late.begin() + static_cast<std::ptrdiff_t>(late));
+    const std::vector<std::string> names = names_of(job.roster, in.places);
+    for (std::size_t i = 0; i < job.resumed.size(); ++i) {
+        const bool came_again = std::find(names.begin(), names.end(), job.resumed[i]) != names.end();
+        if (!came_again) in.resumed.push_back({job.resumed[i], resumed[i]});
+    }
+    return in;
+}
+
+/// Of the errors of those who got these features: others have measured theirs with other features.
+std::vector<Doubt> doubted_errors(const JobFile& job, const Statements& said, std::size_t late) {
+    if (!said.bounds[late]) return {};
+    const Population in = population_of(job, said.resumed, late);
+    auto claims = claims_of(job, in.places, said.norms);
+    if (late > 0) {
+        for (std::size_t i = 0; i + 1 < claims.size(); ++i) claims[i].error2.reset();
+    }
+    claims.insert(claims.end(), in.resumed.begin(), in.resumed.end());
+    return error_doubts(claims, *said.bounds[late]);
+}
+
+}  // namespace
+
+std::vector<Doubt> doubts_of(const JobFile& job, const Statements& said) {
+    if (job.spec.job.aggregate != Aggregate::stack || job.spec.missing) return {};
+    const Population in = population_of(job, said.resumed, job.late.size());
+    auto result = doubted_norms(job, in.places, said.norms, in.resumed);
+    append(result, report_doubts(claims_of(job, in.places, said.norms)));
+    for (std::size_t late = 0; late <= job.late.size(); ++late) append(result, doubted_errors(job, said, late));
     return result;
 }
 
@@ -118,7 +176,7 @@ CoordinatorResult make_coordinator_result(const FinishedJob& finished) {
     result.members = names_of(job.roster, job.members);
     result.late = names_of(job.roster, job.late);
     result.missing = names_of(job.roster, job.absent());
-    result.doubts = doubts_of(job, finished.features.rel_error_bound, finished.norms);
+    result.doubts = doubts_of(job, finished.said);
     if (result.doubts.empty()) result.rel_error_bound = finished.features.rel_error_bound;
     result.ranks = finished.features.features.train.ranks();
     result.personal_ranks = job.personal_ranks;

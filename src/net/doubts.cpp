@@ -40,6 +40,17 @@ std::vector<Doubt> norm_doubts(const std::vector<Claim>& claims) {
     return doubts;
 }
 
+std::vector<Doubt> report_doubts(const std::vector<Claim>& claims) {
+    std::vector<Doubt> doubts;
+    for (const Claim& claim : claims) {
+        if (!claim.reported_norm2) continue;
+        if (std::abs(*claim.reported_norm2 - claim.norm2) <= same_norm * claim.norm2) continue;
+        doubts.push_back({claim.client, fmt::format("it reports a norm of {:.6g} and greeted with one of {:.6g}",
+                                                    std::sqrt(*claim.reported_norm2), std::sqrt(claim.norm2))});
+    }
+    return doubts;
+}
+
 std::vector<Doubt> error_doubts(const std::vector<Claim>& claims, double bound) {
     std::vector<Doubt> doubts;
     double error2 = 0;
@@ -47,16 +58,13 @@ std::vector<Doubt> error_doubts(const std::vector<Claim>& claims, double bound) 
     const Claim* largest = nullptr;
     for (const Claim& claim : claims) {
         norm2 += claim.norm2;
-        if (!claim.error2 || !claim.reported_norm2) continue;
+        if (!claim.error2) continue;
         error2 += *claim.error2;
         if (largest == nullptr || *claim.error2 > *largest->error2) largest = &claim;
-        if (std::abs(*claim.reported_norm2 - claim.norm2) <= same_norm * claim.norm2) continue;
-        doubts.push_back({claim.client, fmt::format("it reports a norm of {:.6g} and greeted with one of {:.6g}",
-                                                    std::sqrt(*claim.reported_norm2), std::sqrt(claim.norm2))});
     }
     if (!contradicts(error2, bound, norm2)) return doubts;
     for (const Claim& claim : claims) {
-        if (!claim.error2 || !claim.reported_norm2) continue;
+        if (!claim.error2) continue;
         if (&claim != largest && !contradicts(*claim.error2, bound, norm2)) continue;
         doubts.push_back(
             {claim.client, fmt::format("an error of {:.3g} of all norms together, where the bound is {:.3g}",

@@ -30,10 +30,13 @@ Hello hello_now(const Room& room, std::size_t at, Index place) {
     return hello;
 }
 
-StarCoordinator greeted_star(const JobDesk& desk, const std::vector<Index>& members, std::vector<MergeState> earlier) {
+StarCoordinator greeted_star(const JobDesk& desk, const std::vector<Index>& members,
+                             std::vector<Contribution> earlier) {
     StarCoordinator star(desk.job(), static_cast<Index>(members.size()));
     star.require_schema(desk.room().schema());
-    if (desk.stacks()) star.resume(std::move(earlier));
+    std::vector<MergeState> states;
+    for (Contribution& contribution : earlier) states.push_back(std::move(contribution.state));
+    if (desk.stacks()) star.resume(std::move(states));
     for (std::size_t i = 0; i < members.size(); ++i) {
         star.receive(static_cast<Index>(i), hello_now(desk.room(), i, members[i]));
     }
@@ -43,9 +46,10 @@ StarCoordinator greeted_star(const JobDesk& desk, const std::vector<Index>& memb
 /// One merge while it is made.
 class StarMerge {
   public:
-    StarMerge(JobDesk& desk, const std::vector<Index>& members, std::vector<MergeState> earlier)
+    StarMerge(JobDesk& desk, const std::vector<Index>& members, std::vector<Contribution> earlier)
         : desk_(desk),
           members_(members),
+          earlier_(claims_of(earlier)),
           clients_(static_cast<double>(members.size())),
           star_(greeted_star(desk, members, std::move(earlier))) {}
 
@@ -113,7 +117,7 @@ class StarMerge {
     /// A certificate that a client's norm makes meaningless is none.
     void withdraw_certificate(FeaturesMessage& features) const {
         if (!features.rel_error_bound || desk_.spec().missing) return;
-        const auto doubts = norm_doubts(claims_of(desk_.room().job(), members_, desk_.room().norms()));
+        const auto doubts = doubted_norms(desk_.room().job(), members_, desk_.room().norms(), earlier_);
         if (doubts.empty()) return;
         features.rel_error_bound.reset();
         for (const Doubt& doubt : doubts) {
@@ -125,6 +129,7 @@ class StarMerge {
 
     JobDesk& desk_;
     const std::vector<Index>& members_;
+    std::vector<Claim> earlier_;
     double clients_;
     StarCoordinator star_;
     MergeOutcome outcome_;
@@ -132,14 +137,14 @@ class StarMerge {
 
 }  // namespace
 
-MergeOutcome merge_star(JobDesk& desk, const std::vector<Index>& members, std::vector<MergeState> earlier) {
+MergeOutcome merge_star(JobDesk& desk, const std::vector<Index>& members, std::vector<Contribution> earlier) {
     return StarMerge(desk, members, std::move(earlier)).run();
 }
 
 void publish_start(const JobDesk& desk, const std::vector<Index>& members) {
     Room& room = desk.room();
     const JobFile job = room.job();
-    auto earlier = desk.stacks() ? contributions_before(job, room.folder(), members) : std::vector<MergeState>{};
+    auto earlier = desk.stacks() ? contributions_before(job, room.folder(), members) : std::vector<Contribution>{};
     StarCoordinator star = greeted_star(desk, members, std::move(earlier));
     room.publish(wire::StartNotice{std::get<Start>(*star.next()), true, is_prepared(job)}, false);
 }

@@ -124,20 +124,6 @@ FeatureBlock read_train(const NpzReader& archive, std::size_t k, const Shape& fe
     return FeatureBlock(left_orthonormal(std::move(cores)));
 }
 
-/// What was sent and what is said of it belong together: ||X||^2 = ||D||^2 + the tail, and D is what was sent up to the
-/// error of the message. Otherwise the bound of a later merge would be that of other data.
-void require_consistent(const Contribution& contribution, const fs::path& path) {
-    const Ledger& l = contribution.state.ledger;
-    const FeatureBlock& block = contribution.state.block;
-    constexpr double rounding = 1e-6;
-    const double sent = std::sqrt(block.squared_norm());
-    const double kept = std::sqrt(std::max(0.0, l.norm2 - l.svd_tail2));
-    const bool fits = l.svd_tail2 <= l.norm2 * (1 + rounding) &&
-                      std::abs(kept - sent) <= std::sqrt(l.tt_tail2) + rounding * std::sqrt(l.norm2) &&
-                      block.rows() <= l.rows;
-    if (!fits) refuse(path, "figures of " + shown(contribution.client) + " that do not fit what it sent");
-}
-
 Contribution read_contribution(const NpzReader& archive, const Json& json, std::size_t k, const Schema& schema,
                                const fs::path& path) {
     if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || !json.contains("form")) {
@@ -154,7 +140,9 @@ Contribution read_contribution(const NpzReader& archive, const Json& json, std::
     Contribution contribution{
         json["name"].get<std::string>(),
         {dense ? read_rows(archive, k, schema.features, path) : read_train(archive, k, schema.features, path), ledger}};
-    require_consistent(contribution, path);
+    if (!is_consistent(contribution.state.block, ledger)) {
+        refuse(path, "figures of " + shown(contribution.client) + " that do not fit what it sent");
+    }
     return contribution;
 }
 

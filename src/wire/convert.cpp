@@ -77,6 +77,7 @@ v1::Start to_proto(const StartNotice& notice) {
     p.set_clients(static_cast<std::uint64_t>(notice.start.clients));
     p.set_rows(static_cast<std::uint64_t>(notice.start.rows));
     p.set_norm2(notice.start.norm2);
+    if (notice.start.earlier_norm2 != 0) p.set_earlier_norm2(notice.start.earlier_norm2);
     p.set_received(notice.received);
     p.set_refilled(notice.refilled);
     put_labels(p.mutable_names(), notice.start.labels);
@@ -444,7 +445,8 @@ StartNotice from_proto(const v1::Start& p, const std::string& who) {
     }
     return {{to_index(p.clients(), who, "clients"), to_index(p.rows(), who, "patients"),
              squares(p.norm2(), who, "squared norm"),
-             sizes.empty() ? Labels{} : labels_of(p.names(), Shape(std::move(sizes)), who)},
+             sizes.empty() ? Labels{} : labels_of(p.names(), Shape(std::move(sizes)), who),
+             squares(p.earlier_norm2(), who, "squared norm")},
             p.received(),
             p.refilled()};
 }

@@ -1,5 +1,7 @@
 #include "couplet/ctt/merger.hpp"
 
+#include <array>
+
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/block_code.hpp"
 #include "federations.hpp"
@@ -455,6 +457,52 @@ TEST(MergerTest, ABudgetLooksAtTheRowsNotAtTheLedger) {
     const auto outcome = merger.finish();
     ASSERT_TRUE(outcome.features.code);
     EXPECT_LE(static_cast<Index>(outcome.features.code->bytes.size()), star_code_bytes(job, 1, 2));
+}
+
+/// Whatever is cut, coded and merged, by limits of every kind: an honest party is never told that its figures are not
+/// those of its rows. Half of what it has sent is not taken for the whole.
+TEST(MergerTest, WhatIsMadeHereIsConsistent) {
+    Random random(31);
+    int doubled = 0;
+    for (int trial = 0; trial < 800; ++trial) {
+        const auto clients = random_federation(random);
+        const Shape features = feature_modes(clients.front().shape());
+        const double eps = 0.9 * std::pow(1e-5, random.uniform());
+        JobOptions options;
+        if (trial % 4 == 0) {
+            options.bytes = 2 * (164 + 64 + 16 * features.order() + static_cast<Index>(random.below(400)));
+        } else if (trial % 4 == 1) {
+            options.rank = 1 + static_cast<Index>(random.below(4));
+        } else {
+            options.eps = trial % 4 == 2 ? eps : 0.0;
+        }
+        if (!options.bytes) options.precision = std::array{Precision::automatic, Precision::f64}[random.below(2)];
+        if (options.eps != 0.0 && !options.bytes && random.below(3) == 0) options.precision = Precision::f32;
+        const Job job = resolve_job(options);
+        const auto start = start_job(job, hellos_of(clients));
+        std::optional<MergeState> state;
+        for (const auto& x : clients) {
+            Upload upload = copy_of(x, job, start);
+            const Ledger own{1, upload.rows, upload.norm2, upload.svd_tail2, upload.tt_tail2, 0};
+            ASSERT_TRUE(is_consistent(upload.block.get(), own)) << "trial " << trial;
+            Ledger larger = own;
+            larger.norm2 *= 2;
+            // Where a message lost most of what it was, nearly anything fits.
+            if (own.norm2 > 0 && own.tt_tail2 < 0.01 * own.norm2) {
+                ASSERT_FALSE(is_consistent(upload.block.get(), larger)) << "trial " << trial;
+                ++doubled;
+            }
+            Merger node(job, features, start);
+            if (state) node.add(std::move(*state));
+            node.add(std::move(upload));
+            state = node.state();
+            ASSERT_TRUE(is_consistent(state->block, state->ledger)) << "trial " << trial;
+            if (options.bytes) code_state_within(*state, 64 + static_cast<Index>(random.below(400)));
+            if (!options.bytes && trial % 3 != 0) code_state(*state, eps * eps * state->ledger.norm2);
+            ASSERT_TRUE(is_consistent(state->block, state->ledger)) << "trial " << trial;
+        }
+    }
+    EXPECT_GT(doubled, 1000);
 }
 
 /// 32-bit numbers lose something of their own; the certified error has room for it.

@@ -74,7 +74,9 @@ TEST(StackPeerTest, ChildrenSpeakUpAndTheParentDown) {
         return MergeState{FeatureBlock(Matrix<double>::zeros(1, 20), {4, 5}), ledger};
     };
     EXPECT_THROW(peer.receive(0, message_with(1, 2, state({1, 6, 1.0, -1.0, 0, 0}))), InputError);
-    EXPECT_TRUE(peer.receive(0, message_with(1, 2, state({1, 6, 1.0, 0, 0, 0}))).empty()) << "early, so it waits";
+    EXPECT_THROW(peer.receive(0, message_with(1, 2, state({1, 6, 1.0, 0, 0, 0}))), InputError)
+        << "a norm that no rows are there for";
+    EXPECT_TRUE(peer.receive(0, message_with(1, 2, state({1, 6, 1.0, 1.0, 0, 0}))).empty()) << "early, so it waits";
     const auto up = peer.receive(0, message_with(1, 0, totals));
     ASSERT_EQ(up.size(), 1U);
     EXPECT_EQ(up.front().to, 2);

@@ -269,8 +269,40 @@ TEST_F(StarRefusals, AnUploadIsThatOfItsGreeting) {
         EXPECT_EQ(refused([&](Upload& u) { u.svd_tail2 = squares; }), expected) << squares;
         EXPECT_EQ(refused([&](Upload& u) { u.tt_tail2 = squares; }), expected) << squares;
     }
-    for (const double squares : {0.0, norm2, norm2 * (1 + 1e-9)}) {  // rounding is nobody's fault
+    for (const double squares : {norm2 * (1 - 1e-9), norm2, norm2 * (1 + 1e-9)}) {  // rounding is nobody's fault
         EXPECT_EQ(refused([&](Upload& u) { u.norm2 = u.svd_tail2 = u.tt_tail2 = squares; }), "") << squares;
+    }
+    for (const double squares : {0.0, norm2 * (1 - 1e-5)}) {
+        EXPECT_EQ(refused([&](Upload& u) { u.norm2 = squares; }),
+                  "client 1: an upload of data with a smaller norm; expected the data of its greeting");
+    }
+}
+
+/// A large norm with few rows beside it would make the error of everybody else invisible.
+TEST_F(StarRefusals, FiguresOfAnUploadAreThoseOfItsRows) {
+    const std::string expected =
+        "client 1: figures that do not fit what it sent; expected the norm of its rows and of what was cut";
+    const double norm2 = squared_norm(std::as_const(data_[0]).view().unfold(1));
+    for (const bool in_tree : {false, true}) {
+        const auto refused = [&](double scale, double svd_tail2, double tt_tail2) {
+            const Job job = resolve_job({.eps = 0.2});
+            StarCoordinator coordinator(job, 3);
+            if (in_tree) coordinator.merge_in_tree(2);
+            greet(coordinator, job);
+            coordinator.next();
+            Matrix<double> rows(7, 30);
+            for (Index i = 0; i < rows.size(); ++i) rows.data()[i] = scale * std::as_const(data_[0]).data()[i];
+            Upload upload{ReleaseGate::release(FeatureBlock(std::move(rows), {5, 6})), 7, norm2, svd_tail2, tt_tail2};
+            return refusal_of([&] { coordinator.receive(0, std::move(upload)); });
+        };
+        EXPECT_EQ(refused(1, 0, 0), "");
+        EXPECT_EQ(refused(1e-3, 0, 0), expected) << "nearly nothing was sent, and nothing cut";
+        EXPECT_EQ(refused(0.99, 0, 0), expected);
+        EXPECT_EQ(refused(1.01, 0, 0), expected);
+        EXPECT_EQ(refused(0.6, 0.64 * norm2, 0), "") << "the rest was cut";
+        EXPECT_EQ(refused(0.6, 0.5 * norm2, 0), expected);
+        EXPECT_EQ(refused(0.9, 0, 0.011 * norm2), "") << "the message lost it";
+        EXPECT_EQ(refused(0.9, 0, 0.009 * norm2), expected);
     }
 }
 

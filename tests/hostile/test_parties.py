@@ -219,7 +219,12 @@ def test_a_list_of_the_revoked_that_cannot_be_read_ends_every_connection(star):
 # ---- liars
 
 
-def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_error2=None):
+def rows_of_norm(norm2: float) -> np.ndarray:
+    block = np.random.default_rng(1).normal(size=(3, 42))
+    return block * np.sqrt(norm2) / np.linalg.norm(block)
+
+
+def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_error2=None, report_norm2=None):
     """A client that invents its figures, from its greeting to its report."""
     with channel(star.kits / name, star.address) as connection:
         stream = Stream(connection)
@@ -233,8 +238,9 @@ def lie(star, name: str, norm2: float, tail2: float, block: np.ndarray, report_e
         features = stream.receive()
         if features is None or features.WhichOneof("body") != "features":
             return str(features)
-        stream.send(make_head("report", {"rank": len(block), "error2": report_error2 or 0.0, "norm2": norm2,
-                                         "heldout_error2": 0.0, "heldout_norm2": 0.0, "seconds": 0.0}, job=start.job))
+        stream.send(make_head("report", {"rank": len(block), "error2": report_error2 or 0.0,
+                                         "norm2": report_norm2 or norm2, "heldout_error2": 0.0, "heldout_norm2": 0.0,
+                                         "seconds": 0.0}, job=start.job))
         assert stream.receive().WhichOneof("body") == "bye"
         stream.close()
     return ""
@@ -247,8 +253,7 @@ def test_a_certificate_that_a_liar_has_spoiled_is_none(daemons, about, norm2, er
     honest = [name for name in star.names if name != "c4"]
     star.start("coordinator", *honest)
     star.await_port()
-    block = np.random.default_rng(1).normal(size=(3, 42))
-    assert lie(star, "c4", norm2, 0.0, block, error2) == ""
+    assert lie(star, "c4", norm2, 0.0, rows_of_norm(norm2), error2) == ""
     star.wait("coordinator", *honest)
     result = star.parties["coordinator"].result()
     assert star.parties["coordinator"].process.returncode == 0
@@ -262,6 +267,43 @@ def test_a_certificate_that_a_liar_has_spoiled_is_none(daemons, about, norm2, er
     assert ended(star.kits / "coordinator")["doubts"][0]["client"] == "c4"
 
 
+def test_a_norm_needs_rows_of_that_norm(daemons, tmp_path):
+    """Seven times the norm of the others with nearly nothing beside it: the error of the others would be hidden in the bound."""
+    state = tmp_path / "state.npz"
+    star = daemons(clients=3, flags=["--eps", "0.2", "--min-clients", "2", "--save-state", state])
+    star.start("coordinator", "c1", "c2")
+    star.await_port()
+    assert "figures that do not fit what it sent" in lie(star, "c3", 1e4, 0.0, rows_of_norm(1e-6))
+    star.wait("coordinator", "c1", "c2")
+    result = star.parties["coordinator"].result()
+    assert result["members"] == ["c1", "c2"] and result["rse"] <= result["rel_error_bound"] ** 2 <= 0.2 ** 2
+    star = daemons(clients=1, seed=9, flags=["--eps", "0.2", "--resume", state])
+    star.start()
+    star.wait()
+    assert star.parties["coordinator"].result()["resumed_clients"] == 1, star.parties["coordinator"].said()
+
+
+@pytest.mark.parametrize("error2, norm2, reason", [(399.0, None, "of all norms together, where the bound is"),
+                                                   (0.0, 1e9, "it reports a norm of 31622.8 and greeted with one of 20")],
+                         ids=["error", "norm"])
+def test_a_late_liar_is_held_against_its_report(daemons, error2, norm2, reason):
+    star = daemons(flags=["--eps", "0.2", "--min-clients", "2"], deadline="3s")
+    for name in star.names:  # more patient than the coordinator, who waits for those that do not come
+        star.parties[name].command = ["60s" if word == "3s" else word for word in star.parties[name].command]
+    star.start("coordinator", "c1", "c2")
+    star.wait("coordinator", "c1", "c2")
+    assert "rel_error_bound" in star.parties["coordinator"].result()
+    party = star.parties["coordinator"]
+    party.command = [*party.command, "--late", "merge"]
+    star.start("coordinator")
+    star.await_port()
+    assert lie(star, "c4", 400.0, 0.0, rows_of_norm(400.0), error2, norm2) == ""
+    star.wait("coordinator")
+    result = star.parties["coordinator"].result()
+    assert result["late"] == ["c4"] and "rel_error_bound" not in result
+    assert [doubt["client"] for doubt in result["doubts"]] == ["c4"] and reason in result["doubts"][0]["reason"]
+
+
 def test_a_report_that_cannot_be_spoils_nobodys_figures(daemons):
     """Finite numbers whose ratio is not: JSON has no word for it, and the status is JSON."""
     star = daemons(deadline="6s")
@@ -271,7 +313,7 @@ def test_a_report_that_cannot_be_spoils_nobodys_figures(daemons):
     with channel(star.kits / "c4", star.address) as connection:
         stream = Stream(connection)
         start = greet(stream, "c4", version(), MODES, 12, 400.0)
-        payload = np.random.default_rng(1).normal(size=(3, 42)).tobytes()
+        payload = rows_of_norm(400.0).tobytes()
         stream.send(make_head("upload", {"modes": MODES, "block_rows": 3, "rows": 12, "norm2": 400.0, "svd_tail2": 0.0,
                                          "tt_tail2": 0.0}, job=start.job, attempt=start.attempt, step=start.step,
                               payload=len(payload)), payload)

@@ -135,5 +135,22 @@ TEST_F(ClientWorkTest, ABoundThatItsOwnErrorContradictsIsDoubted) {
     EXPECT_GT(std::get<wire::Report>(work.report().body).error2, 0);
 }
 
+/// The bound is of everybody's norms, also of those who were merged before this client came.
+TEST_F(ClientWorkTest, WhoWasMergedBeforeCountsInTheBound) {
+    for (const double earlier : {0.0, 1e4}) {
+        ClientWork work(welcome({.rank = 2}), x_, tools_);
+        const double norm2 = std::get<Hello>(work.hello().body).norm2;
+        wire::Message begun = start(1);
+        std::get<wire::StartNotice>(begun.body).start.norm2 = norm2;
+        std::get<wire::StartNotice>(begun.body).start.earlier_norm2 = earlier * norm2;
+        const wire::Message* upload = work.answer(begun);
+        ASSERT_NE(upload, nullptr);
+        Features features = orthonormal_features(block_train(std::get<Upload>(upload->body).block.get()));
+        work.fit({std::move(features), 0.1, {}});
+        EXPECT_GT(work.result().rse, 0.01) << "of its own norm it is more than the bound";
+        EXPECT_EQ(work.result().rel_error_bound.has_value(), earlier > 0) << work.result().doubt;
+    }
+}
+
 }  // namespace
 }  // namespace couplet::net

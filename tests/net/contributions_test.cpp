@@ -30,9 +30,9 @@ class ContributionsTest : public NetTest {
     void keep(std::uint32_t attempt, Index place, Index rows) {
         save_message(folder_.reply({attempt, 1, place}), {{}, upload(rows)});
     }
-    static std::vector<Index> rows_of(const std::vector<MergeState>& states) {
+    static std::vector<Index> rows_of(const std::vector<Contribution>& some) {
         std::vector<Index> rows;
-        for (const MergeState& one : states) rows.push_back(one.ledger.rows);
+        for (const Contribution& one : some) rows.push_back(one.state.ledger.rows);
         return rows;
     }
     JobFolder folder_;
@@ -56,6 +56,18 @@ TEST_F(ContributionsTest, WhoSendsAgainIsLeftOut) {
     EXPECT_EQ(rows_of(contributions_before(job_, folder_, {0, 1})), (std::vector<Index>{13, 14}))
         << "c is not among these members";
     EXPECT_EQ(rows_of(contributions_before(job_, folder_, {0, 2})), (std::vector<Index>{13}));
+    EXPECT_EQ(contributions_of_others(job_, folder_, {1}).back().client, "c");
+}
+
+TEST_F(ContributionsTest, AClientThatCameLateWasMergedWithThoseBeforeIt) {
+    job_.resumed = {"b", "old"};
+    job_.late = {1, 3};
+    job_.late_results = {3, 4};
+    job_.roster.emplace_back("d");
+    keep(4, 3, 15);
+    EXPECT_EQ(rows_of(contributions_before_late(job_, folder_, 0)), (std::vector<Index>{14, 10, 11}))
+        << "what it sent for another job is replaced";
+    EXPECT_EQ(rows_of(contributions_before_late(job_, folder_, 1)), (std::vector<Index>{14, 10, 11, 12}));
 }
 
 TEST_F(ContributionsTest, UploadsOfTheResultStay) {

@@ -423,6 +423,82 @@ TEST_F(CoordinatorTest, ALatecomerIsOneMergeAndNobodyElseIsNeeded) {
     EXPECT_EQ(more.result.rse_late_merges, (std::vector<Index>{0, 0, 0, 1, 2}));
 }
 
+/// What a small client loses is measured by all norms together, and it is told those: also when its features come from
+/// a coordinator that was started again.
+TEST_F(CoordinatorTest, ASmallLatecomerKeepsTheCertificateOfAll) {
+    TestFederation federation(path("kits"), people(3));
+    auto small = random_tensor<double>({12, 5, 4}, 8);
+    for (double& e : small.elements()) e *= 0.01;
+    federation.data[2] = std::move(small);
+    CoordinatorOptions options = job_options({.eps = 0.2});
+    options.min_clients = 2;
+    options.deadline = 1500ms;
+    const Run first = run(federation, std::move(options), {0, 1});
+    options = job_options({.eps = 0.2});
+    options.late_merge = true;
+    options.deadline = 2500ms;
+    Process lost = start_client(federation, 2, {"COUPLET_CRASH_AT=features-received"});
+    const Run late = run(federation, std::move(options), {});
+    EXPECT_EQ(lost.wait(), 128 + SIGKILL);
+    ASSERT_EQ(late.result.late, (std::vector<std::string>{"c"}));
+    const Run again = run(federation, job_options({.eps = 0.2}), {2});
+    EXPECT_GT(again.clients[0].rse, 0.04) << "more than the bound, of its own norm";
+    EXPECT_EQ(again.clients[0].doubt, "");
+    ASSERT_TRUE(again.clients[0].rel_error_bound);
+    EXPECT_EQ(again.clients[0].rel_error_bound, again.result.rel_error_bound);
+    EXPECT_TRUE(again.result.doubts.empty());
+    // And of a saved merge.
+    std::filesystem::remove_all(federation.kits / "coordinator" / "job");
+    options = job_options({.eps = 0.2});
+    options.resume = first.state->clone();
+    options.min_clients = 1;
+    options.deadline = 1500ms;
+    const Run resumed = run(federation, std::move(options), {2});
+    EXPECT_EQ(resumed.clients[0].doubt, "");
+    EXPECT_TRUE(resumed.clients[0].rel_error_bound);
+    EXPECT_EQ(resumed.result.rel_error_bound, resumed.clients[0].rel_error_bound);
+}
+
+/// A norm that hides everybody's is as wrong when it was merged yesterday, or comes tomorrow: nobody gets a
+/// certificate.
+TEST_F(CoordinatorTest, ADoubtedClientStaysDoubted) {
+    TestFederation federation(path("kits"), people(3));
+    for (double& e : federation.data[2].elements()) e *= 1e8;
+    CoordinatorOptions options = job_options({.eps = 0.2});
+    options.min_clients = 2;
+    options.deadline = 1500ms;
+    run(federation, std::move(options), {0, 1});
+    options = job_options({.eps = 0.2});
+    options.late_merge = true;
+    const Run late = run(federation, std::move(options), {2});
+    ASSERT_EQ(late.result.doubts.size(), 1U);
+    EXPECT_EQ(late.result.doubts[0].client, "c");
+    EXPECT_FALSE(late.clients[0].rel_error_bound) << "it got none to begin with";
+    std::filesystem::remove_all(federation.kits / "coordinator" / "job");
+    options = job_options({.eps = 0.2});
+    options.resume = late.state->clone();
+    options.min_clients = 2;
+    options.deadline = 1500ms;
+    const Run resumed = run(federation, std::move(options), {0, 1});
+    EXPECT_EQ(resumed.result.resumed_clients, 1);
+    ASSERT_EQ(resumed.result.doubts.size(), 1U);
+    EXPECT_EQ(resumed.result.doubts[0].client, "c");
+    EXPECT_FALSE(resumed.result.rel_error_bound);
+    for (const ClientResult& client : resumed.clients) EXPECT_FALSE(client.rel_error_bound);
+}
+
+TEST_F(CoordinatorTest, CentringHidesNoNorm) {
+    TestFederation federation(path("kits"), people(3));
+    for (double& e : federation.data[2].elements()) e = 1e8 * (1 + e);
+    CoordinatorOptions options = job_options({.eps = 0.2});
+    options.spec.centring.centre = true;
+    const Run done = run(federation, std::move(options), {0, 1, 2});
+    ASSERT_EQ(done.result.doubts.size(), 1U);
+    EXPECT_EQ(done.result.doubts[0].client, "c");
+    EXPECT_NE(done.result.doubts[0].reason.find("before centring"), std::string::npos);
+    for (const ClientResult& client : done.clients) EXPECT_FALSE(client.rel_error_bound);
+}
+
 TEST_F(CoordinatorTest, AStragglerOfARunningJobIsRefusedOrMergedAsAsked) {
     const TestFederation federation(path("kits"), people(3));
     for (const bool merge : {false, true}) {

@@ -387,7 +387,7 @@ TEST_F(ServerTest, ForgetsAnAnswerThatItsSenderCannotHave) {
         Connection connection(target("b"), {});
         wire::Message message = upload(reach_start(connection));
         if (huge) {
-            EXPECT_SAYS(say_with(connection, message, 1e300), "a squared norm that its data cannot have");
+            EXPECT_SAYS(say_with(connection, message, 1e300), "figures that do not fit what it sent");
         } else {
             std::get<Upload>(message.body).rows += 1;
             EXPECT_SAYS(say(connection, message), "13 patients; expected 12 as it said");

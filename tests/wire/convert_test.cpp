@@ -21,7 +21,9 @@ TEST(ConvertTest, ControlMessagesComeBack) {
     EXPECT_EQ(hello.features, (Shape{5, 4}));
     EXPECT_EQ(hello.rows, 9);
     EXPECT_EQ(hello.norm2, 2.5);
+    EXPECT_EQ(round_trip(StartNotice{{3, 70, 1.5, {}, 2.5}, true}).start.earlier_norm2, 2.5);
     const StartNotice start = round_trip(StartNotice{{3, 70, 1.5}, true});
+    EXPECT_EQ(start.start.earlier_norm2, 0);
     EXPECT_EQ(start.start.clients, 3);
     EXPECT_EQ(start.start.rows, 70);
     EXPECT_EQ(start.start.norm2, 1.5);

@@ -112,6 +112,7 @@ struct Start {
     double norm2 = 0;   ///< of the clients of this job
     /// Of the feature modes, in the order in which the job computes: whoever has another puts its own data in this one.
     Labels labels = {};
+    double earlier_norm2 = 0;  ///< of those who were merged before: with norm2 that of everybody
 };
 
 /// Totals of all clients, and the schema they agree on (see agree()) unless it is given. Throws InputError when there

@@ -32,6 +32,12 @@ struct MergeState {
     Ledger ledger;
 };
 
+/// Whether the figures can be those of the rows: the squares of the data are those of the rows, of what merges
+/// discarded and of what was cut at the R1 bond, up to what the messages lost. Otherwise a bound would be that of other
+/// data. Asked of everything that arrives; what any client or merge of this library makes is consistent, whatever its
+/// precision.
+bool is_consistent(const FeatureBlock& block, const Ledger& ledger);
+
 /// Codes a state for its way up a tree; what that loses counts as its clients' messages' loss, to which it adds. The
 /// rows may lose `limit2` in absolute squares. Stays as it is where that asks for more precision than integers have.
 void code_state(MergeState& state, double limit2);

@@ -26,9 +26,12 @@ struct Doubt {
 /// relative to all norms together, so that such a client makes that of the others invisible.
 std::vector<Doubt> norm_doubts(const std::vector<Claim>& claims);
 
+/// Clients who report another norm than they greeted with.
+std::vector<Doubt> report_doubts(const std::vector<Claim>& claims);
+
 /// Whether the measured errors keep to the bound, of the error relative to all norms together. Names those whose own
-/// error is above it, or else the one with the largest; and those who report another norm than they greeted with.
-/// Who has not reported counts as without error: what the others have measured contradicts the bound all the same.
+/// error is above it, or else the one with the largest. Who has not reported counts as without error: what the others
+/// have measured contradicts the bound all the same.
 std::vector<Doubt> error_doubts(const std::vector<Claim>& claims, double bound);
 
 /// Whether one client's error alone contradicts the bound, given the squared norm of all together.
