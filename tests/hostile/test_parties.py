@@ -448,7 +448,8 @@ def test_strangers_do_not_push_out_the_log(star):
         with flood(star.port, 200, b"GET / HTTP/1.1\r\n\r\n"):
             time.sleep(0.5)
     log = (star.kits / "coordinator" / "log.jsonl").read_text().splitlines()
-    assert json.loads(log[0])["event"] == "listening"
+    # Not the first line always: whoever tries the port while it opens may be turned away before it is said to be open.
+    assert "listening" in [json.loads(line)["event"] for line in log[:3]]
     assert len(log) < 80, len(log)
     page = http(star.http_port, "/")[1]
     assert "listening on" in page
