@@ -128,6 +128,19 @@ def http(port: int, path: str, timeout: float = 5.0):
         return error.code, error.read().decode()
 
 
+def answered(port: int, path: str, seconds: float = 2.0):
+    """As http(), by a caller who calls again when hung up on, as monitors do: of many callers the daemon lets go of the oldest, and on a
+    busy machine one may be that before it has said what it wants."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return http(port, path, seconds)
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
 def cpu_seconds(pid: int) -> float:
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile import (HANG_UP, NO_WINDOW, Daemons, call, couplet, cpu_seconds, flood, http, http2, protocol, push,  # noqa: E402
+from hostile import (HANG_UP, NO_WINDOW, Daemons, answered, call, couplet, cpu_seconds, flood, http, http2, protocol, push,  # noqa: E402
                      stream_of_strangers)
 import federation  # noqa: E402
 
@@ -100,8 +100,8 @@ def test_the_status_port_answers_while_1100_connections_are_held(star):
         time.sleep(1)
         for _ in range(3):
             begun = time.monotonic()
-            assert http(star.http_port, "/healthz") == (200, "ok\n")
-            assert '"phase":"joining"' in http(star.http_port, "/status.json")[1]
+            assert answered(star.http_port, "/healthz") == (200, "ok\n")
+            assert '"phase":"joining"' in answered(star.http_port, "/status.json")[1]
             assert time.monotonic() - begun < 2
         expect_a_job_that_ends_right(star)
 
