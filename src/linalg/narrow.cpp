@@ -14,9 +14,7 @@ constexpr Index widest = 64;
 // Numbers of the rows that are multiplied with each other while they are in a first-level cache of 32 KiB.
 constexpr Index chunk_numbers = 3072;
 
-typedef double Lanes __attribute__((vector_size(lanes * sizeof(double))));
-
-COUPLET_INLINE void load(Lanes& to, const double* from) { std::memcpy(&to, from, sizeof to); }
+static_assert(sizeof(Lanes) == lanes * sizeof(double));
 
 /// 8 x 8 block (bi, bj) of A^T A for `rows` rows of A, added to the same block of g; rows of both are `width` apart.
 COUPLET_INLINE void block_gram(const double* a, Index rows, Index width, Index bi, Index bj, double* g) {

@@ -21,12 +21,7 @@ constexpr Index deepest = 256;
 /// Numbers packed at a time: they stay in the second-level cache.
 constexpr Index most_packed = Index{1} << 16;
 
-#define COUPLET_WIDE __attribute__((target("avx512f,avx512vl,avx512dq,fma")))
-
-typedef double Lanes __attribute__((vector_size(lanes * sizeof(double))));
-
-COUPLET_INLINE void load(Lanes& to, const double* from) { std::memcpy(&to, from, sizeof to); }
-COUPLET_INLINE void store(const Lanes& value, double* to) { std::memcpy(to, &value, sizeof value); }
+static_assert(sizeof(Lanes) == lanes * sizeof(double));
 
 /// Room for panels that stays with the thread.
 double* workspace(Index numbers) {
@@ -48,7 +43,7 @@ double* workspace(Index numbers) {
 Index panels_of(Index columns) { return (columns + lanes - 1) / lanes; }
 
 /// depth x width numbers, rows `stride` apart, as panels: for each eight columns depth rows of eight, zeros at the end.
-COUPLET_WIDE void pack_rows(const double* from, Index stride, Index depth, Index width, double* to) {
+COUPLET_AVX512 void pack_rows(const double* from, Index stride, Index depth, Index width, double* to) {
     const Index whole = width / lanes;
     const Index rest = width % lanes;
     Lanes x;
@@ -91,7 +86,7 @@ COUPLET_INLINE void transpose_block(Lanes (&x)[lanes]) {
 #undef COUPLET_PAIR
 
 /// The same of a matrix that is there transposed: width x depth.
-COUPLET_WIDE void pack_columns(const double* from, Index stride, Index depth, Index width, double* to) {
+COUPLET_AVX512 void pack_columns(const double* from, Index stride, Index depth, Index width, double* to) {
     for (Index p = 0; p < panels_of(width); ++p) {
         const Index count = std::min(lanes, width - p * lanes);
         const double* rows = from + p * lanes * stride;
@@ -157,7 +152,7 @@ COUPLET_INLINE void store_tile(const Lanes (&sum)[lanes][panels], const Target& 
 
 /// Eight rows times so many panels of B, `depth` products each. Number k of row i of A is a[k a_step + i a_next].
 template <Index panels>
-COUPLET_WIDE void tile(const double* a, Index a_step, Index a_next, const double* b, Index depth, const Target& to) {
+COUPLET_AVX512 void tile(const double* a, Index a_step, Index a_next, const double* b, Index depth, const Target& to) {
     Lanes sum[lanes][panels] = {};
     if (to.beta != 0) {
         for (Index i = 0; i < to.rows; ++i) {

@@ -3,8 +3,8 @@
 #include "couplet/tensor/matrix.hpp"
 
 /// Products of our own for processors with 512-bit vectors: the library of a distribution is older than they are and
-/// reaches half of what they can do. Both operands go through panels of eight columns, and those of a symmetric product
-/// are packed once for both.
+/// reaches half of what they can do. The right operand is packed into panels of eight columns; a symmetric product
+/// takes both operands from the same panels.
 namespace couplet {
 
 /// Whether packed_gemm() takes a product of this size on this machine, on which it is then ahead of the library.

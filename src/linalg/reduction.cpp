@@ -22,11 +22,8 @@ constexpr Index most_swept = 576;
 constexpr Index panel = 24;
 static_assert(panel % lanes == 0, "a rest begins with a whole block");
 
-typedef double Lanes __attribute__((vector_size(lanes * sizeof(double))));
+static_assert(sizeof(Lanes) == lanes * sizeof(double));
 
-// References, not values: a vector returned by value needs the instructions it is made for.
-COUPLET_INLINE void load(Lanes& to, const double* from) { std::memcpy(&to, from, sizeof to); }
-COUPLET_INLINE void store(const Lanes& value, double* to) { std::memcpy(to, &value, sizeof value); }
 COUPLET_INLINE double sum(const Lanes& x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
 
 /// One pass over rows of the upper triangle. Vectors are as long as a row and zero where the matrix is done with; the
