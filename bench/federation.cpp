@@ -27,7 +27,7 @@ nlohmann::json measure(bool plain, couplet::Index rank, double seconds, const st
     std::vector<double> samples;
     double rse = 0;
     const auto begin = std::chrono::steady_clock::now();
-    while (samples.empty() || (seconds_since(begin) < seconds && samples.size() < 31)) {
+    while (samples.empty() || (seconds_since(begin) < seconds && samples.size() < 1000)) {
         const auto start = std::chrono::steady_clock::now();
         couplet::SimulationOptions options;
         options.job.rank = rank;

@@ -123,35 +123,80 @@ COUPLET_INLINE double dot_body(const double* x, const double* y, Index first, In
     return sum(total);
 }
 
-/// The reflectors of a reduction, last first, on a block of rows of `vectors * lanes` numbers.
+/// H_i on a block of rows of `vectors * lanes` numbers; v and tau are its own.
 template <Index vectors>
-COUPLET_INLINE void reflect_body(const double* reflectors, Index stride, const double* tau, Index n, double* z) {
+COUPLET_INLINE void reflect_once(const double* v, double tau, Index i, Index n, double* z) {
     constexpr Index width = vectors * lanes;
     Lanes x;
-    for (Index i = n - 1; i-- > 0;) {
-        if (tau[i] == 0) continue;
-        const double* v = reflectors + i * stride;
-        double* first = z + (i + 1) * width;
-        Lanes w[vectors];
-        for (Index c = 0; c < vectors; ++c) load(w[c], first + c * lanes);
-        for (Index r = i + 2; r < n; ++r) {
-            for (Index c = 0; c < vectors; ++c) {
-                load(x, z + r * width + c * lanes);
-                w[c] += v[r] * x;
-            }
-        }
+    double* first = z + (i + 1) * width;
+    Lanes w[vectors];
+    for (Index c = 0; c < vectors; ++c) load(w[c], first + c * lanes);
+    for (Index r = i + 2; r < n; ++r) {
         for (Index c = 0; c < vectors; ++c) {
-            w[c] *= tau[i];
-            load(x, first + c * lanes);
-            store(x - w[c], first + c * lanes);
-        }
-        for (Index r = i + 2; r < n; ++r) {
-            for (Index c = 0; c < vectors; ++c) {
-                load(x, z + r * width + c * lanes);
-                store(x - v[r] * w[c], z + r * width + c * lanes);
-            }
+            load(x, z + r * width + c * lanes);
+            w[c] += v[r] * x;
         }
     }
+    for (Index c = 0; c < vectors; ++c) {
+        w[c] *= tau;
+        load(x, first + c * lanes);
+        store(x - w[c], first + c * lanes);
+    }
+    for (Index r = i + 2; r < n; ++r) {
+        for (Index c = 0; c < vectors; ++c) {
+            load(x, z + r * width + c * lanes);
+            store(x - v[r] * w[c], z + r * width + c * lanes);
+        }
+    }
+}
+
+/// H_{i-1} H_i: the rows are read twice for both, not for each.
+template <Index vectors>
+COUPLET_INLINE void reflect_twice(const double* v, const double* u, const double* tau, Index i, Index n, double* z) {
+    constexpr Index width = vectors * lanes;
+    Lanes x;
+    Lanes a[vectors];  // v^T Z
+    Lanes b[vectors];  // u^T Z
+    double* first = z + i * width;
+    double overlap = u[i + 1];
+    for (Index c = 0; c < vectors; ++c) {
+        load(b[c], first + c * lanes);
+        load(a[c], first + width + c * lanes);
+        b[c] += u[i + 1] * a[c];
+    }
+    for (Index r = i + 2; r < n; ++r) {
+        overlap += u[r] * v[r];
+        for (Index c = 0; c < vectors; ++c) {
+            load(x, z + r * width + c * lanes);
+            a[c] += v[r] * x;
+            b[c] += u[r] * x;
+        }
+    }
+    for (Index c = 0; c < vectors; ++c) {
+        a[c] *= tau[i];
+        b[c] = tau[i - 1] * (b[c] - overlap * a[c]);
+        load(x, first + c * lanes);
+        store(x - b[c], first + c * lanes);
+        load(x, first + width + c * lanes);
+        store(x - a[c] - u[i + 1] * b[c], first + width + c * lanes);
+    }
+    for (Index r = i + 2; r < n; ++r) {
+        for (Index c = 0; c < vectors; ++c) {
+            load(x, z + r * width + c * lanes);
+            store(x - v[r] * a[c] - u[r] * b[c], z + r * width + c * lanes);
+        }
+    }
+}
+
+/// The reflectors of a reduction, last first.
+template <Index vectors>
+COUPLET_INLINE void reflect_body(const double* reflectors, Index stride, const double* tau, Index n, double* z) {
+    Index i = n - 2;
+    for (; i > 0; i -= 2) {
+        const double* v = reflectors + i * stride;
+        reflect_twice<vectors>(v, v - stride, tau, i, n, z);
+    }
+    if (i == 0) reflect_once<vectors>(reflectors, tau[0], 0, n, z);
 }
 
 /// Most columns that are reflected at once: four vectors.
@@ -384,10 +429,12 @@ Reduction tridiagonalise(MatrixView<const double> a) {
 
 void apply_one_by_one(const Matrix<double>& reflectors, const std::vector<double>& tau, Matrix<double>& z) {
     const Index n = z.rows();
-    Matrix<double> block(n, most_reflected);
-    for (Index first = 0; first < z.cols(); first += most_reflected) {
-        const Index count = std::min(most_reflected, z.cols() - first);
+    const auto columns = Partition::blocks(z.cols(), most_reflected);
+    parallel_for(columns.count(), [&](Index p) {
+        const Index first = columns.begin(p);
+        const Index count = columns.length(p);
         const Index width = whole_blocks(count);
+        Matrix<double> block(n, width);
         for (Index i = 0; i < n; ++i) {
             double* row = block.data() + i * width;
             std::copy_n(z.view().row(i) + first, count, row);
@@ -395,7 +442,7 @@ void apply_one_by_one(const Matrix<double>& reflectors, const std::vector<double
         }
         kernels().reflect[width / lanes - 1](reflectors.data(), reflectors.cols(), tau.data(), n, block.data());
         for (Index i = 0; i < n; ++i) std::copy_n(block.data() + i * width, count, z.view().row(i) + first);
-    }
+    });
 }
 
 }  // namespace couplet

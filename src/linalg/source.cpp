@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -106,38 +107,73 @@ Matrix<double> DenseEnd<T>::apply_gram(MatrixView<const double> q) const {
 
 template <Real T>
 Summary DenseEnd<T>::summarise_image(Summary::Kind kind, const Matrix<double>& v) const {
-    auto rows = image(v.view());
-    if constexpr (std::same_as<T, double>) {
-        // Of few columns, mostly nearly orthogonal: products give the triangle where reflections would wait for memory.
-        if (kind == Summary::Kind::triangle && rows.rows() >= rows.cols()) {
-            return Summary::of(kind, orthonormalise_columns(rows.view()), terms());
-        }
-    }
+    const auto rows = image(v.view());
     return DenseEnd<T>(rows.view(), Side::right).summarise(kind);
 }
 
 template <Real T>
 double DenseEnd<T>::residual_norm2(const Matrix<double>& v) const {
-    constexpr Index block = 512;
-    const bool right = side_ == Side::right;
-    const auto blocks = Partition::blocks(terms(), block);
-    std::vector<double> sums(static_cast<std::size_t>(blocks.count()));
-    parallel_for(blocks.count(), [&](Index b) {
-        const Index first = blocks.begin(b);
-        const Index count = blocks.length(b);
-        auto rest = convert<double>(right ? a_.rows_from(first, count) : a_.cols_from(first, count));
-        if (right) {
+    return sum_over_terms([&](Index first, Index count) {
+        auto rest = slice(first, count);
+        if (side_ == Side::right) {
             const auto coefficients = product<double>(rest.view(), v.view());
             multiply<double>(coefficients.view(), Op::none, v.view(), Op::transpose, rest.view(), -1.0, 1.0);
         } else {
             const auto coefficients = product<double>(v.view(), rest.view(), Op::transpose);
             multiply<double>(v.view(), Op::none, coefficients.view(), Op::none, rest.view(), -1.0, 1.0);
         }
-        sums[static_cast<std::size_t>(b)] = couplet::squared_norm<double>(rest.view());
+        return couplet::squared_norm<double>(rest.view());
     });
+}
+
+template <Real T>
+double DenseEnd<T>::sum_over_terms(const std::function<double(Index, Index)>& part) const {
+    constexpr Index block = 512;
+    const auto blocks = Partition::blocks(terms(), block);
+    std::vector<double> sums(static_cast<std::size_t>(blocks.count()));
+    parallel_for(blocks.count(),
+                 [&](Index b) { sums[static_cast<std::size_t>(b)] = part(blocks.begin(b), blocks.length(b)); });
     double total = 0;
     for (const double sum : sums) total += sum;
     return total;
+}
+
+template <Real T>
+Matrix<double> DenseEnd<T>::slice(Index first, Index count) const {
+    return convert<double>(side_ == Side::right ? a_.rows_from(first, count) : a_.cols_from(first, count));
+}
+
+template <Real T>
+Polished DenseEnd<T>::polish(const Matrix<double>& v) const {
+    if constexpr (std::same_as<T, float>) {
+        return Source::polish(v);
+    } else {
+        if (terms() < v.cols()) return Source::polish(v);
+        auto q = image(v.view());
+        orthonormalise_columns(q.view());
+        const bool right = side_ == Side::right;
+        auto factor = right ? product<double>(q.view(), a_, Op::transpose)
+                            : product<double>(q.view(), a_, Op::transpose, Op::transpose);
+        const double residual2 = sum_over_terms([&](Index first, Index count) {
+            auto rest = slice(first, count);
+            const auto own = q.view().rows_from(first, count);
+            if (right) {
+                multiply<double>(own, Op::none, factor.view(), Op::none, rest.view(), -1.0, 1.0);
+            } else {
+                multiply<double>(factor.view(), Op::transpose, own, Op::transpose, rest.view(), -1.0, 1.0);
+            }
+            return couplet::squared_norm<double>(rest.view());
+        });
+        return {std::move(factor), residual2};
+    }
+}
+
+Polished Source::polish(const Matrix<double>& v) const {
+    auto better = apply_gram(v.view());
+    orthonormalise_columns(better.view());
+    const auto triangle = summarise_image(Summary::Kind::triangle, better);
+    const double residual2 = residual_norm2(better);
+    return {product<double>(triangle.matrix().view(), better.view(), Op::none, Op::transpose), residual2};
 }
 
 template void Summary::add(MatrixView<const float>);

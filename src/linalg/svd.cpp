@@ -13,6 +13,7 @@
 #include "couplet/linalg/engine.hpp"
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/qr.hpp"
+#include "jacobi.hpp"
 #include "krylov.hpp"
 #include "rank_cut.hpp"
 
@@ -82,7 +83,7 @@ class MatrixCutter {
         return basis.vectors.cols() < basis.vectors.rows() ? &basis.vectors : nullptr;
     }
     void add_residual(Basis& basis, double residual2) {
-        basis.tail2 = std::max(basis.tail2, residual2);
+        basis.tail2 += residual2;
         basis.method = SvdMethod::gram;
     }
 
@@ -131,6 +132,33 @@ void restore_magnitude(Result& result, int exponent) {
     if (!result.sigma.empty()) with_exponent(result.sigma.front(), exponent, "truncated SVD", "a singular value");
     for (double& value : result.sigma) value = std::ldexp(value, exponent);
     result.tail2 = with_exponent(result.tail2, 2 * exponent, "truncated SVD", "a squared tail");
+}
+
+/// The basis of a factor whose singular vectors are these rows, with as many of them as the cut keeps.
+Basis basis_from_rows(MatrixView<const double> rows, const std::vector<double>& squares, const SvdOptions& options) {
+    const auto cut = choose_rank(squares, options, 0);
+    Basis basis;
+    basis.method = SvdMethod::qr;
+    basis.sigma = roots(squares, cut.rank);
+    basis.tail2 = cut.tail2;
+    basis.rank_limited = cut.limited;
+    basis.vectors = transpose(rows.rows_from(0, cut.rank));
+    apply_sign_rule(basis.vectors.view());
+    return basis;
+}
+
+/// Nothing where a row that is kept is too short to have a direction.
+std::optional<Basis> basis_from_few_rows(Matrix<double> factor, const SvdOptions& options) {
+    constexpr double shortest2 = 1e-280;
+    const auto squares = orthogonalise_rows(factor);
+    if (squares.empty()) return std::nullopt;
+    const auto rank = choose_rank(squares, options, 0).rank;
+    if (!(squares[static_cast<std::size_t>(rank - 1)] > shortest2)) return std::nullopt;
+    for (Index i = 0; i < rank; ++i) {
+        const double scale = 1 / std::sqrt(squares[static_cast<std::size_t>(i)]);
+        for (Index j = 0; j < factor.cols(); ++j) factor(i, j) *= scale;
+    }
+    return basis_from_rows(factor.view(), squares, options);
 }
 
 }  // namespace
@@ -205,23 +233,19 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
 Basis basis_from_factor(MatrixView<const double> s, const SvdOptions& options) {
     const Index n = s.cols;
     if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
+    auto factor = Matrix<double>::copy(s);
+    if (s.rows <= s.cols && s.rows <= most_jacobi_rows) {
+        if (auto basis = basis_from_few_rows(std::move(factor), options)) return std::move(*basis);
+        factor = Matrix<double>::copy(s);
+    }
     const Index least = std::min(s.rows, n);
-    auto work = Matrix<double>::copy(s);
     std::vector<double> sigma(static_cast<std::size_t>(least));
     Matrix<double> left(least, n);  // column-major n x least: the vectors we want
     Matrix<double> right(s.rows, least);
-    blas::gesdd(n, s.rows, work.data(), sigma.data(), left.data(), right.data());
+    blas::gesdd(n, s.rows, factor.data(), sigma.data(), left.data(), right.data());
     std::vector<double> squares;
     for (const double value : sigma) squares.push_back(value * value);
-    const auto cut = choose_rank(squares, options, 0);
-    Basis basis;
-    basis.method = SvdMethod::qr;
-    basis.sigma.assign(sigma.begin(), sigma.begin() + cut.rank);
-    basis.tail2 = cut.tail2;
-    basis.rank_limited = cut.limited;
-    basis.vectors = transpose(left.view().rows_from(0, cut.rank));
-    apply_sign_rule(basis.vectors.view());
-    return basis;
+    return basis_from_rows(left.view(), squares, options);
 }
 
 template <Real T>

@@ -90,6 +90,64 @@ COUPLET_INLINE void sturm_body(std::span<const double> d, const double* e2, doub
     }
 }
 
+/// The same from the characteristic polynomials of the leading parts, p_i = (d_i - x) p_{i-1} - e^2 p_{i-2}, without a
+/// division for each of them; the matrix has norm 1. False where their magnitudes leave the range of numbers.
+template <Index width>
+COUPLET_INLINE bool polynomials_body(std::span<const double> d, const double* e2, const double* x, double* count,
+                                     double* step) {
+    constexpr std::size_t block = 8;     // growth by 8 in each step, at most: far from overflow
+    constexpr double vanished = 1e-250;  // of two neighbours; every count since the last look is right above it
+    constexpr double off_zero = -1e-30;  // where one is zero, its pivot is taken for this
+    double p[width];
+    double before[width];
+    double slope[width];
+    double slope_before[width];
+    double above[width];
+    for (Index j = 0; j < width; ++j) {
+        before[j] = 1;
+        p[j] = d[0] - x[j];
+        p[j] = p[j] == 0 ? off_zero : p[j];
+        slope[j] = -1;
+        slope_before[j] = 0;
+        above[j] = p[j] > 0 ? 1.0 : 0.0;
+    }
+    double smallest = 1;
+    for (std::size_t i = 1; i < d.size();) {
+        for (const std::size_t end = std::min(i + block, d.size()); i < end; ++i) {
+            const double di = d[i];
+            const double ei = e2[i - 1];
+            for (Index j = 0; j < width; ++j) {
+                const double t = di - x[j];
+                double next = t * p[j] - ei * before[j];
+                next = next == 0 ? off_zero * p[j] : next;
+                const double next_slope = t * slope[j] - (ei * slope_before[j] + p[j]);
+                above[j] += (next > 0) == (p[j] > 0) ? 1.0 : 0.0;
+                before[j] = p[j];
+                p[j] = next;
+                slope_before[j] = slope[j];
+                slope[j] = next_slope;
+            }
+        }
+        double least[width];
+        for (Index j = 0; j < width; ++j) {
+            const double size = std::max(std::abs(p[j]), std::abs(before[j]));
+            const double scale = 1 / size;
+            least[j] = size;
+            p[j] *= scale;
+            before[j] *= scale;
+            slope[j] *= scale;
+            slope_before[j] *= scale;
+        }
+        for (Index j = 0; j < width; ++j) smallest = least[j] > smallest ? smallest : least[j];
+        if (!(smallest > vanished)) return false;
+    }
+    for (Index j = 0; j < width; ++j) {
+        count[j] = above[j];
+        step[j] = p[j] / slope[j];
+    }
+    return true;
+}
+
 /// Room for the vectors of up to `lanes` eigenvalues: n rows of `width` numbers each.
 struct TwistRoom {
     double* l;
@@ -198,28 +256,36 @@ COUPLET_INLINE void residual_body(std::span<const double> d, std::span<const dou
 /// The kernels for one kind of vector instructions, by the number of lanes over 8 where they differ.
 struct Kernels {
     void (*sturm[4])(std::span<const double>, const double*, double, const double*, double*, double*);
+    bool (*polynomials[4])(std::span<const double>, const double*, const double*, double*, double*);
     void (*twist[4])(std::span<const double>, std::span<const double>, const double*, double, const TwistRoom&);
     void (*residual)(std::span<const double>, std::span<const double>, const double*, const Matrix<double>&, double*);
 };
 
-#define COUPLET_KERNELS(name, attribute)                                                                        \
-    template <Index width>                                                                                      \
-    attribute void sturm_##name(std::span<const double> d, const double* e2, double pivot_min, const double* x, \
-                                double* count, double* step) {                                                  \
-        sturm_body<width>(d, e2, pivot_min, x, count, step);                                                    \
-    }                                                                                                           \
-    template <Index width>                                                                                      \
-    attribute void twist_##name(std::span<const double> d, std::span<const double> e, const double* lambda,     \
-                                double pivot_min, const TwistRoom& room) {                                      \
-        twist_body<width>(d, e, lambda, pivot_min, room);                                                       \
-    }                                                                                                           \
-    attribute void residual_##name(std::span<const double> d, std::span<const double> e, const double* values,  \
-                                   const Matrix<double>& z, double* worst) {                                    \
-        residual_body(d, e, values, z, worst);                                                                  \
-    }                                                                                                           \
-    constexpr Kernels kernels_##name{{sturm_##name<8>, sturm_##name<16>, sturm_##name<24>, sturm_##name<32>},   \
-                                     {twist_##name<8>, twist_##name<16>, twist_##name<24>, twist_##name<32>},   \
-                                     residual_##name};
+#define COUPLET_KERNELS(name, attribute)                                                                           \
+    template <Index width>                                                                                         \
+    attribute void sturm_##name(std::span<const double> d, const double* e2, double pivot_min, const double* x,    \
+                                double* count, double* step) {                                                     \
+        sturm_body<width>(d, e2, pivot_min, x, count, step);                                                       \
+    }                                                                                                              \
+    template <Index width>                                                                                         \
+    attribute bool polynomials_##name(std::span<const double> d, const double* e2, const double* x, double* count, \
+                                      double* step) {                                                              \
+        return polynomials_body<width>(d, e2, x, count, step);                                                     \
+    }                                                                                                              \
+    template <Index width>                                                                                         \
+    attribute void twist_##name(std::span<const double> d, std::span<const double> e, const double* lambda,        \
+                                double pivot_min, const TwistRoom& room) {                                         \
+        twist_body<width>(d, e, lambda, pivot_min, room);                                                          \
+    }                                                                                                              \
+    attribute void residual_##name(std::span<const double> d, std::span<const double> e, const double* values,     \
+                                   const Matrix<double>& z, double* worst) {                                       \
+        residual_body(d, e, values, z, worst);                                                                     \
+    }                                                                                                              \
+    constexpr Kernels kernels_##name{                                                                              \
+        {sturm_##name<8>, sturm_##name<16>, sturm_##name<24>, sturm_##name<32>},                                   \
+        {polynomials_##name<8>, polynomials_##name<16>, polynomials_##name<24>, polynomials_##name<32>},           \
+        {twist_##name<8>, twist_##name<16>, twist_##name<24>, twist_##name<32>},                                   \
+        residual_##name};
 
 COUPLET_FOR_EACH_SIMD_LEVEL(COUPLET_KERNELS)
 #undef COUPLET_KERNELS
@@ -385,7 +451,9 @@ std::vector<double> tridiagonal_values(std::span<const double> diagonal, std::sp
         ValueSearch search(bounds, static_cast<Index>(d.size()), first, own);
         while (search.place(step, x)) {
             std::fill(x + own, x + width_of(kernel), x[own - 1]);
-            kernels().sturm[kernel](d, e2.data(), pivot_min, x, above, step);
+            if (!kernels().polynomials[kernel](d, e2.data(), x, above, step)) {
+                kernels().sturm[kernel](d, e2.data(), pivot_min, x, above, step);
+            }
             search.narrow(x, above);
             std::copy_n(x, lanes, seen);
         }

@@ -167,9 +167,7 @@ class Decomposition {
         bool trusts(const PeeledEnd& peeled) const { return peeled.trusted; }
         const Matrix<double>* map_of(const PeeledEnd& peeled) const { return peeled.map ? &*peeled.map : nullptr; }
         void add_residual(PeeledEnd& peeled, double residual2) {
-            double known = 0;
-            for (const double tail2 : peeled.tails2) known += tail2;
-            peeled.tails2.back() += std::max(0.0, residual2 - known);
+            peeled.tails2.back() += residual2;
             peeled.method = SvdMethod::gram;
         }
         /// What the norm turned out to be when it was not accepted.

@@ -537,5 +537,34 @@ TEST(SvdMethod, HasNames) {
     EXPECT_EQ(to_string(SvdMethod::random), "random");
 }
 
+/// Exactly low rank needs no QR: the tail of the cut is at rounding and the method is still gram.
+TEST(TruncatedSvd, PolishesExactlyLowRankData) {
+    const auto a = matrix_with_spectrum(80, 900, geometric(20, 0.7));
+    const auto svd = truncated_svd<double>(a.view(), {.max_rank = 20});
+    EXPECT_EQ(svd.method, SvdMethod::gram);
+    EXPECT_LE(std::sqrt(svd.tail2), 1e-13 * naive_norm(a.view()));
+}
+
+/// Few rows are turned until they are orthogonal, many go to LAPACK: both give the space to rounding.
+TEST(BasisFromFactor, AgreesOnBothSidesOfTheSmallSolver) {
+    for (const Index rows : {1, 5, 64, 65, 90}) {
+        auto sigma = geometric(static_cast<Index>(rows), 0.7);
+        const auto s = matrix_with_spectrum(rows, 100, sigma);
+        const auto basis = basis_from_factor(s.view(), {.max_tail = 1e-12});
+        EXPECT_EQ(basis.method, SvdMethod::qr);
+        for (std::size_t i = 0; i < basis.sigma.size(); ++i) EXPECT_NEAR(basis.sigma[i], sigma[i], 1e-14);
+        EXPECT_LE(projection_error(s.view(), basis.vectors), 2e-12);
+        EXPECT_LE(orthonormality_residual(basis.vectors.view()), 4);
+    }
+}
+
+/// Zeros have no direction, and yet one vector is kept of anything.
+TEST(BasisFromFactor, GivesAVectorForZeros) {
+    const auto basis = basis_from_factor(Matrix<double>::zeros(4, 9).view(), {.max_rank = 3});
+    ASSERT_EQ(basis.vectors.cols(), 1);
+    EXPECT_EQ(basis.sigma[0], 0);
+    EXPECT_LE(orthonormality_residual(basis.vectors.view()), 1);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -102,6 +102,26 @@ TEST(Tridiagonal, ValuesOfSpecialMatrices) {
     check_values({{1, 1e-8, 1e-16, 0, 0}, {1e-5, 1e-13, 1e-20, 0}}, 5);
 }
 
+/// Where characteristic polynomials are exactly zero, again and again, and where they leave the range of numbers.
+TEST(Tridiagonal, ValuesWherePolynomialsVanish) {
+    for (const std::size_t n : {9, 40, 70}) {
+        Random random(n, 6);
+        for (int repeat = 0; repeat < 20; ++repeat) {
+            Tridiagonal whole{std::vector<double>(n), std::vector<double>(n - 1)};
+            for (double& x : whole.d) x = std::round(random.normal());
+            for (double& x : whole.e) x = std::round(random.normal());
+            check_values(whole, static_cast<Index>(n));
+        }
+        Tridiagonal graded = random_tridiagonal(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double size = std::pow(10.0, -12 * static_cast<double>(std::min<std::size_t>(i, 24)));
+            graded.d[i] *= size;
+            if (i + 1 < n) graded.e[i] *= 0.1 * size;
+        }
+        check_values(graded, static_cast<Index>(n));
+    }
+}
+
 /// Values of every size beside one another, alone, in pairs and in heaps: what sections, ratios and Newton's steps each
 /// have to find, and must not mistake for one another.
 TEST(Tridiagonal, ValuesThatDecayPairUpOrGather) {

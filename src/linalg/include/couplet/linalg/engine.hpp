@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "couplet/linalg/polish.hpp"
 #include "couplet/linalg/source.hpp"
 #include "couplet/linalg/svd.hpp"
 
@@ -19,6 +18,9 @@ struct CutLimit {
     double eps = 0;
     Index max_rank = std::numeric_limits<Index>::max();
 };
+
+/// Residual, relative to the norm, below which a polished space counts as exact.
+inline constexpr double polished_residual = 1e-12;
 
 /// Whether a Gram matrix of this order, its entries sums of `terms` products, can be accurate enough for the cut, as
 /// far as that is known before it is computed.
@@ -50,7 +52,7 @@ concept Cutter = requires(C& cutter, const C& constant, const typename C::Result
     { constant.trusts(result) } -> std::same_as<bool>;
     /// The columns that were kept, or null when nothing was cut.
     { constant.map_of(result) } -> std::same_as<const Matrix<double>*>;
-    /// A polished result, whose measured residual is known.
+    /// A result from a polished factor, which left this much of the data, at right angles to what was cut since.
     { cutter.add_residual(own, double{}) } -> std::same_as<void>;
 };
 
@@ -83,13 +85,11 @@ std::optional<typename C::Result> cut_end(const Source& source, SvdMethod method
         // Nothing better than the rounding of a projection is to be had for float data.
         if (method == SvdMethod::gram || source.is_float() || cutter.trusts(result)) return result;
         if (const Matrix<double>* map = cutter.map_of(result)) {
-            auto polished = cutter.from_factor(polished_factor(source, *map));
-            if (const Matrix<double>* kept = cutter.map_of(polished)) {
-                const double residual2 = source.residual_norm2(*kept);
-                if (residual2 <= polished_residual * polished_residual * cutter.norm2()) {
-                    cutter.add_residual(polished, residual2);
-                    return polished;
-                }
+            auto [factor, residual2] = source.polish(*map);
+            if (residual2 <= polished_residual * polished_residual * cutter.norm2()) {
+                auto polished = cutter.from_factor(std::move(factor));
+                cutter.add_residual(polished, residual2);
+                return polished;
             }
         }
     }
