@@ -73,11 +73,13 @@ struct Loop {
 };
 
 /// Looks for a while before the caller goes to sleep: loops follow one another within microseconds, and waking a thread
-/// takes fifty.
+/// takes fifty of them, several hundred on a virtual machine. After the first looks whoever else wants the core has it.
 template <class Condition>
 void look_for(const Condition& condition) {
-    constexpr int looks = 2000;  // some 50 us
-    for (int i = 0; i < looks && !condition(); ++i) {
+    constexpr int looks = 2000;   // some 50 us
+    constexpr int yields = 2000;  // some 700 us of an idle core
+    for (int i = 0; i < looks + yields && !condition(); ++i) {
+        if (i >= looks) ::sched_yield();
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
