@@ -44,6 +44,10 @@ function(couplet_compile_options target visibility)
       target_compile_options(${target} ${own} -Wno-restrict -Wno-maybe-uninitialized)
     endif()
   endif()
+  # GCC tidies its memory up from 128 MiB on, which takes 6% to 8% of the time of a batch; from 600 on it is hardly ever due.
+  if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} ${own} "SHELL:--param ggc-min-heapsize=600000" "SHELL:--param ggc-min-expand=200")
+  endif()
   if(COUPLET_SANITIZE)
     target_compile_options(${target} ${visibility} -fsanitize=${COUPLET_SANITIZE} -fno-omit-frame-pointer
                            -fno-sanitize-recover=all)
