@@ -6,6 +6,14 @@
 
 namespace couplet {
 
+double allowed_residual(const std::vector<CutLimit>& limits) noexcept {
+    double allowed = 1e-12;
+    for (const CutLimit& cut : limits) {
+        if (cut.eps > 0) allowed = std::min(allowed, 0.01 * cut.eps);
+    }
+    return allowed;
+}
+
 bool gram_can_show(const CutLimit& cut, Index order, Index terms) noexcept {
     // A cut by rank may leave a tail that can be shown; whether it does, only the Gram matrix tells.
     return cut.eps == 0 || cut.max_rank < order || cut.eps >= gram_floor(order, terms);

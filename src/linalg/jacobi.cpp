@@ -39,7 +39,8 @@ COUPLET_INLINE void turn_body(double* x, double* y, Index width, double c, doubl
 }
 
 /// Every pair of rows once; how many of them had to be turned.
-COUPLET_INLINE Index sweep_body(double* rows, Index count, Index width, double tolerance2, double* squares) {
+COUPLET_INLINE Index sweep_body(double* rows, Index count, Index width, double tolerance, double* squares) {
+    constexpr double vanished = 1e-290;  // of a square: what is shorter has lost its digits, and counts as zeros
     for (Index p = 0; p < count; ++p) squares[p] = dot_body(rows + p * width, rows + p * width, width);
     Index turned = 0;
     for (Index p = 0; p + 1 < count; ++p) {
@@ -47,10 +48,11 @@ COUPLET_INLINE Index sweep_body(double* rows, Index count, Index width, double t
             double* x = rows + p * width;
             double* y = rows + q * width;
             const double overlap = dot_body(x, y, width);
-            // Not <: rows of zeros are orthogonal to all.
-            if (overlap * overlap <= tolerance2 * squares[p] * squares[q]) continue;
+            // Lengths, not squares: the square of an overlap may be no number where the overlap is one.
+            const double lengths = std::sqrt(squares[p]) * std::sqrt(squares[q]);
+            if (std::min(squares[p], squares[q]) < vanished || std::abs(overlap) <= tolerance * lengths) continue;
             const double zeta = (squares[q] - squares[p]) / (2 * overlap);
-            const double tangent = std::copysign(1.0, zeta) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
+            const double tangent = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));
             const double c = 1 / std::sqrt(1 + tangent * tangent);
             turn_body(x, y, width, c, c * tangent);
             squares[p] = std::max(0.0, squares[p] - tangent * overlap);
@@ -65,10 +67,10 @@ struct Kernels {
     Index (*sweep)(double*, Index, Index, double, double*);
 };
 
-#define COUPLET_KERNELS(name, attribute)                                                                       \
-    attribute Index sweep_##name(double* rows, Index count, Index width, double tolerance2, double* squares) { \
-        return sweep_body(rows, count, width, tolerance2, squares);                                            \
-    }                                                                                                          \
+#define COUPLET_KERNELS(name, attribute)                                                                      \
+    attribute Index sweep_##name(double* rows, Index count, Index width, double tolerance, double* squares) { \
+        return sweep_body(rows, count, width, tolerance, squares);                                            \
+    }                                                                                                         \
     constexpr Kernels kernels_##name{sweep_##name};
 
 COUPLET_FOR_EACH_SIMD_LEVEL(COUPLET_KERNELS)
@@ -83,10 +85,10 @@ std::vector<double> orthogonalise_rows(Matrix<double>& f) {
     for (Index i = 0; i < count; ++i) std::copy_n(f.view().row(i), f.cols(), rows.view().row(i));
     std::vector<double> squares(static_cast<std::size_t>(count));
     constexpr double roundoff = std::numeric_limits<double>::epsilon();
-    const double tolerance2 = roundoff * roundoff * static_cast<double>(f.cols());
+    const double tolerance = roundoff * std::sqrt(static_cast<double>(f.cols()));
     constexpr int most_sweeps = 30;  // ten are many
     int sweeps = 0;
-    while (COUPLET_BEST_OF(kernels).sweep(rows.data(), count, width, tolerance2, squares.data()) > 0) {
+    while (COUPLET_BEST_OF(kernels).sweep(rows.data(), count, width, tolerance, squares.data()) > 0) {
         if (++sweeps == most_sweeps) return {};
     }
     std::vector<Index> order(static_cast<std::size_t>(count));

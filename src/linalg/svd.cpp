@@ -147,11 +147,11 @@ Basis basis_from_rows(MatrixView<const double> rows, const std::vector<double>& 
     return basis;
 }
 
-/// Nothing where a row that is kept is too short to have a direction.
+/// Nothing where a row that is kept is too short to have a direction, or too long to have a square.
 std::optional<Basis> basis_from_few_rows(Matrix<double> factor, const SvdOptions& options) {
     constexpr double shortest2 = 1e-280;
     const auto squares = orthogonalise_rows(factor);
-    if (squares.empty()) return std::nullopt;
+    if (squares.empty() || !std::isfinite(squares.front())) return std::nullopt;
     const auto rank = choose_rank(squares, options, 0).rank;
     if (!(squares[static_cast<std::size_t>(rank - 1)] > shortest2)) return std::nullopt;
     for (Index i = 0; i < rank; ++i) {

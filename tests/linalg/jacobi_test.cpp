@@ -67,5 +67,33 @@ TEST(OrthogonaliseRows, LeavesZerosAndEqualRowsInPeace) {
     EXPECT_LE(squares[1], 1e-30);
 }
 
+/// The fourth power of such lengths is no number.
+TEST(OrthogonaliseRows, OfAnyMagnitude) {
+    const double golden = (1 + std::sqrt(5.0)) / 2;
+    for (const double size : {1e-140, 1e-100, 1e-74, 1.0, 1e74, 1e100, 1e150}) {
+        auto f = Matrix<double>::zeros(2, 2);
+        f(0, 0) = f(0, 1) = f(1, 1) = size;
+        const auto squares = orthogonalise_rows(f);
+        ASSERT_EQ(squares.size(), 2U);
+        EXPECT_NEAR(std::sqrt(squares[0]) / size, golden, 1e-14) << size;
+        EXPECT_NEAR(std::sqrt(squares[1]) / size, golden - 1, 1e-14) << size;
+    }
+}
+
+/// What is left of rows that were parallel is parallel again, and shorter each time.
+TEST(OrthogonaliseRows, SettlesOnRowsThatAreParallel) {
+    for (const Index count : {24, 64}) {
+        auto f = Matrix<double>::zeros(count, count);
+        for (Index i = 0; i < count; ++i) {
+            for (Index j = 0; j < count; ++j) f(i, j) = i / 8 == j / 8 ? 1 : 0;
+        }
+        const auto squares = orthogonalise_rows(f);
+        ASSERT_EQ(static_cast<Index>(squares.size()), count);
+        for (Index i = 0; i < count; ++i) {
+            EXPECT_NEAR(squares[static_cast<std::size_t>(i)], i < count / 8 ? 64 : 0, 1e-12);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace couplet

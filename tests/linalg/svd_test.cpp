@@ -566,5 +566,44 @@ TEST(BasisFromFactor, GivesAVectorForZeros) {
     EXPECT_LE(orthonormality_residual(basis.vectors.view()), 1);
 }
 
+/// Squares of these are safe, and their squares are not.
+TEST(DominantBasis, KeepsItsTailWhereSquaresOfSquaresVanish) {
+    auto sigma = geometric(20, std::pow(1e-9, 1.0 / 19));
+    for (const double size : {1e-70, 1e-74, 1.5e-75}) {
+        auto a = matrix_with_spectrum(60, 20, sigma);
+        for (Index i = 0; i < a.size(); ++i) a.data()[i] *= size;
+        const double max_tail = 1.5e-9 * size;
+        const auto basis =
+            dominant_basis<double>(a.view(), Side::right, {.max_tail = max_tail, .method = SvdMethod::qr});
+        EXPECT_EQ(basis.vectors.cols(), 19);
+        EXPECT_LE(orthonormality_residual(basis.vectors.view()), 4);
+        EXPECT_LE(projection_error(a.view(), basis.vectors), max_tail);
+    }
+}
+
+TEST(BasisFromFactor, HasADirectionForWhatHasNoSquare) {
+    auto s = Matrix<double>::zeros(1, 2);
+    s(0, 0) = 1e200;
+    EXPECT_EQ(basis_from_factor(s.view(), {.max_tail = 1}).vectors(0, 0), 1);
+}
+
+/// What a polished space leaves and what is cut of it afterwards stay within the tail together, and a rank that is too
+/// small for the tail says so.
+TEST(DominantBasis, PolishedSpacesKeepTheirTail) {
+    auto sigma = geometric(14, 0.7);
+    const double norm = tail_from(sigma, 0);
+    for (const double factor : {0.69, 3.0}) {
+        const double max_tail = 1e-12 * norm;
+        for (std::size_t i = 10; i < 14; ++i) sigma[i] = factor * (i < 12 ? 1 : 0.98) * max_tail;
+        const auto a = matrix_with_spectrum(200, 40, sigma);
+        const auto basis = dominant_basis<double>(a.view(), Side::right, {.max_tail = max_tail, .max_rank = 12});
+        EXPECT_EQ(basis.vectors.cols(), 12);
+        EXPECT_EQ(basis.rank_limited, factor > 1);
+        if (factor < 1) {
+            EXPECT_LE(projection_error(a.view(), basis.vectors), 1.001 * max_tail);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -19,8 +19,9 @@ struct CutLimit {
     Index max_rank = std::numeric_limits<Index>::max();
 };
 
-/// Residual, relative to the norm, below which a polished space counts as exact.
-inline constexpr double polished_residual = 1e-12;
+/// Residual, relative to the norm, below which a polished space counts as exact: nothing beside any tail that is
+/// allowed, which the cut of the polished factor may use up.
+double allowed_residual(const std::vector<CutLimit>& limits) noexcept;
 
 /// Whether a Gram matrix of this order, its entries sums of `terms` products, can be accurate enough for the cut, as
 /// far as that is known before it is computed.
@@ -86,7 +87,8 @@ std::optional<typename C::Result> cut_end(const Source& source, SvdMethod method
         if (method == SvdMethod::gram || source.is_float() || cutter.trusts(result)) return result;
         if (const Matrix<double>* map = cutter.map_of(result)) {
             auto [factor, residual2] = source.polish(*map);
-            if (residual2 <= polished_residual * polished_residual * cutter.norm2()) {
+            const double allowed = allowed_residual(limits);
+            if (residual2 <= allowed * allowed * cutter.norm2()) {
                 auto polished = cutter.from_factor(std::move(factor));
                 cutter.add_residual(polished, residual2);
                 return polished;
