@@ -77,7 +77,7 @@ struct Loop {
 template <class Condition>
 void look_for(const Condition& condition) {
     constexpr int looks = 2000;   // some 50 us
-    constexpr int yields = 2000;  // some 700 us of an idle core
+    constexpr int yields = 2000;  // some 500 us of an idle core
     for (int i = 0; i < looks + yields && !condition(); ++i) {
         if (i >= looks) ::sched_yield();
 #if defined(__x86_64__)
