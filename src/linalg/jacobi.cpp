@@ -12,21 +12,7 @@ namespace {
 
 constexpr Index lanes = 8;
 
-/// Rows of `width` numbers, a multiple of the lanes, zeros at their ends.
-COUPLET_INLINE double dot_body(const double* x, const double* y, Index width) {
-    Lanes total = {};
-    Lanes left;
-    Lanes right;
-    for (Index i = 0; i < width; i += lanes) {
-        load(left, x + i);
-        load(right, y + i);
-        total += left * right;
-    }
-    double sum = 0;
-    for (Index i = 0; i < lanes; ++i) sum += total[i];
-    return sum;
-}
-
+/// Two rows of `width` numbers, a multiple of the lanes.
 COUPLET_INLINE void turn_body(double* x, double* y, Index width, double c, double s) {
     Lanes left;
     Lanes right;
@@ -41,13 +27,13 @@ COUPLET_INLINE void turn_body(double* x, double* y, Index width, double c, doubl
 /// Every pair of rows once; how many of them had to be turned.
 COUPLET_INLINE Index sweep_body(double* rows, Index count, Index width, double tolerance, double* squares) {
     constexpr double vanished = 1e-290;  // of a square: what is shorter has lost its digits, and counts as zeros
-    for (Index p = 0; p < count; ++p) squares[p] = dot_body(rows + p * width, rows + p * width, width);
+    for (Index p = 0; p < count; ++p) squares[p] = dot_of_blocks(rows + p * width, rows + p * width, 0, width);
     Index turned = 0;
     for (Index p = 0; p + 1 < count; ++p) {
         for (Index q = p + 1; q < count; ++q) {
             double* x = rows + p * width;
             double* y = rows + q * width;
-            const double overlap = dot_body(x, y, width);
+            const double overlap = dot_of_blocks(x, y, 0, width);
             // Lengths, not squares: the square of an overlap may be no number where the overlap is one.
             const double lengths = std::sqrt(squares[p]) * std::sqrt(squares[q]);
             if (std::min(squares[p], squares[q]) < vanished || std::abs(overlap) <= tolerance * lengths) continue;

@@ -24,8 +24,6 @@ static_assert(panel % lanes == 0, "a rest begins with a whole block");
 
 static_assert(sizeof(Lanes) == lanes * sizeof(double));
 
-COUPLET_INLINE double sum(const Lanes& x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
-
 /// One pass over rows of the upper triangle. Vectors are as long as a row and zero where the matrix is done with; the
 /// diagonal blocks of `lanes` are kept whole, so that no loop has an end of its own.
 struct Sweep {
@@ -109,18 +107,6 @@ COUPLET_INLINE void subtract_body(double alpha, const double* x, Index first, In
         load(to, y + j);
         store(to - alpha * from, y + j);
     }
-}
-
-COUPLET_INLINE double dot_body(const double* x, const double* y, Index first, Index end) {
-    Lanes total = {};
-    Lanes left;
-    Lanes right;
-    for (Index j = first / lanes * lanes; j < end; j += lanes) {
-        load(left, x + j);
-        load(right, y + j);
-        total += left * right;
-    }
-    return sum(total);
 }
 
 /// H_i on a block of rows of `vectors * lanes` numbers; v and tau are its own.
@@ -222,7 +208,7 @@ struct Kernels {
         subtract_body(alpha, x, first, end, y);                                                           \
     }                                                                                                     \
     attribute double dot_##name(const double* x, const double* y, Index first, Index end) {               \
-        return dot_body(x, y, first, end);                                                                \
+        return dot_of_blocks(x, y, first, end);                                                           \
     }                                                                                                     \
     template <Index vectors>                                                                              \
     attribute void reflect_##name(const double* v, Index stride, const double* tau, Index n, double* z) { \

@@ -28,6 +28,22 @@ typedef double Lanes __attribute__((vector_size(64)));
 COUPLET_INLINE void load(Lanes& to, const double* from) { std::memcpy(&to, from, sizeof to); }
 COUPLET_INLINE void store(const Lanes& value, double* to) { std::memcpy(to, &value, sizeof value); }
 
+COUPLET_INLINE double sum(const Lanes& x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
+
+/// Of entries [first, end), in whole blocks of eight: the block of `first` counts from its beginning.
+COUPLET_INLINE double dot_of_blocks(const double* x, const double* y, long first, long end) {
+    constexpr long block = sizeof(Lanes) / sizeof(double);
+    Lanes total = {};
+    Lanes left;
+    Lanes right;
+    for (long j = first / block * block; j < end; j += block) {
+        load(left, x + j);
+        load(right, y + j);
+        total += left * right;
+    }
+    return sum(total);
+}
+
 }  // namespace couplet
 
 #if defined(__x86_64__)
