@@ -42,7 +42,7 @@ void execute(const Options& options, const Session& session) {
                read_model_pair(options.a, options.b));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "A.npz", options->a, "First model");
     add_input(app, "B.npz", options->b, "Second model, with the same modes");

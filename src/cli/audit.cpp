@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "audit_report.hpp"
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/spelling.hpp"
 #include "couplet/ctt/prepare.hpp"
@@ -140,7 +140,7 @@ void execute(const Options& options, const Session& session) {
     session.print(audit_json(audited.report, audited.subject), audit_text(audited.report, audited.subject));
 }
 
-void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+void add_options(Command& app, const std::shared_ptr<Options>& options) {
     add_federation_input(app, options->input);
     JobOptions& job = options->job;
     add_count(app, {"--client", "K", 1, 1'000'000, "They are counted from 1, in the order given."}, options->client,
@@ -162,11 +162,11 @@ void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
              "Part of each client's patients who do not take part: the controls of every attack",
              [options](const auto& text) { options->heldout = parse_fraction("--heldout", text); });
     app.add_option("--controls", options->controls, "Tensor of people who took part nowhere, instead of --heldout")
-        ->type_name("FILE");
+        .type("FILE");
     add_output(app, ".html", false, options->output, "A page with the verdicts");
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_options(app, options);
     return [options](Session& session) { execute(*options, session); };
@@ -179,8 +179,8 @@ Json run_audit(EmbeddedCall call) {
     options->input.tensors = std::move(call.clients);
     options->input.names = std::move(call.names);
     Json json;
-    const auto add = [&](CLI::App& app) { add_options(app, options); };
-    run_embedded("audit", call, add, [&](const CLI::App&, const Session& session) {
+    const auto add = [&](Command& app) { add_options(app, options); };
+    run_embedded("audit", call, add, [&](const Command&, const Session& session) {
         const Audited audited = run(*options, session);
         json = audit_json(audited.report, audited.subject);
     });

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <optional>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
@@ -33,19 +33,19 @@ std::string flag_of(const std::string& parameter) {
     return (private_one ? "--gradient-" : "--") + parameter;
 }
 
-void add_real(CLI::App& app, const std::string& parameter, const std::string& description, const char* standard,
+void add_real(Command& app, const std::string& parameter, const std::string& description, const char* standard,
               std::optional<double>& value) {
     const std::string flag = flag_of(parameter);
     add_text(app, flag, "X", standard, description,
              [flag, &value](const auto& text) { value = parse_real(flag, text); });
-    app.get_option(flag)->group(baselines_group);
+    app.option(flag)->group(baselines_group);
 }
 
-void add_whole(CLI::App& app, const Count& count, const std::string& description, const char* standard,
+void add_whole(Command& app, const Count& count, const std::string& description, const char* standard,
                std::optional<Index>& value) {
     add_text(app, count.option, count.letter, standard, description,
              [count, &value](const auto& text) { value = parse_count(count, text); });
-    app.get_option(count.option)->group(baselines_group);
+    app.option(count.option)->group(baselines_group);
 }
 
 std::string parameter_text(const std::optional<double>& value) { return number_text(*value); }
@@ -53,7 +53,7 @@ std::string parameter_text(const std::optional<Index>& value) { return std::to_s
 
 }  // namespace
 
-void add_training_options(CLI::App& app, BaselineOptions& options) {
+void add_training_options(Command& app, BaselineOptions& options) {
     add_text(app, "--rounds", "N", "200", "Exchanges at most", [&options](const auto& text) {
         options.rounds = parse_count({"--rounds", "N", 1, 1'000'000, "It is the number of exchanges."}, text);
     });
@@ -66,15 +66,15 @@ void add_training_options(CLI::App& app, BaselineOptions& options) {
              [&options](const auto& text) {
                  options.loss = parse_loss(parse_choice("--loss", {"square", "logistic"}, text));
              });
-    app.add_flag_callback(
+    app.add_flag(
         "--no-compression", [&options] { options.compress = false; },
         "Send full precision instead of signs (fedgtf-ef, fedgtf-ef-pc, cidertf)");
     for (const char* name : {"--rounds", "--tolerance", "--loss", "--no-compression"}) {
-        app.get_option(name)->group(baselines_group);
+        app.option(name)->group(baselines_group);
     }
 }
 
-void add_tuning_options(CLI::App& app, Tuning& tuning) {
+void add_tuning_options(Command& app, Tuning& tuning) {
     add_real(app, "step", "Step, relative to the longest that is safe (all but trip)", "depends on the method",
              tuning.step);
     add_real(app, "decay", "The step of round t is step / (1 + decay t) (all but trip)", "depends on the method",
@@ -97,12 +97,12 @@ void add_tuning_options(CLI::App& app, Tuning& tuning) {
     add_real(app, "gossip", "cidertf: step towards the neighbours", "1", tuning.gossip);
 }
 
-void add_cache_options(CLI::App& app, BaselineFlags& flags) {
+void add_cache_options(Command& app, BaselineFlags& flags) {
     app.add_flag("--tuned", flags.tuned, "Take what couplet tune found for these data, this method and this rank")
-        ->group(baselines_group);
+        .group(baselines_group);
     add_text(app, "--cache", "FILE.json", "couplet/tuning.json in $XDG_CACHE_HOME or ~/.cache",
              "Where couplet tune keeps what it found", [&flags](const auto& text) { flags.cache = text; });
-    app.get_option("--cache")->group(baselines_group);
+    app.option("--cache")->group(baselines_group);
 }
 
 std::span<const char* const> baseline_flag_names() { return names; }

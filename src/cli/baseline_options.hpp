@@ -18,11 +18,11 @@ struct BaselineFlags {
 };
 
 /// --rounds, --tolerance, --loss and --no-compression. The flags must outlive the parsing, as in the functions below.
-void add_training_options(CLI::App& app, BaselineOptions& options);
+void add_training_options(Command& app, BaselineOptions& options);
 /// --step, --fibers, ...: one for each parameter of a Tuning.
-void add_tuning_options(CLI::App& app, Tuning& tuning);
+void add_tuning_options(Command& app, Tuning& tuning);
 /// --tuned and --cache.
-void add_cache_options(CLI::App& app, BaselineFlags& flags);
+void add_cache_options(Command& app, BaselineFlags& flags);
 
 /// Names of all of them.
 std::span<const char* const> baseline_flag_names();

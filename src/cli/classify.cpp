@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "classify_report.hpp"
 #include "classify_sites.hpp"
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/experiments/classify.hpp"
 #include "couplet/io/number.hpp"
@@ -178,39 +178,38 @@ void execute(Options& options, const Session& session) {
     session.print(json, text);
 }
 
-void add_list(CLI::App& app, const Count& count, std::vector<Index>& values, const std::string& description) {
-    app.add_option_function<std::string>(
+void add_list(Command& app, const Count& count, std::vector<Index>& values, const std::string& description) {
+    app.add_option(
            count.option, [&values, count](const std::string& text) { values = parse_list(count, text); }, description)
-        ->type_name(count.letter)
-        ->default_str(fmt::format("{}", fmt::join(values, ",")));
+        .type(count.letter)
+        .standard(fmt::format("{}", fmt::join(values, ",")));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     app.add_option("DATA", options->input.data,
                    "A folder that couplet data or couplet table wrote, or a tensor file; several: each is a site")
-        ->type_name("DIR")
-        ->required();
+        .type("DIR")
+        .required();
     app.add_option("--labels", options->input.labels,
                    "Where the data brings no labels: a table (csv, tsv, ndjson, gzip) or .npy; once, or once per site")
-        ->type_name("FILE")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        .type("FILE")
+        .each();
     app.add_option("--label-column", options->input.columns.label, "Column of the table that holds the label")
-        ->type_name("COL");
+        .type("COL");
     app.add_option("--id-column", options->input.columns.patient, "Column of the table that holds the identifier")
-        ->type_name("COL");
+        .type("COL");
     app.add_option("--predictions", options->predictions,
                    "Folder for predictions_<k>.csv of each site, with identifiers, readable by you alone")
-        ->type_name("DIR");
-    app.add_option_function<std::string>(
+        .type("DIR");
+    app.add_option(
            "--rank",
            [options](const std::string& text) {
                options->rank = parse_count({"--rank", "R", 1, std::numeric_limits<Index>::max(), ""}, text);
            },
            "Rank R1 between people and features")
-        ->type_name("R")
-        ->default_str("10; 50 in the experiment; or what the data gives");
+        .type("R")
+        .standard("10; 50 in the experiment; or what the data gives");
     add_list(app, {"--features", "M,...", 1, 1'000'000, "For example: 5 or 2,5,10"}, options->features,
              "How many indices of largest variance to keep, over all feature modes");
     add_list(app, {"--clients", "K,...", 1, 1'000'000, "For example: 4 or 2,4,8"}, options->clients,
@@ -219,24 +218,24 @@ Action setup(CLI::App& app) {
               "Neighbours that vote");
     add_count(app, {"--folds", "N", 2, 10'000, "Five or ten are usual."}, options->folds,
               "Folds of the cross-validation");
-    app.add_option_function<std::string>(
+    app.add_option(
            "--ridge", [options](const std::string& text) { options->ridge = parse_ridge(text); },
            "Weight of the squared coefficients beside the sum of the losses; 1/C of scikit-learn")
-        ->type_name("L")
-        ->default_str("1");
+        .type("L")
+        .standard("1");
     add_choice(app, "--decide", {"balanced", "probable"}, options->decide,
                "Predict the class that gains most on its share, or the most probable one");
     add_choice(app, "--learn-from", {"training", "all"}, options->learn_from,
                "Whose data the features are learned from");
-    app.add_option_function<std::string>(
+    app.add_option(
            "--splits",
            [options](const std::string& text) {
                options->splits =
                    parse_count({"--splits", "N", 0, 10'000, "The paper uses ten; 0 leaves it out."}, text);
            },
            "The paper's experiment: random splits, seven parts for training and three for the test; 0: without it")
-        ->type_name("N")
-        ->default_str("10, 0 with several sites");
+        .type("N")
+        .standard("10, 0 with several sites");
     return [options](Session& session) { execute(*options, session); };
 }
 

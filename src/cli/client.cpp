@@ -1,9 +1,9 @@
 #include "couplet/net/client.hpp"
+#include "command.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -193,7 +193,7 @@ void print(const net::ClientResult& result, const std::string& folder, const Fed
     session.print(json, text);
 }
 
-void execute(const CLI::App& app, const Options& options, const Session& session) {
+void execute(const Command& app, const Options& options, const Session& session) {
     const net::Kit kit = net::load_kit(options.kit);
     if (options.account) return print_account(options, kit, session);
     if (options.data.empty()) throw InputError({"--data", "missing", "this client's tensor", ""});
@@ -228,16 +228,14 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     }
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("--kit", options->kit, "Folder that couplet provision made for this client")
-        ->type_name("DIR")
-        ->required();
+    app.add_option("--kit", options->kit, "Folder that couplet provision made for this client").type("DIR").required();
     app.add_option("--data", options->data,
                    "This client's tensor: .npy, .csv, .csv.gz or .tns; it stays here. NaN or an empty cell is a "
                    "missing entry, if the "
                    "coordinator says --missing impute")
-        ->type_name("FILE");
+        .type("FILE");
     add_deadline(app, "10m, or the policy's patience", options->deadline,
                  "How long to wait for anything that brings the job forward, whether the coordinator is out of reach, "
                  "fails or waits for others: 60s, 10m, 2h, none. Until then it is tried again");
@@ -249,7 +247,7 @@ Action setup(CLI::App& app) {
         "all others), and end");
     app.add_flag("--ask", options->ask, "Show the job and wait for a yes before anything is computed");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
-        ->type_name("DIR");
+        .type("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

@@ -1,8 +1,8 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "command.hpp"
 #include "completion_script.hpp"
 #include "couplet/core/error.hpp"
 #include "options.hpp"
@@ -12,16 +12,16 @@
 namespace couplet::cli {
 namespace {
 
-std::string script(const std::string& shell, const CLI::App& root) {
+std::string script(const std::string& shell, const Command& root) {
     const std::vector<CompletionNode> nodes = completion_tree(root);
     if (shell == "bash") return bash_completion(nodes);
     return shell == "zsh" ? zsh_completion(nodes) : fish_completion(nodes);
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto shell = std::make_shared<std::string>();
     add_choice(app, "SHELL", {"bash", "zsh", "fish"}, *shell, "The shell you use");
-    const CLI::App* root = app.get_parent();
+    const Command* root = app.parent();
     return [shell, root](Session& session) {
         const std::string text = script(*shell, *root);
         session.print({{"shell", *shell}, {"script", text}, {"version", version()}}, text);

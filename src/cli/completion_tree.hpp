@@ -3,11 +3,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
+
+class Command;
 
 /// What follows an option or takes the place of an argument.
 enum class ValueKind { none, text, file, words };
@@ -30,6 +28,6 @@ struct CompletionNode {
 };
 
 /// The root first, every parent before its children.
-std::vector<CompletionNode> completion_tree(const CLI::App& root);
+std::vector<CompletionNode> completion_tree(const Command& root);
 
 }  // namespace couplet::cli

@@ -1,8 +1,8 @@
 #include "couplet/net/coordinator.hpp"
+#include "command.hpp"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
@@ -36,7 +36,7 @@ struct Options {
 };
 
 /// Sums over the members' features: everybody must be there when they are made.
-void check_centring(const CLI::App& app, const Options& options) {
+void check_centring(const Command& app, const Options& options) {
     if (!options.centring.any()) return;
     const char* given = options.centring.centre ? "--centre" : "--scale";
     refuse_given(app, {"--save-state", "--resume"}, given, "one or the other");
@@ -50,7 +50,7 @@ void check_centring(const CLI::App& app, const Options& options) {
 }
 
 /// Which data the clients have is known when they are there: too late to refuse the job for it.
-void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& result, const Session& session) {
+void warn_of_idle_errors(const Command& app, const net::CoordinatorResult& result, const Session& session) {
     try {
         refuse_idle_errors(app, result.spec.job, result.schema.features);
     } catch (const InputError& error) {
@@ -59,7 +59,7 @@ void warn_of_idle_errors(const CLI::App& app, const net::CoordinatorResult& resu
     }
 }
 
-void execute(const CLI::App& app, Options& options, const Session& session) {
+void execute(const Command& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
     const auto shield = star_shield(app, options.flags.job, options.privacy);
     if (shield && !shield->policy) {
@@ -123,11 +123,11 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     require_settled(result.imputed);
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     app.add_option("--kit", options->kit, "Folder that couplet provision made for the coordinator")
-        ->type_name("DIR")
-        ->required();
+        .type("DIR")
+        .required();
     add_job_flags(app, options->flags);
     add_data_flags(app, options->flags);
     add_schema_flags(app, options->flags);
@@ -151,7 +151,7 @@ Action setup(CLI::App& app) {
     add_privacy_flags(app, options->privacy);
     add_centring_flags(app, options->centring);
     app.add_flag("--insecure", options->insecure, "No TLS; only on this machine, for trying things out");
-    app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)")->type_name("DIR");
+    app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)").type("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/data/client_files.hpp"
 #include "couplet/data/data_file.hpp"
@@ -74,7 +74,7 @@ const std::vector<Only>& only() {
     return all;
 }
 
-void refuse_foreign(const CLI::App& app, const Options& options) {
+void refuse_foreign(const Command& app, const Options& options) {
     for (const Only& one : only()) {
         if (app.count(one.option) == 0) continue;
         if (std::find(one.kinds.begin(), one.kinds.end(), options.kind) != one.kinds.end()) continue;
@@ -235,7 +235,7 @@ std::string rows_text(const Written& written, const std::string& what) {
                          : fmt::format("{} to {} {} each", count_text(least), count_text(most), what);
 }
 
-void execute(const CLI::App& app, const Options& options, const Session& session) {
+void execute(const Command& app, const Options& options, const Session& session) {
     refuse_foreign(app, options);
     clean_on_interrupt(options.output);
     Manifest manifest{.kind = options.kind, .spec = {}, .seed = session.seed()};
@@ -264,7 +264,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     session.print(json, fields(rows));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_choice(app, "KIND", {"synthetic", "ecg", "diabetes", "ehr"}, options->kind,
                "synthetic: random tensors of known rank; ecg: heart beats; diabetes: a health survey; ehr: diagnoses "
@@ -273,17 +273,17 @@ Action setup(CLI::App& app) {
                    "synthetic only: the shape, and how it is made after a colon. 200x30x30:rank=20,density=0.4,"
                    "personal=uniform,noise=0,patients=total shows the defaults (density is 0.1 from order 4 on); "
                    "personal may be gaussian, and patients=each gives every client that many patients")
-        ->type_name("TEXT");
+        .type("TEXT");
     add_count(app, {"--clients", "K", 1, 1'000'000, "It is the number of files to write."}, options->clients,
               "Clients that share the patients, as evenly as possible");
     app.add_option("--count", options->count, "ecg, diabetes: how many beats or people to pick at random, or all")
-        ->type_name("N")
-        ->default_str(options->count);
-    app.add_option_function<std::string>(
+        .type("N")
+        .standard(options->count);
+    app.add_option(
            "--data", [options](const std::string& text) { options->place = text; },
            "ecg, diabetes, ehr: the public file, or a folder that holds it")
-        ->type_name("FILE")
-        ->default_str("the folder in the environment variable COUPLET_DATA");
+        .type("FILE")
+        .standard("the folder in the environment variable COUPLET_DATA");
     add_choice(app, "--embedding", {"outer", "lag"}, options->embedding,
                "ecg: a beat x becomes the matrix x[i] x[t] (outer) or x[i + t] (lag)");
     add_count(app, {"--points", "N", 1, 140, "A beat has 140 points."}, options->points,
@@ -292,23 +292,23 @@ Action setup(CLI::App& app) {
                "ecg: labels normal or not, or the five classes of ECG5000");
     add_choice(app, "--source", {"cms", "synthea"}, options->source, "ehr: CMS SynPUF, or the csv export of Synthea");
     app.add_option("--top", options->top, "ehr: how many of the most frequent diagnoses and medications to keep")
-        ->type_name("AxB")
-        ->default_str(options->top);
+        .type("AxB")
+        .standard(options->top);
     add_choice(app, "--duplicates", {"clip", "sum"}, options->duplicates,
                "ehr from cms: several records of one entry become 1, or their sum");
     add_choice(app, "--frequent-by", {"records", "patients"}, options->frequent_by,
                "ehr from cms: what makes a code frequent");
     app.add_flag("--shuffle", options->shuffle, "Deal the rows to the clients at random instead of in order");
-    app.add_option_function<std::string>(
+    app.add_option(
            "--missing", [options](const std::string& text) { options->missing = parse_fraction("--missing", text); },
            "Part of the entries to hide at random, the same ones however many clients there are")
-        ->type_name("FRACTION")
-        ->default_str("0");
+        .type("FRACTION")
+        .standard("0");
     add_choice(app, "--missing-as", {"nan", "zero"}, options->missing_as,
                "What a hidden entry is written as: NaN, for simulate --missing impute, or zero as in the paper");
     app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
-        ->type_name("DIR")
-        ->required();
+        .type("DIR")
+        .required();
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

@@ -151,7 +151,7 @@ void execute(const Options& options, const Session& session) {
     file.visit([&](auto x) { decompose(x, file, read_seconds, options, session); });
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     std::vector<std::string> names;
     names.reserve(std::size(methods));

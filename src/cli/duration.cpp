@@ -1,9 +1,9 @@
 #include "duration.hpp"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <utility>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
@@ -28,13 +28,13 @@ Duration parse_duration(const std::string& option, const std::string& text) {
                       "For example: 60s, 10m or 2h"});
 }
 
-void add_duration(CLI::App& app, const std::string& name, const std::string& shown_default, Duration& value,
+void add_duration(Command& app, const std::string& name, const std::string& shown_default, Duration& value,
                   const std::string& description) {
     add_text(app, name, "TIME", shown_default, description,
              [&value, name](const std::string& text) { value = parse_duration(name, text); });
 }
 
-void add_deadline(CLI::App& app, const std::string& shown_default, Duration& value, const std::string& description) {
+void add_deadline(Command& app, const std::string& shown_default, Duration& value, const std::string& description) {
     add_duration(app, "--deadline", shown_default, value, description);
 }
 

@@ -4,11 +4,9 @@
 #include <optional>
 #include <string>
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
+
+class Command;
 
 using Duration = std::optional<std::chrono::milliseconds>;  ///< nothing: for ever
 
@@ -16,9 +14,9 @@ using Duration = std::optional<std::chrono::milliseconds>;  ///< nothing: for ev
 Duration parse_duration(const std::string& option, const std::string& text);
 
 /// An option that takes such a time; `value` holds the default.
-void add_duration(CLI::App& app, const std::string& name, const std::string& shown_default, Duration& value,
+void add_duration(Command& app, const std::string& name, const std::string& shown_default, Duration& value,
                   const std::string& description);
 /// --deadline TIME; `value` holds the default.
-void add_deadline(CLI::App& app, const std::string& shown_default, Duration& value, const std::string& description);
+void add_deadline(Command& app, const std::string& shown_default, Duration& value, const std::string& description);
 
 }  // namespace couplet::cli

@@ -22,7 +22,7 @@ struct EmbeddedCall {
 /// Reads the call's arguments by the options that `add` gives to the verb, and does `act` with that verb: the session
 /// is the call's. Throws InputError for arguments that the command line would refuse, in the same words, but that they
 /// speak of parameters, as the library does. Sets no thread count: that is the program's to decide.
-void run_embedded(const std::string& verb, EmbeddedCall& call, const std::function<void(CLI::App&)>& add,
-                  const std::function<void(const CLI::App&, const Session&)>& act);
+void run_embedded(const std::string& verb, EmbeddedCall& call, const std::function<void(Command&)>& add,
+                  const std::function<void(const Command&, const Session&)>& act);
 
 }  // namespace couplet::cli

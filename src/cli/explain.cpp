@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/data/client_folder.hpp"
 #include "couplet/explain/page.hpp"
@@ -54,7 +54,7 @@ std::array<std::string, 3> output_files(const std::string& page) {
     return {page, stem.string() + ".json", stem.string() + ".csv"};
 }
 
-void check_flags(const CLI::App& app, const Options& options) {
+void check_flags(const Command& app, const Options& options) {
     const auto needs = [&](const char* option, const char* other, bool there) {
         if (app.count(option) > 0 && !there)
             throw InputError({option, std::string("given without ") + other, "both", ""});
@@ -108,7 +108,7 @@ void require_sites(const Options& options, const std::vector<Tensor<double>>& te
 }
 
 /// Whose patients those are: as the user says, or the site called as the folder of the list.
-std::size_t site_of(const CLI::App& app, const Options& options, const Findings& findings) {
+std::size_t site_of(const Command& app, const Options& options, const Findings& findings) {
     const auto& sites = findings.sites;
     const std::string folder = std::filesystem::weakly_canonical(options.patients).parent_path().filename().string();
     const auto named = std::find_if(sites.begin(), sites.end(), [&](const auto& site) { return site.name == folder; });
@@ -266,7 +266,7 @@ void write_files(const Options& options, const Session& session, const Explanati
     for (const auto& file : open) file->commit();
 }
 
-void execute(const CLI::App& app, const Options& options, const Session& session) {
+void execute(const Command& app, const Options& options, const Session& session) {
     check_flags(app, options);
     std::vector<std::string> inputs{options.result, options.patients, options.compare};
     inputs.insert(inputs.end(), options.data.begin(), options.data.end());
@@ -305,7 +305,7 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     session.print(json, text + fields(rows));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "RESULT", options->result,
               "Folder of a result (couplet simulate -o, or what a client or peer keeps), or its features.npz");
@@ -313,16 +313,15 @@ Action setup(CLI::App& app) {
                "varimax: components with few strong entries, the fit untouched; none: as computed");
     app.add_option("--data", options->data,
                    "The sites' tensors: says how stable each component is when every site draws its patients again")
-        ->type_name("X.npy...");
+        .type("X.npy...");
     add_count(app, {"--resamples", "N", 1, 10'000, ""}, options->resamples, "How often they are drawn");
-    app.add_option("--patient", options->patient, "Tell of one patient, at the site: with --patients")->type_name("ID");
-    app.add_option("--patients", options->patients, "patients.csv of the site, as couplet table wrote it")
-        ->type_name("FILE");
+    app.add_option("--patient", options->patient, "Tell of one patient, at the site: with --patients").type("ID");
+    app.add_option("--patients", options->patients, "patients.csv of the site, as couplet table wrote it").type("FILE");
     add_text(app, "--site", "K", "the site called as the folder of --patients", "Whose patients those are, from 1",
              [options](const auto& text) {
                  options->site = parse_count({"--site", "K", 1, 1'000'000, "Sites count from 1."}, text);
              });
-    app.add_option("--compare", options->compare, "An older result: what changed since")->type_name("OTHER");
+    app.add_option("--compare", options->compare, "An older result: what changed since").type("OTHER");
     add_count(app, {"--entries", "N", 1, 1000, ""}, options->entries, "Entries to name of each component");
     add_output(app, ".html", false, options->output, "Page to write, with .json and .csv of the same name beside it");
     return [options, &app](Session& session) { execute(app, *options, session); };

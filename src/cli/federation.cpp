@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "command.hpp"
 #include "couplet/data/synthetic.hpp"
 #include "couplet/io/data_print.hpp"
 #include "format.hpp"
@@ -293,10 +293,10 @@ Federation open_federation(const FederationInput& input, const Session& session)
     return from_split(read_client(file, input, session), *input.split, file, normal(file));
 }
 
-void add_federation_input(CLI::App& app, FederationInput& input) {
+void add_federation_input(Command& app, FederationInput& input) {
     app.add_option("FILES...", input.files,
                    "A tensor per client: .npy, .npz, .csv, .csv.gz or .tns; the first mode counts patients")
-        ->type_name("FILE");
+        .type("FILE");
     add_text(app, "--split", "K", "", "Deal the rows of one file to K clients, in order", [&input](const auto& text) {
         input.split =
             parse_count({"--split", "K", 1, std::numeric_limits<Index>::max(), "It is the number of clients."}, text);

@@ -9,11 +9,9 @@
 #include "couplet/sim/source.hpp"
 #include "session.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
+
+class Command;
 
 /// Where the user says that the clients are: in files, in one file to split, or to be generated. A program that embeds
 /// a verb has them in memory instead of files.
@@ -29,7 +27,7 @@ struct FederationInput {
 };
 
 /// FILES..., --split, --synthetic and --clients; `input` must outlive the parsing.
-void add_federation_input(CLI::App& app, FederationInput& input);
+void add_federation_input(Command& app, FederationInput& input);
 
 struct Federation {
     std::unique_ptr<ClientSource> source;

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "command.hpp"
 #include "layout.hpp"
 #include "options.hpp"
 #include "usage.hpp"
@@ -30,43 +30,41 @@ constexpr std::string_view root_examples =
     "couplet reconstruct M.npz -o Y.npy           and back\n"
     "couplet simulate a.npy b.npy --rank 10       common features of two owners";
 
-std::string label(const CLI::Option& option) {
-    if (option.get_positional()) return option.get_name();
-    std::string text;
-    for (const std::string& name : option.get_snames()) text += (text.empty() ? "-" : ", -") + name;
-    for (const std::string& name : option.get_lnames()) text += (text.empty() ? "--" : ", --") + name;
-    const std::string type = option.get_type_name();
+std::string label(const CommandOption& option) {
+    if (option.is_argument()) return option.name();
+    std::string text = fmt::format("{}", fmt::join(option.names(), ", "));
+    const std::string type = option.type();
     // A list of words is long: it stands in the description.
     if (!type.empty()) text += type.find('|') == std::string::npos ? " " + type : " WORD";
     return text;
 }
 
-std::string explanation(const CLI::Option& option) {
-    std::string text = option.get_description();
-    std::string words = option.get_type_name();
+std::string explanation(const CommandOption& option) {
+    std::string text = option.description();
+    std::string words = option.type();
     if (words.find('|') != std::string::npos) {
         for (std::size_t i = 0; (i = words.find('|', i)) != std::string::npos;) words.replace(i, 1, ", ");
         text += " [" + words + "]";
     }
-    if (!option.get_default_str().empty()) text += fmt::format(" (default: {})", option.get_default_str());
+    if (!option.standard().empty()) text += fmt::format(" (default: {})", option.standard());
     return text;
 }
 
-Rows option_rows(const CLI::App& app, bool positional, std::string_view group) {
+Rows option_rows(const Command& app, bool positional, std::string_view group) {
     Rows rows;
-    for (const CLI::Option* option : app.get_options()) {
-        if (option->get_positional() != positional || (!positional && option->get_group() != group)) continue;
-        rows.emplace_back(label(*option), explanation(*option));
+    for (const CommandOption& option : app.options()) {
+        if (option.is_argument() != positional || (!positional && option.group() != group)) continue;
+        rows.emplace_back(label(option), explanation(option));
     }
     return rows;
 }
 
 /// Groups of options in the order in which they were added, those of every verb last.
-std::vector<std::string> option_groups(const CLI::App& app) {
+std::vector<std::string> option_groups(const Command& app) {
     std::vector<std::string> groups;
-    for (const CLI::Option* option : app.get_options()) {
-        const std::string& group = option->get_group();
-        if (option->get_positional() || group == globals_group) continue;
+    for (const CommandOption& option : app.options()) {
+        const std::string group = option.group();
+        if (option.is_argument() || group == globals_group) continue;
         if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
     }
     groups.emplace_back(globals_group);
@@ -89,7 +87,7 @@ std::string example_section(std::string_view text) {
     return fmt::format("\nExamples:\n{}\n", lines);
 }
 
-std::string root_help(const CLI::App& app) {
+std::string root_help(const Command& app) {
     std::string text = fmt::format("Usage: {}\n\n{}\n", usage_line(app), wrapped(root_text, 0));
     for (auto verb = verbs().begin(); verb != verbs().end();) {
         const std::string_view group = (*verb)->group;
@@ -104,8 +102,8 @@ std::string root_help(const CLI::App& app) {
     return text + "\ncouplet <verb> --help explains a verb.\n";
 }
 
-std::string verb_help(const CLI::App& app, const Verb* verb) {
-    std::string text = fmt::format("{}: {}\n\nUsage: {}\n", command_name(app), app.get_description(), usage_line(app));
+std::string verb_help(const Command& app, const Verb* verb) {
+    std::string text = fmt::format("{}: {}\n\nUsage: {}\n", command_name(app), app.description(), usage_line(app));
     if (verb != nullptr) text += "\n" + wrapped(verb->description, 0) + "\n";
     text += section("Arguments", option_rows(app, true, ""));
     for (const std::string& group : option_groups(app)) text += section(group, option_rows(app, false, group));
@@ -115,12 +113,12 @@ std::string verb_help(const CLI::App& app, const Verb* verb) {
 
 }  // namespace
 
-std::string help_text(const CLI::App& app) {
-    if (app.get_parent() == nullptr) return root_help(app);
+std::string help_text(const Command& app) {
+    if (app.parent() == nullptr) return root_help(app);
     const auto all = verbs();
-    const bool top = app.get_parent()->get_parent() == nullptr;
+    const bool top = app.parent()->parent() == nullptr;
     const auto found =
-        std::find_if(all.begin(), all.end(), [&](const Verb* verb) { return top && verb->name == app.get_name(); });
+        std::find_if(all.begin(), all.end(), [&](const Verb* verb) { return top && verb->name == app.name(); });
     return verb_help(app, found == all.end() ? nullptr : *found);
 }
 

@@ -231,7 +231,7 @@ void execute(const Options& options, const Session& session) {
     std::visit([&](const auto& model) { show_model(model, options, session); }, any);
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "FILE", options->input, "Tensor (.npy, .npz, .csv, .csv.gz, .tns), model or saved merge (.npz)");
     return [options](Session& session) { execute(*options, session); };

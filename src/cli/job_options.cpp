@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <utility>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/schema_file.hpp"
@@ -13,16 +13,16 @@
 
 namespace couplet::cli {
 
-void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, const std::string& with,
+void refuse_given(const Command& app, std::initializer_list<const char*> options, const std::string& with,
                   const std::string& only) {
     refuse_given(app, std::span(options.begin(), options.size()), with, only);
 }
 
-void refuse_given(const CLI::App& app, std::span<const char* const> options, const std::string& with,
+void refuse_given(const Command& app, std::span<const char* const> options, const std::string& with,
                   const std::string& only) {
     for (const char* option : options) {
-        const CLI::Option* known = app.get_option_no_throw(option);
-        if (known == nullptr || known->count() == 0) continue;
+        const auto known = app.option(option);
+        if (!known || known->count() == 0) continue;
         throw InputError({option, "given with " + with, only, "Leave it out."});
     }
 }
@@ -46,13 +46,13 @@ Index parse_bytes(const std::string& name, const std::string& text) {
     throw InputError({name, "'" + text + "'", "a number of bytes such as 5000, 100kB, 2MB or 64KiB", ""});
 }
 
-void refuse_idle_flags(const CLI::App& app, const Job& job) {
+void refuse_idle_flags(const Command& app, const Job& job) {
     if (job.aggregate == Aggregate::subspace) return;
     refuse_given(app, {"--sketch", "--passes"}, fmt::format("--aggregate {}", to_string(job.aggregate)),
                  "it with --aggregate subspace only");
 }
 
-void refuse_idle_errors(const CLI::App& app, const Job& job, const Shape& features) {
+void refuse_idle_errors(const Command& app, const Job& job, const Shape& features) {
     if (features.order() > 1 || job.aggregate == Aggregate::stack) return;
     for (const char* flag : {"--eps1", "--eps2"}) {
         if (app.count(flag) == 0) continue;
@@ -73,7 +73,7 @@ std::string lower_rank_note(const Job& job, std::span<const Index> ranks) {
         ranks.front(), *job.rank, job.eps1, job.eps2);
 }
 
-void refuse_idle_consensus(const CLI::App& app, const Job& job) {
+void refuse_idle_consensus(const Command& app, const Job& job) {
     if (job.aggregate == Aggregate::stack) {
         refuse_given(app, {"--weights", "--consensus", "--iterations"}, "--aggregate stack",
                      "it with --aggregate subspace or average: stack merges along a tree of the graph");
@@ -83,13 +83,13 @@ void refuse_idle_consensus(const CLI::App& app, const Job& job) {
     }
 }
 
-void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+void add_word(Command& app, const std::string& name, const std::vector<std::string>& words,
               const std::string& shown_default, const std::string& description, TakeText take) {
     add_text(app, name, fmt::format("{}", fmt::join(words, "|")), shown_default, description,
              [name, words, take = std::move(take)](const std::string& text) { take(parse_choice(name, words, text)); });
 }
 
-void add_job_flags(CLI::App& app, JobFlags& flags) {
+void add_job_flags(Command& app, JobFlags& flags) {
     JobOptions& job = flags.job;
     add_word(
         app, "--aggregate", {"stack", "average", "subspace"}, "stack",
@@ -125,10 +125,10 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
              "stack: how blocks travel. auto: quantised and entropy-coded, the errors above choose rank and precision "
              "together; f32, f64: as numbers of that many bits",
              [&job](const auto& text) { job.precision = parse_precision(text); });
-    app.add_flag_callback(
+    app.add_flag(
         "--refit", [&job] { job.refit = true; },
         "Every client fits its personal core to the shared features (default, except with average)");
-    app.add_flag_callback(
+    app.add_flag(
         "--no-refit", [&job] { job.refit = false; }, "Keep the personal cores from before the exchange (average only)");
     add_word(app, "--sketch", {"auto", "random", "gram"}, "auto",
              "subspace: clients send products with a random block, or their Gram matrix; auto takes the smaller",
@@ -138,7 +138,7 @@ void add_job_flags(CLI::App& app, JobFlags& flags) {
     });
 }
 
-void add_consensus_flags(CLI::App& app, JobFlags& flags) {
+void add_consensus_flags(Command& app, JobFlags& flags) {
     JobOptions& job = flags.job;
     add_text(app, "--weights", "WEIGHTS", "paper",
              "decentralized: mixing weights of plain consensus. paper, magic, metropolis, best-constant, or file:PATH "
@@ -155,14 +155,14 @@ void add_consensus_flags(CLI::App& app, JobFlags& flags) {
              [&job](const auto& text) { job.iterations = parse_consensus_iterations(text); });
 }
 
-void add_unnamed_flag(CLI::App& app, Unnamed& unnamed) {
+void add_unnamed_flag(Command& app, Unnamed& unnamed) {
     add_word(app, "--unnamed", {"allow", "refuse"}, "refuse",
              "Data whose features have no names among data whose features have: an error, or taken to be in the same "
              "order",
              [&unnamed](const auto& text) { unnamed = parse_unnamed(text); });
 }
 
-void add_schema_flags(CLI::App& app, JobFlags& flags) {
+void add_schema_flags(Command& app, JobFlags& flags) {
     add_text(app, "--schema", "FILE", "the one that most clients have",
              "Names, order and units of the features, as couplet schema -o writes them, or any file that has them; who "
              "has other names or units is refused, who has another order puts its data in this one",
@@ -175,7 +175,7 @@ std::optional<Schema> given_schema(const JobFlags& flags) {
     return read_schema(flags.schema);
 }
 
-void take_errors(const CLI::App& app, const SavedMerge& merge, JobOptions& job) {
+void take_errors(const Command& app, const SavedMerge& merge, JobOptions& job) {
     for (const char* flag : {"--rank", "--eps", "--eps1", "--eps2"}) {
         if (app.count(flag) > 0) return;
     }
@@ -186,7 +186,7 @@ void take_errors(const CLI::App& app, const SavedMerge& merge, JobOptions& job) 
     job.eps2 = merge.job.eps2;
 }
 
-void add_centring_flags(CLI::App& app, CentringOptions& centring) {
+void add_centring_flags(Command& app, CentringOptions& centring) {
     app.add_flag("--centre", centring.centre,
                  "Subtract each feature's mean over the whole federation first; kept in features.npz, done by project, "
                  "undone by reconstruct");
@@ -196,7 +196,7 @@ void add_centring_flags(CLI::App& app, CentringOptions& centring) {
         "mean square");
 }
 
-void add_preparation_flags(CLI::App& app, JobFlags& flags) {
+void add_preparation_flags(Command& app, JobFlags& flags) {
     add_choice(app, "--scale-clients", {"none", "norm"}, flags.scale_clients,
                "norm: every client counts alike, whatever the size of its numbers. Without it a client whose norm is "
                "not 0 and "
@@ -206,7 +206,7 @@ void add_preparation_flags(CLI::App& app, JobFlags& flags) {
              [&flags](const auto& text) { flags.heldout = parse_fraction("--heldout", text); });
 }
 
-void add_data_flags(CLI::App& app, JobFlags& flags) {
+void add_data_flags(Command& app, JobFlags& flags) {
     add_preparation_flags(app, flags);
     add_text(app, "--save-state", "FILE.npz", "", "Keep the merge, so that more clients can join later (star, stack)",
              [&flags](const auto& text) { flags.save_state = text; });

@@ -22,7 +22,7 @@ void execute(const Options& options, const Session& session) {
     session.print({{"norm", value}, {"version", version()}}, exact_text(value) + "\n");
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "M.npz", options->input, "Model to measure");
     return [options](Session& session) { execute(*options, session); };

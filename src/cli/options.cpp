@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
@@ -27,8 +27,8 @@ const Count& threads_count() {
     return count;
 }
 
-void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& description) {
-    app.add_flag(name, value, description)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->group(globals_group);
+void add_flag(Command& app, const std::string& name, bool& value, const std::string& description) {
+    app.add_flag(name, value, description).last().group(globals_group);
 }
 
 /// "two.npy" as "two.npz": what looks like the extension of another file is replaced.
@@ -88,34 +88,34 @@ std::string parse_choice(const std::string& name, const std::vector<std::string>
                       near ? fmt::format("Did you mean {}?", *near) : ""});
 }
 
-void add_globals(CLI::App& app, Globals& globals) {
+void add_globals(Command& app, Globals& globals) {
     add_flag(app, "--json", globals.json, "Print one JSON object instead of tables");
-    app.add_option_function<std::string>(
+    app.add_option(
            "--seed", [&globals](const std::string& text) { globals.seed = parse_seed(text); },
            "Seed of the random numbers; the same seed gives the same result")
-        ->type_name("N")
-        ->default_str("0")
-        ->group(globals_group);
-    app.add_option_function<std::string>(
+        .type("N")
+        .standard("0")
+        .group(globals_group);
+    app.add_option(
            "--threads",
            [&globals](const std::string& text) {
                globals.threads = static_cast<int>(parse_count(threads_count(), text));
            },
            "Threads to use; the result does not depend on it")
-        ->type_name("N")
-        ->default_str("all cores")
-        ->group(globals_group);
+        .type("N")
+        .standard("all cores")
+        .group(globals_group);
     add_flag(app, "--quiet", globals.quiet, "No progress bar and no notes on stderr");
     add_flag(app, "--force", globals.force, "Replace an output that exists");
 }
 
-void add_input(CLI::App& app, const std::string& name, std::string& value, const std::string& description) {
-    app.add_option(name, value, description)->type_name("FILE")->required();
+void add_input(Command& app, const std::string& name, std::string& value, const std::string& description) {
+    app.add_option(name, value, description).type("FILE").required();
 }
 
-void add_output(CLI::App& app, const std::string& extension, bool required, std::string& value,
+void add_output(Command& app, const std::string& extension, bool required, std::string& value,
                 const std::string& description) {
-    app.add_option_function<std::string>(
+    app.add_option(
            "-o,--output",
            [&value, extension](const std::string& text) {
                if (!text.ends_with(extension)) {
@@ -125,46 +125,46 @@ void add_output(CLI::App& app, const std::string& extension, bool required, std:
                value = text;
            },
            description)
-        ->type_name("FILE" + extension)
-        ->required(required);
+        .type("FILE" + extension)
+        .required(required);
 }
 
-void add_eps(CLI::App& app, std::optional<double>& value, const std::string& description) {
-    app.add_option_function<std::string>(
+void add_eps(Command& app, std::optional<double>& value, const std::string& description) {
+    app.add_option(
            "--eps", [&value](const std::string& text) { value = parse_eps("--eps", text); }, description)
-        ->type_name("E");
+        .type("E");
 }
 
-void add_max_rank(CLI::App& app, std::optional<Index>& value, const std::string& description) {
+void add_max_rank(Command& app, std::optional<Index>& value, const std::string& description) {
     const Count count{"--max-rank", "R", 1, std::numeric_limits<Index>::max(), "Leave it out for no limit."};
-    app.add_option_function<std::string>(
+    app.add_option(
            count.option, [&value, count](const std::string& text) { value = parse_count(count, text); }, description)
-        ->type_name(count.letter)
-        ->default_str("no limit");
+        .type(count.letter)
+        .standard("no limit");
 }
 
-void add_count(CLI::App& app, const Count& count, Index& value, const std::string& description) {
-    app.add_option_function<std::string>(
+void add_count(Command& app, const Count& count, Index& value, const std::string& description) {
+    app.add_option(
            count.option, [&value, count](const std::string& text) { value = parse_count(count, text); }, description)
-        ->type_name(count.letter)
-        ->default_str(std::to_string(value));
+        .type(count.letter)
+        .standard(std::to_string(value));
 }
 
-void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words, std::string& value,
+void add_choice(Command& app, const std::string& name, const std::vector<std::string>& words, std::string& value,
                 const std::string& description) {
-    auto* option = app.add_option_function<std::string>(
+    auto option = app.add_option(
         name, [&value, name, words](const std::string& text) { value = parse_choice(name, words, text); }, description);
-    option->type_name(fmt::format("{}", fmt::join(words, "|")));
+    option.type(fmt::format("{}", fmt::join(words, "|")));
     if (name.starts_with("-")) {
-        option->default_str(value);
+        option.standard(value);
     } else {
-        option->required();
+        option.required();
     }
 }
 
-void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& standard,
+void add_text(Command& app, const std::string& name, const std::string& type, const std::string& standard,
               const std::string& description, std::function<void(const std::string&)> take) {
-    app.add_option_function<std::string>(name, std::move(take), description)->type_name(type)->default_str(standard);
+    app.add_option(name, std::move(take), description).type(type).standard(standard);
 }
 
 }  // namespace couplet::cli

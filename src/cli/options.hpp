@@ -10,11 +10,9 @@
 
 #include "couplet/tensor/shape.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
+
+class Command;
 
 /// Flags that every verb takes, before or after its name.
 struct Globals {
@@ -27,20 +25,20 @@ struct Globals {
 
 inline constexpr const char* globals_group = "Options of every verb";
 
-void add_globals(CLI::App& app, Globals& globals);
+void add_globals(Command& app, Globals& globals);
 
 /// A required file to read. `name` stands for it in the help.
-void add_input(CLI::App& app, const std::string& name, std::string& value, const std::string& description);
+void add_input(Command& app, const std::string& name, std::string& value, const std::string& description);
 
 /// -o, --output: a file to write, whose name must end in `extension`.
-void add_output(CLI::App& app, const std::string& extension, bool required, std::string& value,
+void add_output(Command& app, const std::string& extension, bool required, std::string& value,
                 const std::string& description);
 
 /// --eps: a relative error, 0 <= eps < 1.
-void add_eps(CLI::App& app, std::optional<double>& value, const std::string& description);
+void add_eps(Command& app, std::optional<double>& value, const std::string& description);
 
 /// --max-rank: a whole number, at least 1.
-void add_max_rank(CLI::App& app, std::optional<Index>& value, const std::string& description);
+void add_max_rank(Command& app, std::optional<Index>& value, const std::string& description);
 
 /// A whole number from `least` to `most`.
 struct Count {
@@ -50,15 +48,15 @@ struct Count {
     Index most = std::numeric_limits<Index>::max();
     std::string remedy = {};
 };
-void add_count(CLI::App& app, const Count& count, Index& value, const std::string& description);
+void add_count(Command& app, const Count& count, Index& value, const std::string& description);
 
 /// One of a few words: an option when the name starts with "--", otherwise a required argument. The shells complete
 /// the words.
-void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words, std::string& value,
+void add_choice(Command& app, const std::string& name, const std::vector<std::string>& words, std::string& value,
                 const std::string& description);
 
 /// An option whose text goes through `take`; `standard` is shown as its default.
-void add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& standard,
+void add_text(Command& app, const std::string& name, const std::string& type, const std::string& standard,
               const std::string& description, std::function<void(const std::string&)> take);
 
 /// The checks behind the above; they throw InputError that names `option`.

@@ -1,6 +1,6 @@
 #include "couplet/net/peer.hpp"
+#include "command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
@@ -34,7 +34,7 @@ struct Options {
 };
 
 /// How the sums shall be seen; nothing without --secure. Whoever has no policy has none for masked sums either.
-std::optional<ShieldTerms> shield_of(const CLI::App& app, const Options& options) {
+std::optional<ShieldTerms> shield_of(const Command& app, const Options& options) {
     const PrivacyFlags& privacy = options.privacy;
     if (!privacy.secure) {
         refuse_given(app, {"--dp-epsilon", "--dp-delta", "--clip"}, "no --secure", "it with --secure");
@@ -57,7 +57,7 @@ void require_sums(JobOptions& job) {
     job.aggregate = Aggregate::subspace;
 }
 
-Job checked_job(const CLI::App& app, Options& options, const Session& session) {
+Job checked_job(const Command& app, Options& options, const Session& session) {
     options.flags.job.network = Network::decentralized;
     options.flags.job.seed = session.seed();
     if (options.privacy.secure) require_sums(options.flags.job);
@@ -99,7 +99,7 @@ net::PeerOptions peer_options(const Options& options, const Job& job) {
     return how;
 }
 
-void execute(const CLI::App& app, Options& options, const Session& session) {
+void execute(const Command& app, Options& options, const Session& session) {
     const auto shield = shield_of(app, options);
     const Job job = checked_job(app, options, session);
     net::PeerOptions how = peer_options(options, job);
@@ -144,14 +144,12 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     }
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("--kit", options->kit, "Folder that couplet provision made for this peer")
-        ->type_name("DIR")
-        ->required();
+    app.add_option("--kit", options->kit, "Folder that couplet provision made for this peer").type("DIR").required();
     app.add_option("--data", options->data, "This peer's tensor: .npy, .csv, .csv.gz or .tns; it stays here")
-        ->type_name("FILE")
-        ->required();
+        .type("FILE")
+        .required();
     add_job_flags(app, options->flags);
     add_consensus_flags(app, options->flags);
     add_preparation_flags(app, options->flags);
@@ -168,7 +166,7 @@ Action setup(CLI::App& app) {
                  "sums may show any number of directions");
     add_noise_flags(app, options->privacy);
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
-        ->type_name("DIR");
+        .type("DIR");
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

@@ -1,10 +1,10 @@
 #include "privacy_options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "options.hpp"
@@ -26,7 +26,7 @@ std::optional<PrivacyGuarantee> PrivacyFlags::guarantee() const {
     return PrivacyGuarantee{*epsilon, delta};
 }
 
-void add_noise_flags(CLI::App& app, PrivacyFlags& flags) {
+void add_noise_flags(Command& app, PrivacyFlags& flags) {
     add_text(
         app, "--dp-epsilon", "E", "no noise",
         "Differential privacy for a patient: Gaussian noise in every sum, so that no outcome becomes more than e^E "
@@ -41,7 +41,7 @@ void add_noise_flags(CLI::App& app, PrivacyFlags& flags) {
         [&flags](const auto& text) { flags.clip = parse_positive("--clip", text, HUGE_VAL); });
 }
 
-void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {
+void add_privacy_flags(Command& app, PrivacyFlags& flags) {
     app.add_flag(
         "--secure", flags.secure,
         "Secure aggregation: clients mask what they send, and only the sums over all clients can be read; implies "
@@ -67,7 +67,7 @@ void add_privacy_flags(CLI::App& app, PrivacyFlags& flags) {
         });
 }
 
-void add_patients_flag(CLI::App& app, PrivacyFlags& flags) {
+void add_patients_flag(Command& app, PrivacyFlags& flags) {
     add_text(
         app, "--dp-patients", "N", "",
         "How many patients there are, as everybody may know: with it the loss that noise is expected to cost is "

@@ -5,11 +5,9 @@
 
 #include "couplet/privacy/noise.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
+
+class Command;
 
 /// What shall not be seen, as the user says it.
 struct PrivacyFlags {
@@ -29,11 +27,11 @@ struct PrivacyFlags {
 };
 
 /// --dp-epsilon, --dp-delta, --clip. `flags` must outlive the parsing.
-void add_noise_flags(CLI::App& app, PrivacyFlags& flags);
+void add_noise_flags(Command& app, PrivacyFlags& flags);
 /// The same, --secure, --policy and --dp-noise.
-void add_privacy_flags(CLI::App& app, PrivacyFlags& flags);
+void add_privacy_flags(Command& app, PrivacyFlags& flags);
 /// --dp-patients, for who tells beforehand what noise may cost.
-void add_patients_flag(CLI::App& app, PrivacyFlags& flags);
+void add_patients_flag(Command& app, PrivacyFlags& flags);
 /// All of them.
 inline constexpr const char* privacy_flag_names[] = {"--secure",   "--policy", "--dp-noise",   "--dp-epsilon",
                                                      "--dp-delta", "--clip",   "--dp-patients"};

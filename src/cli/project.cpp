@@ -170,7 +170,7 @@ void execute(const Options& options, const Session& session) {
     session.print(json, fields(rows));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "FEATURES.npz", options->features, "Features of a federation, as couplet simulate -o writes them");
     add_input(app, "X.npy", options->input,

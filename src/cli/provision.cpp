@@ -1,8 +1,8 @@
 #include "couplet/net/provision.hpp"
+#include "command.hpp"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -32,7 +32,7 @@ struct Options {
     std::string output;
 };
 
-void refuse_with(const CLI::App& app, const std::string& action) {
+void refuse_with(const Command& app, const std::string& action) {
     refuse_given(app, {"--network", "--coordinator", "--clients", "--peers", "--graph"}, action,
                  "it when a federation is made");
     if (action != "--add") refuse_given(app, {"--keys"}, action, "it when parties are made");
@@ -67,7 +67,7 @@ std::vector<net::PeerAddress> parse_peers(const std::vector<std::string>& texts)
     return peers;
 }
 
-void make_peers(const CLI::App& app, const Options& options, const Session& session, Json json) {
+void make_peers(const Command& app, const Options& options, const Session& session, Json json) {
     refuse_given(app, {"--coordinator", "--clients"}, "--network decentralized", "it with --network star only");
     const auto peers = parse_peers(options.peers);
     net::provision_peers(options.output,
@@ -84,7 +84,7 @@ void make_peers(const CLI::App& app, const Options& options, const Session& sess
     session.print(json, fields(rows));
 }
 
-void execute(const CLI::App& app, const Options& options, const Session& session) {
+void execute(const Command& app, const Options& options, const Session& session) {
     const int days = static_cast<int>(options.days);
     Json json{{"kits", options.output}, {"version", version()}};
     const auto one = [&](const std::string& action, const std::string& name, const std::string& text) {
@@ -155,43 +155,42 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     session.print(json, made_text(options));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_choice(app, "--network", {"star", "decentralized"}, options->network,
                "A coordinator in the middle, or peers that talk to neighbours");
-    app.add_option("--coordinator", options->coordinator, "Where clients reach the coordinator")
-        ->type_name("HOST:PORT");
+    app.add_option("--coordinator", options->coordinator, "Where clients reach the coordinator").type("HOST:PORT");
     app.add_option("--clients", options->clients, "Names of the clients, in the order in which they are merged")
-        ->type_name("a,b,c")
-        ->delimiter(',');
+        .type("a,b,c")
+        .delimiter(',');
     app.add_option("--peers", options->peers,
                    "decentralized: names of the peers, in the order of the clients, and where the others reach them")
-        ->type_name("a=HOST:PORT,...")
-        ->delimiter(',');
+        .type("a=HOST:PORT,...")
+        .delimiter(',');
     app.add_option(
            "--graph", options->graph,
            "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S, drawn with "
            "--seed), paper8, or file:PATH with two numbers a line")
-        ->type_name("GRAPH")
-        ->default_str("complete");
-    app.add_option("--add", options->add, "One more client for a federation made before")->type_name("NAME");
+        .type("GRAPH")
+        .standard("complete");
+    app.add_option("--add", options->add, "One more client for a federation made before").type("NAME");
     app.add_option("--rotate", options->rotate, "New key and certificate for a party; the old one is revoked")
-        ->type_name("NAME");
-    app.add_option("--revoke", options->revoke, "Let a client in no more")->type_name("NAME");
+        .type("NAME");
+    app.add_option("--revoke", options->revoke, "Let a client in no more").type("NAME");
     app.add_option("--request", options->request,
                    "At a site: make its key, which stays there, and a request for a certificate, in the folder of -o")
-        ->type_name("NAME");
+        .type("NAME");
     app.add_option(
            "--sign", options->sign,
            "At the authority: sign a request of a party that has a folder; a certificate that it had is revoked, one "
            "for another key, or after --revoke, only with --force")
-        ->type_name("FILE");
+        .type("FILE");
     add_choice(app, "--keys", {"here", "sites"}, options->keys,
                "Where the keys of parties are made. here: in their folders, for trials; sites: each where it is used, "
                "with --request and --sign");
     add_count(app, {"--days", "N", 1, 36500, "Certificates are renewed with --rotate."}, options->days,
               "Days that certificates of parties are valid");
-    app.add_option("-o,--output", options->output, "Folder of the kits")->type_name("KITS")->required();
+    app.add_option("-o,--output", options->output, "Folder of the kits").type("KITS").required();
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

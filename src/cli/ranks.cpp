@@ -123,7 +123,7 @@ void execute(const Options& options, const Session& session) {
                               rank_table(all), error_table(all), plots(all)));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "X.npy", options->input, "Tensor to look at: .npy with float32 or float64, .csv, .csv.gz or .tns");
     return [options](Session& session) { execute(*options, session); };

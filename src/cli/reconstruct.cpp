@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "centring_file.hpp"
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/explain/findings.hpp"
@@ -165,14 +165,14 @@ void execute(const Options& options, const Session& session) {
                std::move(any));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "M.npz", options->input, "Model to multiply out");
     app.add_option(
            "--personal", options->personal,
            "Personal core of a client or of couplet project, where the model is the features of a federation: "
            "gives the tensor of its patients, with means and scales put back. A core of other features is refused")
-        ->type_name("P.npz");
+        .type("P.npz");
     add_output(app, ".npy", true, options->output, "Tensor to write");
     return [options](Session& session) { execute(*options, session); };
 }

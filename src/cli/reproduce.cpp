@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
@@ -168,24 +168,24 @@ void execute(const Options& options, const Session& session) {
     if (wanted.by_name) require_numbers(outcome, wanted);
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     std::string names;
     for (const Experiment* one : experiments()) names += (names.empty() ? "" : ", ") + std::string(one->name);
     app.add_option("NAME...", options->names,
                    "all, quick (smaller, two minutes; also before names), or experiments: " + names)
-        ->type_name("NAME");
+        .type("NAME");
     app.add_option("-o,--output", options->output, "Folder for report.html and the numbers; made if not there")
-        ->type_name("DIR");
+        .type("DIR");
     add_count(app, {"--repeats", "N", 1, 10'000, "The paper uses 20."}, options->repeats,
               "How often everything is measured, on other data of the same kind");
-    app.add_option_function<std::string>(
+    app.add_option(
            "--data", [options](const std::string& text) { options->data = text; }, "Folder of the public data sets")
-        ->type_name("DIR")
-        ->default_str("the folder in the environment variable COUPLET_DATA");
+        .type("DIR")
+        .standard("the folder in the environment variable COUPLET_DATA");
     app.add_option("--cache", options->cache, "File in which tunings of the other methods are kept")
-        ->type_name("FILE")
-        ->default_str("as couplet tune");
+        .type("FILE")
+        .standard("as couplet tune");
     app.add_flag("--list", options->list, "Only say which experiments there are");
     return [options](Session& session) { execute(*options, session); };
 }

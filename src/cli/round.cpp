@@ -83,7 +83,7 @@ void execute(const Options& options, const Session& session) {
     std::visit([&](auto&& model) { round_model(std::move(model), options, session); }, read_model(options.input));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_input(app, "M.npz", options->input, "Model to round");
     add_eps(app, options->eps,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <string.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
 #include "help.hpp"
@@ -30,37 +30,23 @@ enum Exit { done = 0, failed = 1, bad_input = 2 };
 /// The parsed tree and what each verb wants to do with it.
 class CommandLine {
   public:
-    CommandLine() : root_("Federated tensor-train decomposition.", "couplet") {
-        root_.allow_extras();
-        root_.require_subcommand(0, 1);
-        root_.set_help_flag("-h,--help", "Show this help, or the help of a verb")->group(globals_group);
-        root_.add_flag("--version", version_, "Print the version")->group(globals_group);
+    CommandLine() : root_("couplet", "Federated tensor-train decomposition.") {
+        root_.add_help("Show this help, or the help of a verb").group(globals_group);
+        root_.add_flag("--version", version_, "Print the version").group(globals_group);
         add_globals(root_, globals_);
         for (const Verb* verb : verbs()) {
-            CLI::App* app = root_.add_subcommand(std::string(verb->name), std::string(verb->summary));
-            app->allow_extras();
-            app->set_help_flag("-h,--help", "Show this help")->group(globals_group);
-            actions_[app] = verb->setup(*app);
-            add_globals(*app, globals_);
+            Command& app = root_.add_subcommand(std::string(verb->name), std::string(verb->summary));
+            app.add_help("Show this help").group(globals_group);
+            actions_[&app] = verb->setup(app);
+            add_globals(app, globals_);
         }
     }
 
     /// Throws InputError for any wrong usage.
     void parse(int argc, const char* const* argv) {
         words_.assign(argv, argv + argc);
-        try {
-            root_.parse(argc, argv);
-        } catch (const CLI::Success&) {
-            // The word before --help may be no verb.
-            refuse_unknown_verb(root_);
-            help_ = true;
-            return;
-        } catch (const CLI::ParseError& error) {
-            refuse_leftovers(root_);
-            throw explained(error, root_);
-        }
-        refuse_leftovers(root_);
-        if (!version_ && active_app(root_) == &root_) throw missing_verb(root_);
+        help_ = read_words(root_, {words_.begin() + 1, words_.end()}) == Wanted::help;
+        if (!help_ && !version_ && active_app(root_) == &root_) throw missing_verb(root_);
     }
 
     void execute() {
@@ -70,7 +56,7 @@ class CommandLine {
         if (version_) {
             session.print({{"version", version()}}, fmt::format("couplet {}\n", version()));
         } else {
-            actions_.at(root_.get_subcommands().front())(session);
+            actions_.at(root_.given())(session);
         }
     }
 
@@ -81,11 +67,11 @@ class CommandLine {
     ErrorParts parts(const Error& error) const { return with_option_names(error.parts(), *active_app(root_), words_); }
 
   private:
-    CLI::App root_;
+    Command root_;
     Globals globals_;
     bool version_ = false;
     bool help_ = false;
-    std::map<const CLI::App*, Action> actions_;
+    std::map<const Command*, Action> actions_;
     std::vector<std::string> words_;
 };
 

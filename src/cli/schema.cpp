@@ -1,8 +1,8 @@
 #include "couplet/tensor/schema.hpp"
+#include "command.hpp"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -178,7 +178,7 @@ void merge_terms(const Options& options, const Session& session) {
 }
 
 /// Flags of one way to use the verb do nothing in the others.
-void check_flags(const CLI::App& app, const Options& options) {
+void check_flags(const Command& app, const Options& options) {
     if (options.compare + options.propose + options.merge > 1) {
         throw InputError({"schema", "more than one of --compare, --propose and --merge", "one of them", ""});
     }
@@ -193,7 +193,7 @@ void check_flags(const CLI::App& app, const Options& options) {
     only("--top", options.merge, "--merge");
 }
 
-void execute(const CLI::App& app, const Options& options, const Session& session) {
+void execute(const Command& app, const Options& options, const Session& session) {
     check_flags(app, options);
     if (options.merge) return merge_terms(options, session);
     const std::size_t wanted = options.compare ? 2 : 1;
@@ -207,13 +207,13 @@ void execute(const CLI::App& app, const Options& options, const Session& session
     show(options, session);
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     app.add_option("FILE", options->files,
                    "A tensor (.npy with a manifest.json beside it, .npz, .csv), features, a model or a saved merge "
                    "(.npz), a manifest.json or a schema (.json)")
-        ->type_name("FILE")
-        ->required();
+        .type("FILE")
+        .required();
     app.add_flag("--compare", options->compare, "Say what differs between two files");
     app.add_flag("--propose", options->propose,
                  "What this site may tell of its codes: FILE is a folder that couplet table wrote");
@@ -225,8 +225,8 @@ Action setup(CLI::App& app) {
                "--merge: keep what any site has, or what every site has");
     app.add_option("--top", options->top,
                    "--merge: keep so many of the most frequent codes: 40, or 40x30 for each mode")
-        ->type_name("N");
-    app.add_option("-o,--output", options->output, "Schema to write (.json)")->type_name("FILE.json");
+        .type("N");
+    app.add_option("-o,--output", options->output, "Schema to write (.json)").type("FILE.json");
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

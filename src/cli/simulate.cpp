@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -15,6 +14,7 @@
 
 #include "baseline_options.hpp"
 #include "centring_file.hpp"
+#include "command.hpp"
 #include "couplet/baselines/tune.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
@@ -54,7 +54,7 @@ struct Options {
     std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
 };
 
-void check_reference(const CLI::App& app, const Options& options) {
+void check_reference(const Command& app, const Options& options) {
     refuse_given(app,
                  {"--network", "--aggregate", "--eps1", "--bytes", "--bytes-total", "--precision", "--refit",
                   "--no-refit", "--sketch", "--passes", "--graph", "--weights", "--consensus", "--iterations",
@@ -66,7 +66,7 @@ void check_reference(const CLI::App& app, const Options& options) {
     }
 }
 
-void check_baseline(const CLI::App& app, const Options& options) {
+void check_baseline(const Command& app, const Options& options) {
     const std::string with = "--method " + options.method;
     refuse_given(app,
                  {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--bytes", "--bytes-total", "--precision",
@@ -83,7 +83,7 @@ void check_baseline(const CLI::App& app, const Options& options) {
     if (!options.baseline.tuned) refuse_given(app, {"--cache"}, "no --tuned", "both");
 }
 
-void check_privacy(const CLI::App& app, const Options& options, const Job& job) {
+void check_privacy(const Command& app, const Options& options, const Job& job) {
     const PrivacyFlags& privacy = options.privacy;
     if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise", "--dp-patients"}, "no --dp-epsilon", "both");
     if (!privacy.any()) return;
@@ -116,7 +116,7 @@ void check_privacy(const CLI::App& app, const Options& options, const Job& job) 
 }
 
 /// An option that would do nothing is refused: the user meant something by it.
-void check_combination(const CLI::App& app, const Options& options) {
+void check_combination(const Command& app, const Options& options) {
     if (options.method != "ctt") {
         refuse_given(app, privacy_flag_names, "--method " + options.method, "it with --method ctt only");
     }
@@ -315,7 +315,7 @@ nlohmann::json features_metadata(const SimulationReport& report) {
 }
 
 /// Goes on from a saved merge: its errors and rank are taken over where the user gives none.
-void take_up(const CLI::App& app, Options& options, SimulationOptions& how) {
+void take_up(const Command& app, Options& options, SimulationOptions& how) {
     const std::string& path = options.flags.resume;
     if (path.empty()) return;
     SavedMerge merge = load_state(path);
@@ -537,7 +537,7 @@ void tell_of_sums(const PrivacyFlags& privacy, const Session& session) {
                              privacy.epsilon ? "--dp-epsilon" : "--clip"));
 }
 
-SimulationReport run(const CLI::App& app, Options& options, const Session& session) {
+SimulationReport run(const Command& app, Options& options, const Session& session) {
     options.flags.job.seed = session.seed();
     if (options.privacy.any() && !options.flags.job.aggregate) {
         options.flags.job.aggregate = Aggregate::subspace;
@@ -628,13 +628,13 @@ SimulationReport run(const CLI::App& app, Options& options, const Session& sessi
     return report;
 }
 
-void execute(const CLI::App& app, Options& options, const Session& session) {
+void execute(const Command& app, Options& options, const Session& session) {
     const SimulationReport report = run(app, options, session);
     session.print(simulation_json(report), simulation_text(report));
     require_settled(report.result.missing);
 }
 
-void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+void add_method_options(Command& app, const std::shared_ptr<Options>& options) {
     JobOptions& job = options->flags.job;
     add_choice(app, "--method", simulation_methods(), options->method,
                "ctt: the federation; centralized: all rows in one place, what it is measured against; local: every "
@@ -645,7 +645,7 @@ void add_method_options(CLI::App& app, const std::shared_ptr<Options>& options) 
              [&job](const auto& text) { job.network = parse_network(text); });
 }
 
-void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+void add_network_options(Command& app, const std::shared_ptr<Options>& options) {
     JobOptions& job = options->flags.job;
     add_text(app, "--graph", "GRAPH", "complete",
              "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S), paper8, or "
@@ -655,8 +655,8 @@ void add_network_options(CLI::App& app, const std::shared_ptr<Options>& options)
 }
 
 /// In place of the job's own: here a rank can be tried out.
-void add_rank_option(CLI::App& app, const std::shared_ptr<Options>& options) {
-    app.remove_option(app.get_option("--rank"));
+void add_rank_option(Command& app, const std::shared_ptr<Options>& options) {
+    app.remove_option("--rank");
     add_text(
         app, "--rank", "R", "chosen by --eps",
         "Rank R1 between patients and features, at most; the CP rank of the methods that have one. auto: tries ranks "
@@ -670,7 +670,7 @@ void add_rank_option(CLI::App& app, const std::shared_ptr<Options>& options) {
         });
 }
 
-void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
+void add_options(Command& app, const std::shared_ptr<Options>& options) {
     add_federation_input(app, options->input);
     add_method_options(app, options);
     add_job_flags(app, options->flags);
@@ -687,13 +687,13 @@ void add_options(CLI::App& app, const std::shared_ptr<Options>& options) {
     add_centring_flags(app, options->centring);
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
-        ->type_name("DIR");
+        .type("DIR");
     add_training_options(app, options->baseline.options);
     add_tuning_options(app, options->baseline.options.tuning);
     add_cache_options(app, options->baseline);
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_options(app, options);
     return [options, &app](Session& session) { execute(app, *options, session); };
@@ -702,15 +702,14 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 std::vector<EmbeddedFlag> simulation_flags() {
-    CLI::App app("", "simulate");
-    app.set_help_flag();
+    Command app("simulate");
     Globals globals;
     add_globals(app, globals);
     add_options(app, std::make_shared<Options>());
     std::vector<EmbeddedFlag> flags;
-    for (const CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->nonpositional(); })) {
-        for (const std::string& name : option->get_lnames()) {
-            flags.push_back({.name = name, .takes_value = option->get_expected_max() > 0});
+    for (const CommandOption& option : app.options()) {
+        for (const std::string& name : option.long_names()) {
+            flags.push_back({.name = name, .takes_value = option.takes_value()});
         }
     }
     return flags;
@@ -724,8 +723,8 @@ EmbeddedResult run_simulation(EmbeddedCall call) {
     options->on_personal = [&](Index, const Matrix<double>& personal) {
         result.personal.push_back(Matrix<double>::copy(personal.view()));
     };
-    const auto add = [&](CLI::App& app) { add_options(app, options); };
-    run_embedded("simulate", call, add, [&](const CLI::App& app, const Session& session) {
+    const auto add = [&](Command& app) { add_options(app, options); };
+    run_embedded("simulate", call, add, [&](const Command& app, const Session& session) {
         SimulationReport report = run(app, *options, session);
         result.json = simulation_json(report);
         result.metadata = features_metadata(report);

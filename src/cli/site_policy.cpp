@@ -3,22 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/privacy/records.hpp"
 
 namespace couplet::cli {
 
-void add_policy_flag(CLI::App& app, std::string& value) {
+void add_policy_flag(Command& app, std::string& value) {
     app.add_option(
            "--policy", value,
            "What this site answers: a file, off, or on (what both policy.toml in the kit and the defaults allow). "
            "Without it policy.toml in the kit, or the defaults: at least 6 patients, of whom all jobs together see at "
            "most half as many directions")
-        ->type_name("FILE|on|off");
+        .type("FILE|on|off");
 }
 
 std::optional<net::SitePolicy> site_policy(const std::string& flag, const net::Kit& kit) {

@@ -8,14 +8,12 @@
 #include "couplet/net/log.hpp"
 #include "couplet/net/privacy_book.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
 
+class Command;
+
 /// --policy FILE|on|off of a party with data.
-void add_policy_flag(CLI::App& app, std::string& value);
+void add_policy_flag(Command& app, std::string& value);
 
 /// A file, "off", or "on": the kit's own, or the defaults where those are stricter. Without the flag the kit's own, or
 /// the defaults where it has none. Nothing: no policy.

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
 #include "suggest.hpp"
@@ -13,7 +12,7 @@ namespace couplet::cli {
 namespace {
 
 /// Missing entries are filled for features of a fixed rank, by everybody who is there from the beginning.
-void check_missing(const CLI::App& app, const StarExtras& extras, Job& job) {
+void check_missing(const Command& app, const StarExtras& extras, Job& job) {
     refuse_given(app,
                  {"--heldout", "--save-state", "--resume", "--no-refit", "--precision", "--bytes", "--bytes-total"},
                  "--missing impute", "one or the other");
@@ -28,7 +27,7 @@ void check_missing(const CLI::App& app, const StarExtras& extras, Job& job) {
 
 }  // namespace
 
-std::optional<ShieldTerms> star_shield(const CLI::App& app, JobOptions& job, const PrivacyFlags& privacy) {
+std::optional<ShieldTerms> star_shield(const Command& app, JobOptions& job, const PrivacyFlags& privacy) {
     if (!privacy.secure) {
         // Sums that are not masked are the clients' own, and the coordinator sees them: there is nothing to limit or to
         // noise then.
@@ -57,7 +56,7 @@ std::optional<ShieldTerms> star_shield(const CLI::App& app, JobOptions& job, con
     return terms;
 }
 
-Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras) {
+Job star_job(const Command& app, const JobFlags& flags, StarExtras extras) {
     Job job = resolve_job(flags.job);
     refuse_idle_flags(app, job);
     if (job.aggregate != Aggregate::stack) {
@@ -79,13 +78,13 @@ Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras) {
 namespace {
 
 /// The command line has more options than a job that an engine carries: "see its help" would name them again.
-void refuse_uncarried(const CLI::App& app) {
+void refuse_uncarried(const Command& app) {
     for (const std::string& word : app.remaining()) {
         if (!word.starts_with("--")) continue;
         const std::string name = word.substr(0, word.find('='));
         std::vector<std::string> names;
-        for (const CLI::Option* option : app.get_options()) {
-            for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+        for (const CommandOption& option : app.options()) {
+            for (const std::string& known : option.long_names()) names.push_back("--" + known);
         }
         const auto meant = nearest(name, names);
         throw InputError({shown(name), "no flag of a job on Flower or NVIDIA FLARE",
@@ -98,10 +97,8 @@ void refuse_uncarried(const CLI::App& app) {
 }  // namespace
 
 CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
-    CLI::App root("", "couplet");
-    root.set_help_flag();
-    CLI::App& app = *root.add_subcommand("coordinator");
-    app.set_help_flag();
+    Command root("couplet");
+    Command& app = root.add_subcommand("coordinator");
     JobFlags flags;
     PrivacyFlags privacy;
     std::string missing = "refuse";
@@ -112,19 +109,10 @@ CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
     add_choice(app, "--missing", {"refuse", "impute"}, missing, "NaN in the data of clients");
     add_text(app, "--seed", "N", "0", "Of random numbers",
              [&flags](const std::string& text) { flags.job.seed = parse_seed(text); });
-    app.allow_extras();
-    std::vector<std::string> words(arguments.rbegin(), arguments.rend());
-    words.emplace_back("coordinator");  // CLI11 takes them from the back
+    std::vector<std::string> words = {"coordinator"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
     return naming_parameters(app, [&]() -> CarriedJob {
-        try {
-            root.parse(std::move(words));
-        } catch (const CLI::ParseError& error) {
-            refuse_uncarried(app);
-            refuse_leftovers(root);
-            throw explained(error, root);
-        }
-        refuse_uncarried(app);
-        refuse_leftovers(root);
+        read_words(root, std::move(words), [&app] { refuse_uncarried(app); });
         const bool impute = missing == "impute";
         const auto shield = star_shield(app, flags.job, privacy);
         return {star_job(app, flags, {.late = false, .missing = impute}), flags.preparation(), impute,

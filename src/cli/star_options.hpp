@@ -16,11 +16,11 @@ struct StarExtras {
 };
 
 /// The job that the flags of a star's coordinator ask for. Throws InputError for flags that do not go together.
-Job star_job(const CLI::App& app, const JobFlags& flags, StarExtras extras);
+Job star_job(const Command& app, const JobFlags& flags, StarExtras extras);
 
 /// How the sums of the job shall be seen, which is then one of sums; nothing without --secure. Throws InputError for
 /// flags that do not go together.
-std::optional<ShieldTerms> star_shield(const CLI::App& app, JobOptions& job, const PrivacyFlags& privacy);
+std::optional<ShieldTerms> star_shield(const Command& app, JobOptions& job, const PrivacyFlags& privacy);
 
 /// A job for whoever carries the messages itself.
 struct CarriedJob {

@@ -1,9 +1,9 @@
 #include "couplet/net/status.hpp"
+#include "command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "couplet/core/error.hpp"
@@ -55,9 +55,9 @@ void execute(const Options& options, const Session& session) {
     session.print(net::status_json(status), status_text(status));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("--kit", options->kit, "Folder of any party")->type_name("DIR")->required();
+    app.add_option("--kit", options->kit, "Folder of any party").type("DIR").required();
     add_deadline(app, "10s", options->deadline, "How long to wait for an answer");
     app.add_flag("--insecure", options->insecure, "No TLS; only with a coordinator on this machine");
     return [options](Session& session) { execute(*options, session); };

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/io/text.hpp"
@@ -94,7 +94,7 @@ void resolve(Options& options) {
     table.top = parse_sizes("--top", options.top);
 }
 
-void refuse_foreign(const CLI::App& app, const Options& options) {
+void refuse_foreign(const Command& app, const Options& options) {
     const auto refuse = [&](const char* option, const char* with, const char* expected) {
         if (app.count(option) > 0)
             throw InputError({option, fmt::format("given with {}", with), expected, "Leave it out."});
@@ -243,7 +243,7 @@ void require_different(const std::vector<std::string>& files) {
     }
 }
 
-void execute(const CLI::App& app, Options& options, const Session& session) {
+void execute(const Command& app, Options& options, const Session& session) {
     refuse_foreign(app, options);
     resolve(options);
     std::vector<TableInput> tables;
@@ -268,12 +268,12 @@ void execute(const CLI::App& app, Options& options, const Session& session) {
     session.print(report_json(report, options, seconds), report_text(report, options, seconds));
 }
 
-void add_reading_options(CLI::App& app, Options& options) {
+void add_reading_options(Command& app, Options& options) {
     app.add_option(
            "--separator", options.separator,
            "auto: the most frequent of , ; tab | in the first line. comma, semicolon, tab, bar, space or one character")
-        ->type_name("CHAR")
-        ->default_str(options.separator);
+        .type("CHAR")
+        .standard(options.separator);
     add_choice(app, "--decimal", {"point", "comma"}, options.decimal, "1.5 or 1,5");
     add_choice(app, "--encoding", {"utf-8", "latin-1"}, options.encoding, "Of csv and tsv");
     add_choice(app, "--dates", {"iso", "day-first", "month-first"}, options.dates,
@@ -281,59 +281,59 @@ void add_reading_options(CLI::App& app, Options& options) {
     app.add_flag("--no-header", options.no_header, "The first line is data; columns are called 1, 2, ...");
 }
 
-void add_cell_options(CLI::App& app, Options& options) {
+void add_cell_options(Command& app, Options& options) {
     TableOptions& table = options.table;
     const auto columns = [&](const char* name, std::vector<std::string>& list, const char* about) {
-        app.add_option(name, list, about)->type_name("[TABLE:]COLUMN");
+        app.add_option(name, list, about).type("[TABLE:]COLUMN");
     };
     columns("--value", table.values, "Number that an event brings");
     columns("--unit", table.units, "Unit of the value; two units of one code are refused, and none beside one");
     columns("--time", table.times,
             "Date of an event, with its time where it has one, for --aggregate last; of two at one time the larger "
             "value");
-    app.add_option_function<std::string>(
+    app.add_option(
            "--aggregate",
            [&options](const std::string& text) {
                options.rule = parse_choice("--aggregate", {"presence", "count", "sum", "mean", "last"}, text);
            },
            "What the events of one cell become: presence, count, sum, mean or last")
-        ->type_name("RULE")
-        ->default_str("mean where all tables have values, presence where none has");
+        .type("RULE")
+        .standard("mean where all tables have values, presence where none has");
     add_choice(app, "--absent", {"zero", "nan"}, options.absent, "An entry without an event: zero, or not known");
     app.add_option("--schema", options.schema, "Build to this vocabulary; codes it lacks are counted and named")
-        ->type_name("S.json");
+        .type("S.json");
     app.add_option("--top", options.top, "Keep so many of the most frequent codes: 40, or 40x30 for each mode")
-        ->type_name("N");
+        .type("N");
     add_count(app, {"--max-codes", "N", 1, 10'000'000, ""}, table.most_codes,
               "More codes in one mode are refused: the column is no code list");
-    app.add_option("--concepts", options.concepts, "Names of OMOP concepts: CONCEPT.csv")->type_name("FILE");
+    app.add_option("--concepts", options.concepts, "Names of OMOP concepts: CONCEPT.csv").type("FILE");
     app.add_flag("--keep-empty", table.keep_empty, "Rows of zeros for patients of whom nothing counts");
     add_choice(app, "--layout", {"auto", "dense", "sparse"}, options.layout,
                "tensor.npy or tensor.tns; auto: whichever is smaller");
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     app.add_option("FILE", options->files,
                    "Tables: .csv, .tsv, .ndjson or .jsonl, also .gz. NAME=FILE names one for --modes; otherwise it is "
                    "called as its file, without endings")
-        ->type_name("FILE...")
-        ->required();
+        .type("FILE...")
+        .required();
     app.add_option("--patient", options->table.patient, "Column with the identifier of the patient")
-        ->type_name("[TABLE:]COLUMN")
-        ->default_str("that of FHIR, OMOP and Synthea tables");
+        .type("[TABLE:]COLUMN")
+        .standard("that of FHIR, OMOP and Synthea tables");
     app.add_option("--modes", options->table.modes,
                    "Feature modes. Events: [NAME=][TABLE:]COLUMN[/LABELS][@PERIOD], PERIOD one of day, week, month, "
                    "quarter, year. With --wide: "
                    "[NAME=]COLUMN[:KIND],... where KIND is number, category, a bin, or since=DATE_OR_COLUMN")
-        ->type_name("MODE...")
-        ->default_str("the codes of FHIR, OMOP and Synthea tables");
+        .type("MODE...")
+        .standard("the codes of FHIR, OMOP and Synthea tables");
     app.add_flag("--wide", options->table.wide, "One row per patient, a column per feature");
     add_cell_options(app, *options);
     add_reading_options(app, *options);
     app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
-        ->type_name("DIR")
-        ->required();
+        .type("DIR")
+        .required();
     return [options, &app](Session& session) { execute(app, *options, session); };
 }
 

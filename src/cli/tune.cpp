@@ -1,8 +1,8 @@
 #include "couplet/baselines/tune.hpp"
+#include "command.hpp"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -152,7 +152,7 @@ void execute(Options& options, const Session& session) {
                             fmt::format("\nkept in {} for {} at rank {}\n", cache.string(), data, *options.job.rank));
 }
 
-Action setup(CLI::App& app) {
+Action setup(Command& app) {
     auto options = std::make_shared<Options>();
     add_federation_input(app, options->input);
     add_choice(app, "--method", tunable_names(), options->method, "What to tune");

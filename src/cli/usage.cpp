@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/spelling.hpp"
 #include "couplet/io/text.hpp"
 #include "suggest.hpp"
@@ -15,50 +15,47 @@
 namespace couplet::cli {
 namespace {
 
-std::string help_hint(const CLI::App& app) { return fmt::format("See {} --help.", command_name(app)); }
+std::string help_hint(const Command& app) { return fmt::format("See {} --help.", command_name(app)); }
 
-std::string with_suggestion(const std::string& word, const std::vector<std::string>& names, const CLI::App& app) {
+std::string with_suggestion(const std::string& word, const std::vector<std::string>& names, const Command& app) {
     const auto near = nearest(word, names);
     return near ? fmt::format("Did you mean {}? {}", *near, help_hint(app)) : help_hint(app);
 }
 
-std::vector<std::string> option_names(const CLI::App& app) {
+std::vector<std::string> option_names(const Command& app) {
     std::vector<std::string> names;
-    for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-        for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const CommandOption& option : app.options()) {
+        for (const std::string& name : option.names()) names.push_back(name);
     }
     return names;
 }
 
-std::vector<std::string> subcommand_names(const CLI::App& app) {
+std::vector<std::string> subcommand_names(const Command& app) {
     std::vector<std::string> names;
-    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    for (const Command* sub : app.subcommands()) names.push_back(sub->name());
     return names;
 }
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-[[noreturn]] void refuse_option(const std::string& word, const CLI::App& app) {
+[[noreturn]] void refuse_option(const std::string& word, const Command& app) {
     const std::string name = word.substr(0, word.find('='));
     throw InputError({shown(name), "no such option", fmt::format("an option of {}", command_name(app)),
                       with_suggestion(name, option_names(app), app)});
 }
 
 /// "Did you mean --personal p.npz? ": an option that was not given and takes files of the word's kind.
-std::string option_for(const std::string& word, const CLI::App& app) {
+std::string option_for(const std::string& word, const Command& app) {
     const std::string kind = std::filesystem::path(word).extension().string();
-    for (const CLI::Option* option : app.get_options()) {
-        if (kind.empty() || option->get_positional() || option->count() > 0) continue;
-        if (!option->get_type_name().ends_with(kind)) continue;
-        const bool is_short = !option->get_snames().empty();
-        return fmt::format("Did you mean {}{} {}? ", is_short ? "-" : "--",
-                           is_short ? option->get_snames().front() : option->get_lnames().front(), word);
+    for (const CommandOption& option : app.options()) {
+        if (kind.empty() || option.is_argument() || option.count() > 0) continue;
+        if (!option.type().ends_with(kind)) continue;
+        return fmt::format("Did you mean {} {}? ", option.names().front(), word);
     }
     return "";
 }
 
-[[noreturn]] void refuse_word(const std::string& word, const CLI::App& app) {
+[[noreturn]] void refuse_word(const std::string& word, const Command& app) {
     const std::vector<std::string> names = subcommand_names(app);
     if (names.empty()) {
         throw InputError(
@@ -68,18 +65,61 @@ std::string option_for(const std::string& word, const CLI::App& app) {
                       with_suggestion(word, names, app)});
 }
 
-const CLI::Option* first_missing(const CLI::App& app) {
-    for (const CLI::Option* option : app.get_options()) {
-        if (option->get_required() && option->count() == 0) return option;
+std::optional<CommandOption> first_missing(const Command& app) {
+    for (const CommandOption& option : app.options()) {
+        if (option.is_required() && option.count() == 0) return option;
     }
-    return nullptr;
+    return std::nullopt;
 }
 
-const CLI::Option* first_repeated(const CLI::App& app) {
-    for (const CLI::Option* option : app.get_options()) {
-        if (option->get_expected_max() <= 1 && option->count() > 1) return option;
+std::optional<CommandOption> first_repeated(const Command& app) {
+    for (const CommandOption& option : app.options()) {
+        if (!option.takes_many() && option.count() > 1) return option;
     }
-    return nullptr;
+    return std::nullopt;
+}
+
+/// The first argument that nothing took.
+void refuse_leftovers(const Command& root) {
+    for (const Command* app = &root;;) {
+        std::vector<std::string> left = app->remaining();
+        const bool ended = !left.empty() && left.front() == "--";  // the end of the options, which is nobody's argument
+        if (ended) left.erase(left.begin());
+        if (!left.empty() && !ended && is_option(left.front())) refuse_option(left.front(), *app);
+        if (!left.empty()) refuse_word(left.front(), *app);
+        app = app->given();
+        if (app == nullptr) return;
+    }
+}
+
+/// The first word that is no verb where one was expected, whatever help was asked for.
+void refuse_unknown_verb(const Command& root) {
+    const Command& app = *active_app(root);
+    if (app.subcommands().empty()) return;
+    for (const std::string& word : app.remaining()) {
+        if (!is_option(word)) refuse_word(word, app);
+    }
+}
+
+InputError explained(const ParseFailure& failure, const Command& root) {
+    const Command& app = *active_app(root);
+    if (const auto option = first_repeated(app)) {
+        return InputError(
+            {option->name(), fmt::format("given {} times", option->count()), "one value", "Leave the others out."});
+    }
+    if (failure.kind() == ParseFailure::Kind::missing) {
+        if (const auto option = first_missing(app)) {
+            return InputError({option->name(), "missing", usage_line(app), help_hint(app)});
+        }
+    }
+    const std::string text = failure.what();
+    if (failure.kind() == ParseFailure::Kind::no_value) {
+        const std::string name = text.substr(0, text.find(':'));
+        if (const auto option = app.option(name)) {
+            return InputError({name, "nothing after it", fmt::format("a value {}", option->type()), help_hint(app)});
+        }
+    }
+    return InputError({"arguments", text, usage_line(app), help_hint(app)});
 }
 
 std::string underscored(std::string name) {
@@ -118,76 +158,47 @@ std::string with_parameters(std::string_view text, const Meant& is_meant) {
 
 }  // namespace
 
-const CLI::App* active_app(const CLI::App& root) {
-    const CLI::App* app = &root;
-    for (auto subs = app->get_subcommands(); !subs.empty(); subs = app->get_subcommands()) app = subs.front();
+const Command* active_app(const Command& root) {
+    const Command* app = &root;
+    while (app->given() != nullptr) app = app->given();
     return app;
 }
 
-std::string command_name(const CLI::App& app) {
-    return app.get_parent() == nullptr ? app.get_name() : command_name(*app.get_parent()) + " " + app.get_name();
+std::string command_name(const Command& app) {
+    return app.parent() == nullptr ? app.name() : command_name(*app.parent()) + " " + app.name();
 }
 
-std::string usage_line(const CLI::App& app) {
+std::string usage_line(const Command& app) {
     std::string line = command_name(app);
-    if (!app.get_subcommands({}).empty()) line += " <verb>";
-    for (const CLI::Option* option : app.get_options()) {
-        if (option->get_positional()) line += " " + option->get_name();
+    if (!app.subcommands().empty()) line += " <verb>";
+    for (const CommandOption& option : app.options()) {
+        if (option.is_argument()) line += " " + option.name();
     }
-    for (const CLI::Option* option : app.get_options()) {
-        if (option->get_positional() || !option->get_required()) continue;
-        const bool is_short = !option->get_snames().empty();
-        line += fmt::format(" {}{} {}", is_short ? "-" : "--",
-                            is_short ? option->get_snames().front() : option->get_lnames().front(),
-                            option->get_type_name());
+    for (const CommandOption& option : app.options()) {
+        if (option.is_argument() || !option.is_required()) continue;
+        line += fmt::format(" {} {}", option.names().front(), option.type());
     }
     return line + " [options]";
 }
 
-void refuse_leftovers(const CLI::App& root) {
-    for (const CLI::App* app = &root;;) {
-        std::vector<std::string> left = app->remaining();
-        const bool ended = !left.empty() && left.front() == "--";  // the end of the options, which is nobody's argument
-        if (ended) left.erase(left.begin());
-        if (!left.empty() && !ended && is_option(left.front())) refuse_option(left.front(), *app);
-        if (!left.empty()) refuse_word(left.front(), *app);
-        const auto subs = app->get_subcommands();
-        if (subs.empty()) return;
-        app = subs.front();
+Wanted read_words(Command& root, std::vector<std::string> words, const std::function<void()>& first) {
+    std::optional<ParseFailure> failure;
+    try {
+        root.parse(std::move(words));
+    } catch (const ParseFailure& thrown) {
+        failure = thrown;
     }
+    if (failure && failure->kind() == ParseFailure::Kind::help) {
+        refuse_unknown_verb(root);  // the word before --help
+        return Wanted::help;
+    }
+    if (first) first();
+    refuse_leftovers(root);
+    if (failure) throw explained(*failure, root);
+    return Wanted::work;
 }
 
-void refuse_unknown_verb(const CLI::App& root) {
-    const CLI::App& app = *active_app(root);
-    if (app.get_subcommands({}).empty()) return;
-    for (const std::string& word : app.remaining()) {
-        if (!is_option(word)) refuse_word(word, app);
-    }
-}
-
-InputError explained(const CLI::ParseError& error, const CLI::App& root) {
-    const CLI::App& app = *active_app(root);
-    if (const auto* option = first_repeated(app)) {
-        return InputError(
-            {option->get_name(), fmt::format("given {} times", option->count()), "one value", "Leave the others out."});
-    }
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-        if (const auto* option = first_missing(app)) {
-            return InputError({option->get_name(), "missing", usage_line(app), help_hint(app)});
-        }
-    }
-    const std::string text = error.what();
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-        const std::string name = text.substr(0, text.find(':'));
-        if (const auto* option = app.get_option_no_throw(name)) {
-            return InputError(
-                {name, "nothing after it", fmt::format("a value {}", option->get_type_name()), help_hint(app)});
-        }
-    }
-    return InputError({"arguments", text, usage_line(app), help_hint(app)});
-}
-
-InputError missing_verb(const CLI::App& root) {
+InputError missing_verb(const Command& root) {
     return InputError(
         {"verb", "missing", fmt::format("one of {}", fmt::join(subcommand_names(root), ", ")), help_hint(root)});
 }
@@ -200,20 +211,20 @@ std::string option_of(std::string_view parameter) {
 
 std::string with_option_names(std::string_view text) { return spelled(text, option_of); }
 
-ErrorParts with_option_names(const ErrorParts& parts, const CLI::App& app, const std::vector<std::string>& words) {
+ErrorParts with_option_names(const ErrorParts& parts, const Command& app, const std::vector<std::string>& words) {
     const auto own = quoted_in(words);
     ErrorParts named = spelled(parts, [&own](std::string_view name) {
         return own.contains(name) ? fmt::format("`{}`", name) : option_of(name);
     });
-    for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames()) {
+    for (const CommandOption& option : app.options()) {
+        for (const std::string& name : option.long_names()) {
             if (underscored(name) == parts.where) named.where = "--" + name;
         }
     }
     return named;
 }
 
-ErrorParts with_parameter_names(const ErrorParts& parts, const CLI::App& app) {
+ErrorParts with_parameter_names(const ErrorParts& parts, const Command& app) {
     const std::vector<std::string> names = option_names(app);
     const auto known = [&](const std::string& option) {
         return std::find(names.begin(), names.end(), option) != names.end();

@@ -4,11 +4,9 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
-
 namespace couplet::cli {
+
+class Command;
 
 class Session;
 
@@ -24,7 +22,7 @@ struct Verb {
     std::string_view output;       ///< what the output means, paragraphs
     std::string_view examples;     ///< one command a line
     /// Adds the verb's options to `app` and returns what to do with them.
-    Action (*setup)(CLI::App& app);
+    Action (*setup)(Command& app);
 };
 
 inline constexpr std::string_view tensors_group = "Tensors";

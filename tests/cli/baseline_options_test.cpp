@@ -1,8 +1,7 @@
 #include "baseline_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "cli_test_support.hpp"
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 
 namespace couplet::testing {
@@ -15,11 +14,8 @@ class BaselineOptionsTest : public ::testing::Test {
         cli::add_tuning_options(app_, flags_.options.tuning);
         cli::add_cache_options(app_, flags_);
     }
-    void parse(std::vector<std::string> arguments) {
-        std::reverse(arguments.begin(), arguments.end());
-        app_.parse(std::move(arguments));
-    }
-    CLI::App app_;
+    void parse(std::vector<std::string> arguments) { app_.parse(std::move(arguments)); }
+    cli::Command app_;
     cli::BaselineFlags flags_;
 };
 
@@ -74,13 +70,12 @@ TEST_F(BaselineOptionsTest, EveryFlagReachesItsParameter) {
 
 TEST_F(BaselineOptionsTest, AllAreNamedAndGrouped) {
     std::size_t options = 0;
-    for (const CLI::Option* option : app_.get_options()) {
-        if (option->get_name() == "--help") continue;
+    for (const cli::CommandOption& option : app_.options()) {
         ++options;
-        EXPECT_EQ(option->get_group(), cli::baselines_group) << option->get_name();
+        EXPECT_EQ(option.group(), cli::baselines_group) << option.name();
     }
     EXPECT_EQ(options, cli::baseline_flag_names().size());
-    for (const char* name : cli::baseline_flag_names()) EXPECT_NE(app_.get_option_no_throw(name), nullptr) << name;
+    for (const char* name : cli::baseline_flag_names()) EXPECT_TRUE(app_.option(name)) << name;
 }
 
 TEST_F(BaselineOptionsTest, WordsForNumbersAreRefused) {

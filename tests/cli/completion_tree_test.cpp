@@ -2,23 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include "command.hpp"
 
 namespace couplet::testing {
 namespace {
 
 TEST(CompletionTree, FollowsTheTreeOfVerbs) {
-    CLI::App root("r", "couplet");
-    root.set_help_flag("-h,--help", "Help");
-    CLI::App* data = root.add_subcommand("data", "builds data");
-    CLI::App* ecg = data->add_subcommand("ecg", "from ECG");
+    cli::Command root("couplet", "r");
+    root.add_help("Help");
+    cli::Command& data = root.add_subcommand("data", "builds data");
+    cli::Command& ecg = data.add_subcommand("ecg", "from ECG");
     std::string value;
     bool flag = false;
-    ecg->add_option("X.npy", value, "in")->type_name("FILE");
-    ecg->add_option("-o,--output", value, "out: where to")->type_name("FILE.npz");
-    ecg->add_option("--method", value, "how")->type_name("a|b");
-    ecg->add_option("--eps", value, "error")->type_name("E");
-    ecg->add_flag("--json", flag, "print");
+    ecg.add_option("X.npy", value, "in").type("FILE");
+    ecg.add_option("-o,--output", value, "out: where to").type("FILE.npz");
+    ecg.add_option("--method", value, "how").type("a|b");
+    ecg.add_option("--eps", value, "error").type("E");
+    ecg.add_flag("--json", flag, "print");
     const auto nodes = cli::completion_tree(root);
     ASSERT_EQ(nodes.size(), 3U);
     EXPECT_EQ(nodes[0].path, "");

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/interrupt.hpp"
 
@@ -14,17 +14,17 @@ namespace couplet {
 namespace {
 
 TEST(EmbeddedTest, ArgumentsAreReadAsAfterTheVerb) {
-    int count = 0;
+    Index count = 1;
     std::string file;
     bool acted = false;
     cli::EmbeddedCall call{.arguments = {"--count", "3", "a b.npy"}};
     cli::run_embedded(
         "verb", call,
-        [&](CLI::App& app) {
-            app.add_option("--count", count);
+        [&](cli::Command& app) {
+            cli::add_count(app, {"--count", "N"}, count, "");
             app.add_option("FILE", file);
         },
-        [&](const CLI::App& app, const cli::Session&) {
+        [&](const cli::Command& app, const cli::Session&) {
             acted = true;
             EXPECT_EQ(app.count("--count"), 1U);
         });
@@ -35,12 +35,15 @@ TEST(EmbeddedTest, ArgumentsAreReadAsAfterTheVerb) {
 
 TEST(EmbeddedTest, RefusesWhatTheCommandLineRefusesBeforeAnythingIsDone) {
     for (const std::string wrong : {"--cuont", "--count=three", "stray"}) {
-        int count = 0;
+        Index count = 1;
         bool acted = false;
         cli::EmbeddedCall call{.arguments = {wrong}};
         EXPECT_THROW(cli::run_embedded(
-                         "verb", call, [&](CLI::App& app) { app.add_option("--count", count); },
-                         [&](const CLI::App&, const cli::Session&) { acted = true; }),
+                         "verb", call,
+                         [&](cli::Command& app) {
+                             cli::add_count(app, {"--count", "N"}, count, "");
+                         },
+                         [&](const cli::Command&, const cli::Session&) { acted = true; }),
                      InputError)
             << wrong;
         EXPECT_FALSE(acted) << wrong;
@@ -52,12 +55,15 @@ class EmbeddedWords : public ::testing::Test {
   protected:
     template <class Act>
     static ErrorParts said(std::vector<std::string> arguments, const Act& act) {
-        int count = 0;
+        Index count = 1;
         cli::EmbeddedCall call{.arguments = std::move(arguments)};
         try {
             cli::run_embedded(
-                "verb", call, [&](CLI::App& app) { app.add_option("--max-count", count); },
-                [&](const CLI::App&, const cli::Session& session) { act(session); });
+                "verb", call,
+                [&](cli::Command& app) {
+                    cli::add_count(app, {"--max-count", "N"}, count, "");
+                },
+                [&](const cli::Command&, const cli::Session& session) { act(session); });
         } catch (const Error& error) {
             return error.parts();
         }
@@ -84,16 +90,19 @@ TEST_F(EmbeddedWords, OptionsAreParameters) {
 
 TEST_F(EmbeddedWords, WhoStopsIsStillThatOne) {
     cli::EmbeddedCall call;
-    EXPECT_THROW(cli::run_embedded(
-                     "verb", call, [](CLI::App&) {}, [](const CLI::App&, const cli::Session&) { throw Stopped(); }),
-                 Stopped);
+    EXPECT_THROW(
+        cli::run_embedded(
+            "verb", call, [](cli::Command&) {}, [](const cli::Command&, const cli::Session&) { throw Stopped(); }),
+        Stopped);
 }
 
 TEST_F(EmbeddedWords, ASessionSpellsForWhoHearsIt) {
     cli::EmbeddedCall call;
     cli::run_embedded(
-        "verb", call, [](CLI::App&) {},
-        [](const CLI::App&, const cli::Session& session) { EXPECT_EQ(session.spelling()("max_rank"), "max_rank"); });
+        "verb", call, [](cli::Command&) {},
+        [](const cli::Command&, const cli::Session& session) {
+            EXPECT_EQ(session.spelling()("max_rank"), "max_rank");
+        });
     EXPECT_EQ(cli::Session({}, "couplet verb").spelling()("max_rank"), "--max-rank");
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <iterator>
+#include <sstream>
 
+#include "command.hpp"
 #include "couplet/core/error.hpp"
 
 namespace couplet::cli {
@@ -15,9 +17,12 @@ class JobOptionsTest : public ::testing::Test {
         add_job_flags(app_, flags_);
         add_data_flags(app_, flags_);
     }
-    void parse(const std::string& line) { app_.parse(line); }
+    void parse(const std::string& line) {
+        std::istringstream words(line);
+        app_.parse({std::istream_iterator<std::string>(words), {}});
+    }
 
-    CLI::App app_;
+    Command app_;
     JobFlags flags_;
 };
 
@@ -56,7 +61,7 @@ TEST_F(JobOptionsTest, WeightsBelongToPlainConsensus) {
     flags_.job.network = Network::decentralized;
     const auto refusal = [&](const std::string& line) -> std::string {
         flags_.job.consensus.reset();
-        app_.parse(line);
+        parse(line);
         try {
             refuse_idle_consensus(app_, resolve_job(flags_.job));
         } catch (const InputError& error) {
