@@ -59,8 +59,8 @@ function(couplet_compile_options target visibility)
   endif()
 endfunction()
 
-# Compiles the files of a target in batches: what all of them take from headers is parsed and generated once a batch. A batch
-# stays small, so that the edit of one file compiles its neighbours and no more; -DCOUPLET_UNITY=OFF compiles each file alone.
+# Compiles the files of a target in batches: what all of them take from headers is parsed and generated once a batch, which is
+# half of what an object holds. -DCOUPLET_UNITY=OFF, as in the preset dev, compiles each file alone.
 # Which files go together is decided by their private names, which must not meet (cmake/batches.py).
 function(couplet_unity target)
   find_program(COUPLET_PYTHON3 python3)
@@ -92,10 +92,10 @@ function(couplet_unity target)
 endfunction()
 
 # Words, options, pages and the bookkeeping of daemons: nothing that loops over data, so that optimising it hard would only
-# double the time of its compilation.
-function(couplet_light target)
+# double the time of its compilation. Tests, compiled once and run once, ask for less (-Og).
+function(couplet_light target level)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${target} PRIVATE -O1)
+    target_compile_options(${target} PRIVATE ${level})
   endif()
 endfunction()
 
@@ -146,7 +146,7 @@ function(couplet_module_tests name)
   endif()
   couplet_compile_options(${target} PRIVATE)
   couplet_unity(${target})
-  couplet_light(${target})  # compiled once and run once
+  couplet_light(${target} -Og)
   if(name STREQUAL core)
     couplet_precompile(${target} <gtest/gtest.h>)
   elseif(name MATCHES "^(cli|experiments|net|wire)$")

@@ -16,14 +16,14 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct AddArguments {
     std::string a;
     std::string b;
     std::string output;
 };
 
 template <Real T>
-void add_models(ModelPair<T> pair, const Options& options, const Session& session) {
+void add_models(ModelPair<T> pair, const AddArguments& options, const Session& session) {
     const Index first_mode = pair.a.first_mode;
     TensorTrain<T> sum = couplet::add(train_of(std::move(pair.a), options.a), train_of(std::move(pair.b), options.b));
     const Shape shape = sum.shape();
@@ -36,18 +36,18 @@ void add_models(ModelPair<T> pair, const Options& options, const Session& sessio
                   fields({{"modes", shape_text(shape)}, {"ranks", ranks_text(ranks)}, {"written", options.output}}));
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_add(const AddArguments& options, const Session& session) {
     session.claim_output(options.output, std::array{options.a, options.b});
     std::visit([&](auto&& pair) { add_models(std::move(pair), options, session); },
                read_model_pair(options.a, options.b));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_add(Command& app) {
+    auto options = std::make_shared<AddArguments>();
     add_input(app, "A.npz", options->a, "First model");
     add_input(app, "B.npz", options->b, "Second model, with the same modes");
     add_output(app, ".npz", true, options->output, "Model to write");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_add(*options, session); };
 }
 
 }  // namespace
@@ -63,6 +63,6 @@ extern const Verb add_verb{
     .examples =
         "couplet add A.npz B.npz -o sum.npz\n"
         "couplet round sum.npz --eps 1e-6 -o small.npz",
-    .setup = setup};
+    .setup = set_up_add};
 
 }  // namespace couplet::cli

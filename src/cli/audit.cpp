@@ -30,7 +30,7 @@ namespace {
 
 constexpr double default_heldout = 0.2;
 
-struct Options {
+struct AuditArguments {
     FederationInput input;
     JobOptions job;
     PrivacyFlags privacy;
@@ -70,7 +70,7 @@ Tensor<double> read_controls(const std::string& file, const AlignedSource& align
     return Tensor<double>::copy(people.training->view());
 }
 
-People gather(const Federation& federation, const Options& options, std::uint64_t seed) {
+People gather(const Federation& federation, const AuditArguments& options, std::uint64_t seed) {
     const AlignedSource aligned = align_source(*federation.source, options.job.unnamed, {});
     const double heldout = options.controls.empty() ? options.heldout : 0;
     People people;
@@ -90,7 +90,7 @@ struct Audited {
     AuditSubject subject;
 };
 
-Audited run(const Options& options, const Session& session) {
+Audited run(const AuditArguments& options, const Session& session) {
     if (!options.job.rank) {
         throw InputError({"--rank", "missing", "a rank", "The one of the job that is to be audited."});
     }
@@ -135,12 +135,12 @@ Audited run(const Options& options, const Session& session) {
     return audited;
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_audit(const AuditArguments& options, const Session& session) {
     const Audited audited = run(options, session);
     session.print(audit_json(audited.report, audited.subject), audit_text(audited.report, audited.subject));
 }
 
-void add_options(Command& app, const std::shared_ptr<Options>& options) {
+void add_options(Command& app, const std::shared_ptr<AuditArguments>& options) {
     add_federation_input(app, options->input);
     JobOptions& job = options->job;
     add_count(app, {"--client", "K", 1, 1'000'000, "They are counted from 1, in the order given."}, options->client,
@@ -166,16 +166,16 @@ void add_options(Command& app, const std::shared_ptr<Options>& options) {
     add_output(app, ".html", false, options->output, "A page with the verdicts");
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_audit(Command& app) {
+    auto options = std::make_shared<AuditArguments>();
     add_options(app, options);
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_audit(*options, session); };
 }
 
 }  // namespace
 
 Json run_audit(EmbeddedCall call) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AuditArguments>();
     options->input.tensors = std::move(call.clients);
     options->input.names = std::move(call.names);
     Json json;
@@ -222,6 +222,6 @@ extern const Verb audit_verb{
         "couplet audit --split 8 X.npy --rank 30 --passes 2 -o leaks.html\n"
         "couplet audit X.npy --rank 20 --controls others.npy\n"
         "couplet audit --split 4 X.npy --rank 10 --dp-epsilon 1 --clip 4",
-    .setup = setup};
+    .setup = set_up_audit};
 
 }  // namespace couplet::cli

@@ -27,7 +27,7 @@ namespace {
 constexpr Index default_rank = 50;
 constexpr Index default_splits = 10;
 
-struct Options {
+struct ClassifyArguments {
     ClassifyInput input;
     std::string predictions;
     std::optional<Index> rank;
@@ -106,7 +106,7 @@ std::string scores_text(const ClassificationResult& result, const Classification
                     fmt::format("{} by always guessing the most frequent class", percent(result.majority.mean))}});
 }
 
-ClassificationOptions experiment_options(const Options& options, const Session& session) {
+ClassificationOptions experiment_options(const ClassifyArguments& options, const Session& session) {
     return {.features = options.features,
             .neighbours = options.neighbours,
             // Several sites are compared with each other; one data set is what the paper's experiment is about.
@@ -116,7 +116,7 @@ ClassificationOptions experiment_options(const Options& options, const Session& 
             .progress = phase_lines(session)};
 }
 
-EvaluationOptions evaluation_options(const Options& options, const Session& session) {
+EvaluationOptions evaluation_options(const ClassifyArguments& options, const Session& session) {
     return {.rank = options.rank,
             .neighbours = options.neighbours,
             .folds = options.folds,
@@ -128,7 +128,7 @@ EvaluationOptions evaluation_options(const Options& options, const Session& sess
 }
 
 /// Refuses before the work starts what could not be written at its end.
-void claim_predictions(const Options& options, Index sites, const Session& session) {
+void claim_predictions(const ClassifyArguments& options, Index sites, const Session& session) {
     const std::filesystem::path folder = options.predictions;
     if (folder.empty() || !std::filesystem::exists(folder)) return;
     if (!std::filesystem::is_directory(folder)) {
@@ -140,7 +140,7 @@ void claim_predictions(const Options& options, Index sites, const Session& sessi
     }
 }
 
-void execute(Options& options, const Session& session) {
+void execute_classify(ClassifyArguments& options, const Session& session) {
     options.input.deal = options.clients.front();
     const ClassifyPeople people = read_people(options.input);
     claim_predictions(options, static_cast<Index>(people.sites.size()), session);
@@ -185,8 +185,8 @@ void add_list(Command& app, const Count& count, std::vector<Index>& values, cons
         .standard(fmt::format("{}", fmt::join(values, ",")));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_classify(Command& app) {
+    auto options = std::make_shared<ClassifyArguments>();
     app.add_option("DATA", options->input.data,
                    "A folder that couplet data or couplet table wrote, or a tensor file; several: each is a site")
         .type("DIR")
@@ -236,7 +236,7 @@ Action setup(Command& app) {
            "The paper's experiment: random splits, seven parts for training and three for the test; 0: without it")
         .type("N")
         .standard("10, 0 with several sites");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_classify(*options, session); };
 }
 
 }  // namespace
@@ -283,6 +283,6 @@ extern const Verb classify_verb{
         "couplet classify north south --labels outcomes.csv --label-column died --predictions out\n"
         "couplet classify diabetes --clients 4 --features 2,5,10 --splits 3\n"
         "couplet classify X.npy --labels y.npy --rank 5 --clients 2",
-    .setup = setup};
+    .setup = set_up_classify};
 
 }  // namespace couplet::cli

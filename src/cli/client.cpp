@@ -34,7 +34,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct ClientArguments {
     std::string kit;
     std::string data;
     Duration deadline = std::chrono::minutes(10);
@@ -60,7 +60,8 @@ void ask_user(const std::string& job, const Session& session) {
 /// spends of the data's privacy.
 class Site {
   public:
-    Site(const Options& options, const net::Kit& kit, const Tensor<double>& x, net::Log& log, const Session& session)
+    Site(const ClientArguments& options, const net::Kit& kit, const Tensor<double>& x, net::Log& log,
+         const Session& session)
         : policy_(site_policy(options.policy, kit)),
           consent_(make_consent(policy_ ? *policy_ : net::no_policy(), x)),
           book_(kit.file(account_file)),
@@ -127,7 +128,7 @@ void keep(const net::ClientResult& result, const JobOutput& output, const Federa
 }
 
 /// What jobs have spent of each data set, and of this one where it is given.
-void print_account(const Options& options, const net::Kit& kit, const Session& session) {
+void print_account(const ClientArguments& options, const net::Kit& kit, const Session& session) {
     const net::PrivacyBook book(kit.file(account_file));
     const double delta = site_policy(options.policy, kit).value_or(net::SitePolicy{}).dp_delta;
     std::map<std::string, Index> jobs;
@@ -193,7 +194,7 @@ void print(const net::ClientResult& result, const std::string& folder, const Fed
     session.print(json, text);
 }
 
-void execute(const Command& app, const Options& options, const Session& session) {
+void execute_client(const Command& app, const ClientArguments& options, const Session& session) {
     const net::Kit kit = net::load_kit(options.kit);
     if (options.account) return print_account(options, kit, session);
     if (options.data.empty()) throw InputError({"--data", "missing", "this client's tensor", ""});
@@ -228,8 +229,8 @@ void execute(const Command& app, const Options& options, const Session& session)
     }
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_client(Command& app) {
+    auto options = std::make_shared<ClientArguments>();
     app.add_option("--kit", options->kit, "Folder that couplet provision made for this client").type("DIR").required();
     app.add_option("--data", options->data,
                    "This client's tensor: .npy, .csv, .csv.gz or .tns; it stays here. NaN or an empty cell is a "
@@ -248,7 +249,7 @@ Action setup(Command& app) {
     app.add_flag("--ask", options->ask, "Show the job and wait for a yes before anything is computed");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         .type("DIR");
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_client(app, *options, session); };
 }
 
 }  // namespace
@@ -301,6 +302,6 @@ extern const Verb client_verb{
         "couplet client --kit hospital-a --data a.npy -o result --deadline 2h\n"
         "couplet client --kit hospital-a --data a.npy --policy strict.toml --ask\n"
         "couplet client --kit hospital-a --account",
-    .setup = setup};
+    .setup = set_up_client};
 
 }  // namespace couplet::cli

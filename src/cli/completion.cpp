@@ -18,7 +18,7 @@ std::string script(const std::string& shell, const Command& root) {
     return shell == "zsh" ? zsh_completion(nodes) : fish_completion(nodes);
 }
 
-Action setup(Command& app) {
+Action set_up_completion(Command& app) {
     auto shell = std::make_shared<std::string>();
     add_choice(app, "SHELL", {"bash", "zsh", "fish"}, *shell, "The shell you use");
     const Command* root = app.parent();
@@ -41,6 +41,6 @@ extern const Verb completion_verb{
         "fish: couplet completion fish | source in ~/.config/fish/config.fish",
     .output = "The script. --json: shell, script, version.",
     .examples = "source <(couplet completion bash)",
-    .setup = setup};
+    .setup = set_up_completion};
 
 }  // namespace couplet::cli

@@ -22,7 +22,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct CoordinatorArguments {
     std::string kit;
     JobFlags flags;
     std::optional<Index> min_clients;
@@ -36,7 +36,7 @@ struct Options {
 };
 
 /// Sums over the members' features: everybody must be there when they are made.
-void check_centring(const Command& app, const Options& options) {
+void check_centring(const Command& app, const CoordinatorArguments& options) {
     if (!options.centring.any()) return;
     const char* given = options.centring.centre ? "--centre" : "--scale";
     refuse_given(app, {"--save-state", "--resume"}, given, "one or the other");
@@ -59,7 +59,7 @@ void warn_of_idle_errors(const Command& app, const net::CoordinatorResult& resul
     }
 }
 
-void execute(const Command& app, Options& options, const Session& session) {
+void execute_coordinator(const Command& app, CoordinatorArguments& options, const Session& session) {
     options.flags.job.seed = session.seed();
     const auto shield = star_shield(app, options.flags.job, options.privacy);
     if (shield && !shield->policy) {
@@ -123,8 +123,8 @@ void execute(const Command& app, Options& options, const Session& session) {
     require_settled(result.imputed);
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_coordinator(Command& app) {
+    auto options = std::make_shared<CoordinatorArguments>();
     app.add_option("--kit", options->kit, "Folder that couplet provision made for the coordinator")
         .type("DIR")
         .required();
@@ -152,7 +152,7 @@ Action setup(Command& app) {
     add_centring_flags(app, options->centring);
     app.add_flag("--insecure", options->insecure, "No TLS; only on this machine, for trying things out");
     app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)").type("DIR");
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_coordinator(app, *options, session); };
 }
 
 }  // namespace
@@ -203,6 +203,6 @@ extern const Verb coordinator_verb{
         "couplet coordinator --kit coordinator --rank 20 --missing impute\n"
         "couplet coordinator --kit coordinator --rank 10 --secure\n"
         "couplet coordinator --kit coordinator --rank 20 --centre --scale",
-    .setup = setup};
+    .setup = set_up_coordinator};
 
 }  // namespace couplet::cli

@@ -29,7 +29,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct DataArguments {
     std::string kind;
     std::string spec;
     Index clients = 4;
@@ -74,7 +74,7 @@ const std::vector<Only>& only() {
     return all;
 }
 
-void refuse_foreign(const Command& app, const Options& options) {
+void refuse_foreign(const Command& app, const DataArguments& options) {
     for (const Only& one : only()) {
         if (app.count(one.option) == 0) continue;
         if (std::find(one.kinds.begin(), one.kinds.end(), options.kind) != one.kinds.end()) continue;
@@ -98,14 +98,14 @@ std::pair<Index, Index> parse_top(const std::string& text) {
     return {parse_count(count, text.substr(0, cross)), parse_count(count, text.substr(cross + 1))};
 }
 
-Dataset read_ecg(const Options& options, std::uint64_t seed) {
+Dataset read_ecg(const DataArguments& options, std::uint64_t seed) {
     EcgOptions how{.count = options.people(), .points = options.points, .seed = seed};
     if (options.embedding == "lag") how.embedding = EcgEmbedding::lag;
     if (options.classes == "five") how.classes = find_data_file(DataFile::ecg_classes, options.place);
     return load_ecg(find_data_file(DataFile::ecg, options.place), how);
 }
 
-Dataset read_ehr(const Options& options) {
+Dataset read_ehr(const DataArguments& options) {
     const auto [first, second] = parse_top(options.top);
     if (options.source == "cms") {
         return load_cms(
@@ -122,7 +122,7 @@ Dataset read_ehr(const Options& options) {
 }
 
 /// The recipe in words, enough to make the same clients again.
-std::string recipe(const Options& options) {
+std::string recipe(const DataArguments& options) {
     const char* order = options.shuffle ? ", shuffled" : "";
     if (options.kind == "ecg") {
         return fmt::format("count={},points={},embedding={},classes={}{}", options.count, options.points,
@@ -136,12 +136,12 @@ std::string recipe(const Options& options) {
 }
 
 /// Part of the recipe; empty when nothing is hidden.
-std::string missing_text(const Options& options) {
+std::string missing_text(const DataArguments& options) {
     return options.missing == 0 ? "" : fmt::format(", missing={} as {}", options.missing, options.missing_as);
 }
 
 /// Hides entries of a client whose first patient has this number.
-void hide(const Options& options, std::uint64_t seed, Index first_patient, Tensor<double>& x) {
+void hide(const DataArguments& options, std::uint64_t seed, Index first_patient, Tensor<double>& x) {
     const MissingAs as = options.missing_as == "zero" ? MissingAs::zero : MissingAs::nan;
     hide_entries(x.view(), {.fraction = options.missing, .as = as, .seed = seed, .first_patient = first_patient});
 }
@@ -169,7 +169,7 @@ struct Written {
 };
 
 /// One client after the other, each made when it is its turn.
-Written write_all(const Options& options, const Session& session, const Manifest& manifest,
+Written write_all(const DataArguments& options, const Session& session, const Manifest& manifest,
                   const std::function<Dataset(Index)>& make) {
     Written written;
     const ProgressSink progress = session.progress();
@@ -186,7 +186,7 @@ Written write_all(const Options& options, const Session& session, const Manifest
     return written;
 }
 
-Written write_synthetic(const Options& options, const Session& session, Manifest& manifest) {
+Written write_synthetic(const DataArguments& options, const Session& session, Manifest& manifest) {
     if (options.spec.empty()) {
         throw InputError({"SPEC", "missing", "the shape of the tensor to make",
                           "For example: couplet data synthetic 200x30x30 -o clients"});
@@ -202,14 +202,14 @@ Written write_synthetic(const Options& options, const Session& session, Manifest
     });
 }
 
-Dataset read_public(const Options& options, const Session& session) {
+Dataset read_public(const DataArguments& options, const Session& session) {
     if (options.kind == "ecg") return read_ecg(options, session.seed());
     if (options.kind == "ehr") return read_ehr(options);
     return load_diabetes(find_data_file(DataFile::diabetes, options.place),
                          {.count = options.people(), .seed = session.seed()});
 }
 
-Written write_public(const Options& options, const Session& session, Manifest& manifest) {
+Written write_public(const DataArguments& options, const Session& session, Manifest& manifest) {
     const ProgressSink progress = session.progress();
     report(progress, "reading", 0, 1);
     Dataset all = read_public(options, session);
@@ -226,7 +226,7 @@ Written write_public(const Options& options, const Session& session, Manifest& m
 }
 
 /// What a row of the tensor is.
-std::string noun(const Options& options) { return options.kind == "ecg" ? "beats" : "patients"; }
+std::string noun(const DataArguments& options) { return options.kind == "ecg" ? "beats" : "patients"; }
 
 std::string rows_text(const Written& written, const std::string& what) {
     const Index least = (*std::min_element(written.shapes.begin(), written.shapes.end()))[0];
@@ -235,7 +235,7 @@ std::string rows_text(const Written& written, const std::string& what) {
                          : fmt::format("{} to {} {} each", count_text(least), count_text(most), what);
 }
 
-void execute(const Command& app, const Options& options, const Session& session) {
+void execute_data(const Command& app, const DataArguments& options, const Session& session) {
     refuse_foreign(app, options);
     clean_on_interrupt(options.output);
     Manifest manifest{.kind = options.kind, .spec = {}, .seed = session.seed()};
@@ -264,8 +264,8 @@ void execute(const Command& app, const Options& options, const Session& session)
     session.print(json, fields(rows));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_data(Command& app) {
+    auto options = std::make_shared<DataArguments>();
     add_choice(app, "KIND", {"synthetic", "ecg", "diabetes", "ehr"}, options->kind,
                "synthetic: random tensors of known rank; ecg: heart beats; diabetes: a health survey; ehr: diagnoses "
                "and medications of patients");
@@ -309,7 +309,7 @@ Action setup(Command& app) {
     app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
         .type("DIR")
         .required();
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_data(app, *options, session); };
 }
 
 }  // namespace
@@ -333,6 +333,6 @@ extern const Verb data_verb{
         "couplet data ecg --data ecg.csv --embedding lag -o ecg\n"
         "couplet data diabetes --data diabetes.csv --count 5000 -o diabetes\n"
         "couplet data ehr --source cms --top 40x40 --data cms.csv -o ehr",
-    .setup = setup};
+    .setup = set_up_data};
 
 }  // namespace couplet::cli

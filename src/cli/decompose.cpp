@@ -24,7 +24,7 @@ namespace {
 constexpr double default_eps = 1e-2;
 constexpr std::array methods{SvdMethod::automatic, SvdMethod::gram, SvdMethod::qr, SvdMethod::random};
 
-struct Options {
+struct DecomposeArguments {
     std::string input;
     std::optional<double> eps;
     std::optional<Index> max_rank;
@@ -53,7 +53,8 @@ struct Run {
 };
 
 template <Real T>
-Run<T> compute(TensorView<const T> x, const TensorFile& file, const Options& options, const Session& session) {
+Run<T> compute(TensorView<const T> x, const TensorFile& file, const DecomposeArguments& options,
+               const Session& session) {
     const ProgressSink progress = session.progress();
     TtSvdOptions how;
     how.eps = options.effective_eps();
@@ -75,7 +76,7 @@ Run<T> compute(TensorView<const T> x, const TensorFile& file, const Options& opt
 }
 
 template <Real T>
-void save(TtSvdResult<T> result, const Labels& labels, const Options& options, const Session& session) {
+void save(TtSvdResult<T> result, const Labels& labels, const DecomposeArguments& options, const Session& session) {
     Model<T> model = to_model(std::move(result.train));
     model.labels = labels;
     model.metadata = {{"eps", options.effective_eps()},
@@ -89,7 +90,7 @@ void save(TtSvdResult<T> result, const Labels& labels, const Options& options, c
 }
 
 template <Real T>
-void decompose(TensorView<const T> x, const TensorFile& file, double read_seconds, const Options& options,
+void decompose(TensorView<const T> x, const TensorFile& file, double read_seconds, const DecomposeArguments& options,
                const Session& session) {
     auto [result, runs] = compute(x, file, options, session);
     const std::vector<Index> ranks = result.train.ranks();
@@ -141,7 +142,7 @@ void decompose(TensorView<const T> x, const TensorFile& file, double read_second
     session.print(json, fields(rows));
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_decompose(const DecomposeArguments& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
     const TensorFile file = read_tensor(options.input);
@@ -151,8 +152,8 @@ void execute(const Options& options, const Session& session) {
     file.visit([&](auto x) { decompose(x, file, read_seconds, options, session); });
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_decompose(Command& app) {
+    auto options = std::make_shared<DecomposeArguments>();
     std::vector<std::string> names;
     names.reserve(std::size(methods));
     for (const SvdMethod method : methods) names.emplace_back(to_string(method));
@@ -168,7 +169,7 @@ Action setup(Command& app) {
     add_count(app, {"--repeat", "N", 1, 1000000, "It is the number of timed runs."}, options->repeat,
               "Compute N times and report the median time");
     add_output(app, ".npz", false, options->output, "Model to write; without it nothing is written");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_decompose(*options, session); };
 }
 
 }  // namespace
@@ -190,6 +191,6 @@ extern const Verb decompose_verb{
         "couplet decompose X.npy\n"
         "couplet decompose X.npy --eps 0.05 -o M.npz\n"
         "couplet decompose X.npy --max-rank 20 --json --quiet",
-    .setup = setup};
+    .setup = set_up_decompose};
 
 }  // namespace couplet::cli

@@ -12,12 +12,12 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct DotArguments {
     std::string a;
     std::string b;
 };
 
-void execute(const Options& options, const Session& session) {
+void execute_dot(const DotArguments& options, const Session& session) {
     const auto product = [&](auto&& pair) {
         return couplet::dot(train_of(std::move(pair.a), options.a), train_of(std::move(pair.b), options.b));
     };
@@ -25,11 +25,11 @@ void execute(const Options& options, const Session& session) {
     session.print({{"dot", value}, {"version", version()}}, exact_text(value) + "\n");
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_dot(Command& app) {
+    auto options = std::make_shared<DotArguments>();
     add_input(app, "A.npz", options->a, "First model");
     add_input(app, "B.npz", options->b, "Second model, with the same modes");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_dot(*options, session); };
 }
 
 }  // namespace
@@ -40,6 +40,6 @@ extern const Verb dot_verb{.name = "dot",
                            .description = "The sum over all entries of A times B, without forming either tensor.",
                            .output = "One number, all its digits. --json: dot, version.",
                            .examples = "couplet dot A.npz B.npz",
-                           .setup = setup};
+                           .setup = set_up_dot};
 
 }  // namespace couplet::cli

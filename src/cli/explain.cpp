@@ -27,7 +27,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct ExplainArguments {
     std::string result;
     std::string rotate = "varimax";
     std::vector<std::string> data;
@@ -54,7 +54,7 @@ std::array<std::string, 3> output_files(const std::string& page) {
     return {page, stem.string() + ".json", stem.string() + ".csv"};
 }
 
-void check_flags(const Command& app, const Options& options) {
+void check_flags(const Command& app, const ExplainArguments& options) {
     const auto needs = [&](const char* option, const char* other, bool there) {
         if (app.count(option) > 0 && !there)
             throw InputError({option, std::string("given without ") + other, "both", ""});
@@ -71,10 +71,13 @@ Findings load(const std::string& result, const Session& session) {
     return findings;
 }
 
-Rotation rotation_of(const Options& options) { return options.rotate == "none" ? Rotation::none : Rotation::varimax; }
+Rotation rotation_of(const ExplainArguments& options) {
+    return options.rotate == "none" ? Rotation::none : Rotation::varimax;
+}
 
 /// Data of other sites, or in another order, would say something else of these components.
-void require_sites(const Options& options, const std::vector<Tensor<double>>& tensors, const Findings& findings) {
+void require_sites(const ExplainArguments& options, const std::vector<Tensor<double>>& tensors,
+                   const Findings& findings) {
     const std::size_t sites =
         findings.sites.empty() ? static_cast<std::size_t>(findings.clients) : findings.sites.size();
     if (sites > 0 && tensors.size() != sites) {
@@ -108,7 +111,7 @@ void require_sites(const Options& options, const std::vector<Tensor<double>>& te
 }
 
 /// Whose patients those are: as the user says, or the site called as the folder of the list.
-std::size_t site_of(const Command& app, const Options& options, const Findings& findings) {
+std::size_t site_of(const Command& app, const ExplainArguments& options, const Findings& findings) {
     const auto& sites = findings.sites;
     const std::string folder = std::filesystem::weakly_canonical(options.patients).parent_path().filename().string();
     const auto named = std::find_if(sites.begin(), sites.end(), [&](const auto& site) { return site.name == folder; });
@@ -153,7 +156,7 @@ void require_same_data(const std::string& patients, const SiteScores& site, cons
                       "Tables that were built again may count their patients otherwise: run the job again with them."});
 }
 
-void add_resamples(const Options& options, const Session& session, Explanation& explanation) {
+void add_resamples(const ExplainArguments& options, const Session& session, Explanation& explanation) {
     if (options.data.empty()) return;
     std::vector<Tensor<double>> tensors;
     for (const std::string& file : options.data) tensors.push_back(open_tensor(file).take<double>());
@@ -248,8 +251,8 @@ std::string drift_text(const Explanation& explanation, const Told& told) {
            fmt::format("{} of the patterns' space was there before\n\n", percent_text(told.drift->overlap));
 }
 
-void write_files(const Options& options, const Session& session, const Explanation& explanation, const Told& told,
-                 const Json& json) {
+void write_files(const ExplainArguments& options, const Session& session, const Explanation& explanation,
+                 const Told& told, const Json& json) {
     const auto files = output_files(options.output);
     const std::string name = std::filesystem::path(files[1]).stem().string();
     const std::array texts{render_explanation(explanation, told, name),
@@ -266,7 +269,7 @@ void write_files(const Options& options, const Session& session, const Explanati
     for (const auto& file : open) file->commit();
 }
 
-void execute(const Command& app, const Options& options, const Session& session) {
+void execute_explain(const Command& app, const ExplainArguments& options, const Session& session) {
     check_flags(app, options);
     std::vector<std::string> inputs{options.result, options.patients, options.compare};
     inputs.insert(inputs.end(), options.data.begin(), options.data.end());
@@ -305,8 +308,8 @@ void execute(const Command& app, const Options& options, const Session& session)
     session.print(json, text + fields(rows));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_explain(Command& app) {
+    auto options = std::make_shared<ExplainArguments>();
     add_input(app, "RESULT", options->result,
               "Folder of a result (couplet simulate -o, or what a client or peer keeps), or its features.npz");
     add_choice(app, "--rotate", {"varimax", "none"}, options->rotate,
@@ -324,7 +327,7 @@ Action setup(Command& app) {
     app.add_option("--compare", options->compare, "An older result: what changed since").type("OTHER");
     add_count(app, {"--entries", "N", 1, 1000, ""}, options->entries, "Entries to name of each component");
     add_output(app, ".html", false, options->output, "Page to write, with .json and .csv of the same name beside it");
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_explain(app, *options, session); };
 }
 
 }  // namespace
@@ -359,6 +362,6 @@ extern const Verb explain_verb{
         "couplet explain result -o page.html --data a/tensor.tns b/tensor.tns\n"
         "couplet explain result --patient 4711 --patients a/patients.csv --site 1\n"
         "couplet explain result --compare older -o drift.html",
-    .setup = setup};
+    .setup = set_up_explain};
 
 }  // namespace couplet::cli

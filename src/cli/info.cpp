@@ -25,7 +25,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct InfoArguments {
     std::string input;
 };
 
@@ -58,7 +58,7 @@ void add_label_rows(const Labels& labels, Rows& rows, Index first_mode = 1) {
     }
 }
 
-void show_tensor(const Options& options, const Session& session) {
+void show_tensor(const InfoArguments& options, const Session& session) {
     const TensorFile file = open_tensor(options.input);
     const Statistics s = file.visit([](auto x) { return statistics(x); });
     const Shape& shape = file.shape();
@@ -137,7 +137,7 @@ std::string beside_tensor(double compression) {
 }
 
 template <Real T>
-void show_model(const Model<T>& model, const Options& options, const Session& session) {
+void show_model(const Model<T>& model, const InfoArguments& options, const Session& session) {
     std::vector<Index> sizes;
     std::vector<Index> ranks{model.cores.front().shape()[0]};
     Index numbers = 0;
@@ -179,7 +179,7 @@ void show_model(const Model<T>& model, const Options& options, const Session& se
     session.print(json, fields(rows) + metadata_text(model.metadata));
 }
 
-void show_merge(const Options& options, const Session& session) {
+void show_merge(const InfoArguments& options, const Session& session) {
     const SavedMerge merge = load_state(options.input);
     const Ledger all = merge.ledger();
     Json clients = Json::array();
@@ -222,7 +222,7 @@ Archive archive_kind(const std::string& path) {
     return any("upload_1_") ? Archive::merge : Archive::tensor;
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_info(const InfoArguments& options, const Session& session) {
     if (!options.input.ends_with(".npz")) return show_tensor(options, session);
     const Archive kind = archive_kind(options.input);
     if (kind == Archive::merge) return show_merge(options, session);
@@ -231,10 +231,10 @@ void execute(const Options& options, const Session& session) {
     std::visit([&](const auto& model) { show_model(model, options, session); }, any);
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_info(Command& app) {
+    auto options = std::make_shared<InfoArguments>();
     add_input(app, "FILE", options->input, "Tensor (.npy, .npz, .csv, .csv.gz, .tns), model or saved merge (.npz)");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_info(*options, session); };
 }
 
 }  // namespace
@@ -255,6 +255,6 @@ extern const Verb info_verb{
     .examples =
         "couplet info X.npy\n"
         "couplet info M.npz --json",
-    .setup = setup};
+    .setup = set_up_info};
 
 }  // namespace couplet::cli

@@ -12,20 +12,20 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct NormArguments {
     std::string input;
 };
 
-void execute(const Options& options, const Session& session) {
+void execute_norm(const NormArguments& options, const Session& session) {
     const auto measure = [&](auto&& model) { return couplet::norm(train_of(std::move(model), options.input)); };
     const double value = std::visit(measure, read_model(options.input));
     session.print({{"norm", value}, {"version", version()}}, exact_text(value) + "\n");
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_norm(Command& app) {
+    auto options = std::make_shared<NormArguments>();
     add_input(app, "M.npz", options->input, "Model to measure");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_norm(*options, session); };
 }
 
 }  // namespace
@@ -39,6 +39,6 @@ extern const Verb norm_verb{
         "a tensor file.",
     .output = "One number, all its digits. --json: norm, version.",
     .examples = "couplet norm M.npz",
-    .setup = setup};
+    .setup = set_up_norm};
 
 }  // namespace couplet::cli

@@ -21,7 +21,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct PeerArguments {
     std::string kit;
     std::string data;
     JobFlags flags;
@@ -34,7 +34,7 @@ struct Options {
 };
 
 /// How the sums shall be seen; nothing without --secure. Whoever has no policy has none for masked sums either.
-std::optional<ShieldTerms> shield_of(const Command& app, const Options& options) {
+std::optional<ShieldTerms> shield_of(const Command& app, const PeerArguments& options) {
     const PrivacyFlags& privacy = options.privacy;
     if (!privacy.secure) {
         refuse_given(app, {"--dp-epsilon", "--dp-delta", "--clip"}, "no --secure", "it with --secure");
@@ -57,7 +57,7 @@ void require_sums(JobOptions& job) {
     job.aggregate = Aggregate::subspace;
 }
 
-Job checked_job(const Command& app, Options& options, const Session& session) {
+Job checked_job(const Command& app, PeerArguments& options, const Session& session) {
     options.flags.job.network = Network::decentralized;
     options.flags.job.seed = session.seed();
     if (options.privacy.secure) require_sums(options.flags.job);
@@ -84,7 +84,7 @@ void keep(const net::PeerResult& result, const JobOutput& output, const Federati
     save_features(output.file("features.npz"), result.features, result.schema.modes, std::move(shared), true);
 }
 
-net::PeerOptions peer_options(const Options& options, const Job& job) {
+net::PeerOptions peer_options(const PeerArguments& options, const Job& job) {
     net::PeerOptions how{.spec = {job, options.flags.preparation()}};
     const auto longest = std::chrono::hours(24 * 365);
     how.deadline = options.deadline.value_or(longest);
@@ -99,7 +99,7 @@ net::PeerOptions peer_options(const Options& options, const Job& job) {
     return how;
 }
 
-void execute(const Command& app, Options& options, const Session& session) {
+void execute_peer(const Command& app, PeerArguments& options, const Session& session) {
     const auto shield = shield_of(app, options);
     const Job job = checked_job(app, options, session);
     net::PeerOptions how = peer_options(options, job);
@@ -144,8 +144,8 @@ void execute(const Command& app, Options& options, const Session& session) {
     }
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_peer(Command& app) {
+    auto options = std::make_shared<PeerArguments>();
     app.add_option("--kit", options->kit, "Folder that couplet provision made for this peer").type("DIR").required();
     app.add_option("--data", options->data, "This peer's tensor: .npy, .csv, .csv.gz or .tns; it stays here")
         .type("FILE")
@@ -167,7 +167,7 @@ Action setup(Command& app) {
     add_noise_flags(app, options->privacy);
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         .type("DIR");
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_peer(app, *options, session); };
 }
 
 }  // namespace
@@ -208,6 +208,6 @@ extern const Verb peer_verb{
         "couplet peer --kit p/a --data a.npy --rank 20 --deadline 10m -o result\n"
         "couplet peer --kit p/a --data a.npy --aggregate stack --eps 0.1\n"
         "couplet peer --kit p/a --data a.npy --rank 10 --secure",
-    .setup = setup};
+    .setup = set_up_peer};
 
 }  // namespace couplet::cli

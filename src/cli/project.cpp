@@ -24,7 +24,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct ProjectArguments {
     std::string features;
     std::string input;
     std::string missing = "refuse";
@@ -47,7 +47,7 @@ TensorTrain<double> read_features(const std::string& path, Centring& centring) {
     return train_of(std::move(model), path);
 }
 
-void require_fit(const Shape& x, const TensorTrain<double>& train, const Options& options) {
+void require_fit(const Shape& x, const TensorTrain<double>& train, const ProjectArguments& options) {
     const Shape& features = train.shape();
     if (x.order() != features.order() + 1) {
         throw InputError({options.input, fmt::format("{} modes ({})", x.order(), shape_text(x)),
@@ -67,7 +67,7 @@ void require_fit(const Shape& x, const TensorTrain<double>& train, const Options
 }
 
 /// Puts the patients' features in the order of the federation's. Returns what was done, in words.
-std::string follow(Tensor<double>& x, const TensorTrain<double>& train, const Options& options) {
+std::string follow(Tensor<double>& x, const TensorTrain<double>& train, const ProjectArguments& options) {
     const Schema job = make_schema(train.shape(), train.labels(), options.features);
     const Schema mine = feature_schema(x, options.input);
     const Alignment alignment = align(job, mine, options.unnamed, options.input, options.features);
@@ -105,7 +105,7 @@ void add_missing(const Projection& missing, Json& json, std::vector<std::pair<st
     }
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_project(const ProjectArguments& options, const Session& session) {
     const bool impute = options.missing == "impute";
     session.claim_output(options.output, std::array{options.features, options.input});
     Stopwatch watch;
@@ -170,8 +170,8 @@ void execute(const Options& options, const Session& session) {
     session.print(json, fields(rows));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_project(Command& app) {
+    auto options = std::make_shared<ProjectArguments>();
     add_input(app, "FEATURES.npz", options->features, "Features of a federation, as couplet simulate -o writes them");
     add_input(app, "X.npy", options->input,
               "Tensor of new patients: .npy, .csv, .csv.gz or .tns; all modes but the first as in the features");
@@ -180,7 +180,7 @@ Action setup(Command& app) {
                "NaN: an error, or an entry that nobody knows. impute: every patient is fitted by least squares to what "
                "is known of it");
     add_output(app, ".npz", false, options->output, "Personal core to write; without it nothing is written");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_project(*options, session); };
 }
 
 }  // namespace
@@ -206,6 +206,6 @@ extern const Verb project_verb{
         "couplet project result/features.npz new.npy\n"
         "couplet project result/features.npz new.npy -o personal.npz\n"
         "couplet project result/features.npz new.csv --missing impute",
-    .setup = setup};
+    .setup = set_up_project};
 
 }  // namespace couplet::cli

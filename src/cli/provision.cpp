@@ -16,7 +16,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct ProvisionArguments {
     std::string network = "star";
     std::string coordinator;
     std::vector<std::string> clients;
@@ -38,7 +38,9 @@ void refuse_with(const Command& app, const std::string& action) {
     if (action != "--add") refuse_given(app, {"--keys"}, action, "it when parties are made");
 }
 
-net::Keys keys_of(const Options& options) { return options.keys == "sites" ? net::Keys::sites : net::Keys::here; }
+net::Keys keys_of(const ProvisionArguments& options) {
+    return options.keys == "sites" ? net::Keys::sites : net::Keys::here;
+}
 
 /// Colons make it easier to read aloud.
 std::string spoken(const std::string& fingerprint) {
@@ -47,7 +49,7 @@ std::string spoken(const std::string& fingerprint) {
     return text;
 }
 
-std::string made_text(const Options& options) {
+std::string made_text(const ProvisionArguments& options) {
     std::vector<std::pair<std::string, std::string>> rows{
         {"authority", options.output + "/ca: keep it offline; it can sign new parties"},
         {"coordinator", fmt::format("{}/coordinator, for {}", options.output, options.coordinator)}};
@@ -67,7 +69,7 @@ std::vector<net::PeerAddress> parse_peers(const std::vector<std::string>& texts)
     return peers;
 }
 
-void make_peers(const Command& app, const Options& options, const Session& session, Json json) {
+void make_peers(const Command& app, const ProvisionArguments& options, const Session& session, Json json) {
     refuse_given(app, {"--coordinator", "--clients"}, "--network decentralized", "it with --network star only");
     const auto peers = parse_peers(options.peers);
     net::provision_peers(options.output,
@@ -84,7 +86,7 @@ void make_peers(const Command& app, const Options& options, const Session& sessi
     session.print(json, fields(rows));
 }
 
-void execute(const Command& app, const Options& options, const Session& session) {
+void execute_provision(const Command& app, const ProvisionArguments& options, const Session& session) {
     const int days = static_cast<int>(options.days);
     Json json{{"kits", options.output}, {"version", version()}};
     const auto one = [&](const std::string& action, const std::string& name, const std::string& text) {
@@ -155,8 +157,8 @@ void execute(const Command& app, const Options& options, const Session& session)
     session.print(json, made_text(options));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_provision(Command& app) {
+    auto options = std::make_shared<ProvisionArguments>();
     add_choice(app, "--network", {"star", "decentralized"}, options->network,
                "A coordinator in the middle, or peers that talk to neighbours");
     app.add_option("--coordinator", options->coordinator, "Where clients reach the coordinator").type("HOST:PORT");
@@ -191,7 +193,7 @@ Action setup(Command& app) {
     add_count(app, {"--days", "N", 1, 36500, "Certificates are renewed with --rotate."}, options->days,
               "Days that certificates of parties are valid");
     app.add_option("-o,--output", options->output, "Folder of the kits").type("KITS").required();
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_provision(app, *options, session); };
 }
 
 }  // namespace
@@ -226,6 +228,6 @@ extern const Verb provision_verb{
         "couplet provision --coordinator h:7443 --clients a,b --keys sites -o site-kits\n"
         "couplet provision --request a -o a\n"
         "couplet provision --sign a/request.pem -o site-kits",
-    .setup = setup};
+    .setup = set_up_provision};
 
 }  // namespace couplet::cli

@@ -24,7 +24,7 @@ namespace {
 constexpr std::array asked_errors{0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6};
 constexpr std::array<Index, 10> asked_ranks{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
 
-struct Options {
+struct RanksArguments {
     std::string input;
 };
 
@@ -108,7 +108,7 @@ std::string plots(const std::vector<Unfolding>& all) {
     return text;
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_ranks(const RanksArguments& options, const Session& session) {
     const TensorFile file = read_tensor(options.input);
     tell_conversion(file, session);
     if (file.shape().order() < 2) {
@@ -123,10 +123,10 @@ void execute(const Options& options, const Session& session) {
                               rank_table(all), error_table(all), plots(all)));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_ranks(Command& app) {
+    auto options = std::make_shared<RanksArguments>();
     add_input(app, "X.npy", options->input, "Tensor to look at: .npy with float32 or float64, .csv, .csv.gz or .tns");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_ranks(*options, session); };
 }
 
 }  // namespace
@@ -148,6 +148,6 @@ extern const Verb ranks_verb{
     .examples =
         "couplet ranks X.npy\n"
         "couplet ranks X.npy --json",
-    .setup = setup};
+    .setup = set_up_ranks};
 
 }  // namespace couplet::cli

@@ -27,7 +27,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct ReconstructArguments {
     std::string input;
     std::string personal;
     std::string output;
@@ -39,7 +39,7 @@ std::string meant(const std::string& features, const std::string& personal, cons
 }
 
 /// A tensor where a personal core belongs; its owner may make one of it.
-Model<double> read_personal(const Options& options) {
+Model<double> read_personal(const ReconstructArguments& options) {
     if (is_tensor_name(options.personal)) {
         throw InputError(
             {"--personal", options.personal + ", a tensor by its name", "the personal core of some patients (.npz)",
@@ -49,7 +49,7 @@ Model<double> read_personal(const Options& options) {
 }
 
 /// Features and the personal core of a client make its train.
-Model<double> joined(const Options& options, const Session& session) {
+Model<double> joined(const ReconstructArguments& options, const Session& session) {
     Model<double> features = to_double(read_model(options.input));
     Model<double> personal = read_personal(options);
     if (features.is_personal() && personal.is_features()) {
@@ -104,7 +104,7 @@ void require_memory(const Shape& shape, Index item, const std::string& path) {
 }
 
 template <Real T>
-void reconstruct(Model<T> model, const Options& options, const Session& session, double read_seconds) {
+void reconstruct(Model<T> model, const ReconstructArguments& options, const Session& session, double read_seconds) {
     const Centring centring = read_centring(model.metadata, options.input);
     const bool has_patients = !model.is_features();
     const TensorTrain<T> train = train_of(std::move(model), options.input);
@@ -146,7 +146,7 @@ void reconstruct(Model<T> model, const Options& options, const Session& session,
 
 /// A personal core alone is no tensor; the features are mostly beside it.
 template <Real T>
-void refuse_personal(const Model<T>& model, const Options& options) {
+void refuse_personal(const Model<T>& model, const ReconstructArguments& options) {
     if (!model.is_personal()) return;
     const std::string beside = (std::filesystem::path(options.input).parent_path() / "features.npz").string();
     std::error_code failed;
@@ -155,7 +155,7 @@ void refuse_personal(const Model<T>& model, const Options& options) {
                       "Write: " + meant(there ? beside : "features.npz", options.input, options.output)});
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_reconstruct(const ReconstructArguments& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
     AnyModel any = options.personal.empty() ? read_model(options.input) : AnyModel(joined(options, session));
@@ -165,8 +165,8 @@ void execute(const Options& options, const Session& session) {
                std::move(any));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_reconstruct(Command& app) {
+    auto options = std::make_shared<ReconstructArguments>();
     add_input(app, "M.npz", options->input, "Model to multiply out");
     app.add_option(
            "--personal", options->personal,
@@ -174,7 +174,7 @@ Action setup(Command& app) {
            "gives the tensor of its patients, with means and scales put back. A core of other features is refused")
         .type("P.npz");
     add_output(app, ".npy", true, options->output, "Tensor to write");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_reconstruct(*options, session); };
 }
 
 }  // namespace
@@ -190,6 +190,6 @@ extern const Verb reconstruct_verb{
         "modes: what they are called, where the model knows it; the file itself has no place for names.\n"
         "--json: shape, ranks, dtype, seconds {read, compute, write}, version, output, modes (where they have names).",
     .examples = "couplet reconstruct M.npz -o Y.npy",
-    .setup = setup};
+    .setup = set_up_reconstruct};
 
 }  // namespace couplet::cli

@@ -21,7 +21,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct ReproduceArguments {
     std::vector<std::string> names;
     std::string output;
     Index repeats = 3;
@@ -105,7 +105,7 @@ std::string line_of(const ExperimentResult& result, bool reused, std::size_t don
                        reused ? "reused" : seconds_text(result.seconds));
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_reproduce(const ReproduceArguments& options, const Session& session) {
     const Wanted wanted = parse_names(options.names);
     if (options.list) return print_list(wanted, session);
     if (options.output.empty()) {
@@ -168,8 +168,8 @@ void execute(const Options& options, const Session& session) {
     if (wanted.by_name) require_numbers(outcome, wanted);
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_reproduce(Command& app) {
+    auto options = std::make_shared<ReproduceArguments>();
     std::string names;
     for (const Experiment* one : experiments()) names += (names.empty() ? "" : ", ") + std::string(one->name);
     app.add_option("NAME...", options->names,
@@ -187,7 +187,7 @@ Action setup(Command& app) {
         .type("FILE")
         .standard("as couplet tune");
     app.add_flag("--list", options->list, "Only say which experiments there are");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_reproduce(*options, session); };
 }
 
 }  // namespace
@@ -218,6 +218,6 @@ extern const Verb reproduce_verb{
         "couplet reproduce all -o report --data data\n"
         "couplet reproduce r1_synthetic eps1 -o report --repeats 20\n"
         "couplet reproduce quick missing -o report --seed 7",
-    .setup = setup};
+    .setup = set_up_reproduce};
 
 }  // namespace couplet::cli

@@ -20,7 +20,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct RoundArguments {
     std::string input;
     std::optional<double> eps;
     std::optional<Index> max_rank;
@@ -42,7 +42,7 @@ nlohmann::json kept_metadata(const Model<T>& model) {
 }
 
 template <Real T>
-void round_model(Model<T> model, const Options& options, const Session& session) {
+void round_model(Model<T> model, const RoundArguments& options, const Session& session) {
     const Index first_mode = model.first_mode;
     const Labels labels = model.labels;
     const nlohmann::json kept = kept_metadata(model);
@@ -74,7 +74,7 @@ void round_model(Model<T> model, const Options& options, const Session& session)
                           {"written", options.output}}));
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_round(const RoundArguments& options, const Session& session) {
     if (!options.eps && !options.max_rank) {
         throw InputError({"--eps", "missing", "--eps E, --max-rank R or both",
                           "Say how much to round: --eps 0.01 allows an error of one percent."});
@@ -83,15 +83,15 @@ void execute(const Options& options, const Session& session) {
     std::visit([&](auto&& model) { round_model(std::move(model), options, session); }, read_model(options.input));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_round(Command& app) {
+    auto options = std::make_shared<RoundArguments>();
     add_input(app, "M.npz", options->input, "Model to round");
     add_eps(app, options->eps,
             "Relative error allowed, 0 <= E < 1, against the model as it is. With --max-rank alone 0, so that only the "
             "rank cuts");
     add_max_rank(app, options->max_rank, "No rank exceeds R, even if the error then does");
     add_output(app, ".npz", true, options->output, "Model to write");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_round(*options, session); };
 }
 
 }  // namespace
@@ -110,6 +110,6 @@ extern const Verb round_verb{
     .examples =
         "couplet round M.npz --eps 0.01 -o small.npz\n"
         "couplet round M.npz --max-rank 10 -o small.npz",
-    .setup = setup};
+    .setup = set_up_round};
 
 }  // namespace couplet::cli

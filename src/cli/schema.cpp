@@ -22,7 +22,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct SchemaArguments {
     std::vector<std::string> files;
     bool compare = false;
     bool propose = false;
@@ -63,7 +63,7 @@ std::string schema_text(const Schema& schema) {
     return fields(rows);
 }
 
-void show(const Options& options, const Session& session) {
+void show(const SchemaArguments& options, const Session& session) {
     const std::string& file = options.files.front();
     session.claim_output(options.output, options.files);
     const Schema schema = read_schema(file);
@@ -99,7 +99,7 @@ std::string verdict_text(const std::string& verdict) {
 }
 
 /// Exit 1 where a federation would refuse the second beside the first.
-void compare_files(const Options& options, const Session& session) {
+void compare_files(const SchemaArguments& options, const Session& session) {
     if (!options.output.empty()) {
         throw InputError({"--output", "given with --compare", "it with one file", "Leave it out."});
     }
@@ -119,7 +119,8 @@ void compare_files(const Options& options, const Session& session) {
     }
 }
 
-void save(const Options& options, const Vocabulary& vocabulary, const Session& session, Json& json, std::string& text) {
+void save(const SchemaArguments& options, const Vocabulary& vocabulary, const Session& session, Json& json,
+          std::string& text) {
     if (options.output.empty()) return;
     save_vocabulary(options.output, vocabulary, session.force());
     json["output"] = options.output;
@@ -127,7 +128,7 @@ void save(const Options& options, const Vocabulary& vocabulary, const Session& s
 }
 
 /// What a site may tell of its own codes.
-void propose_terms(const Options& options, const Session& session) {
+void propose_terms(const SchemaArguments& options, const Session& session) {
     session.claim_output(options.output, options.files);
     const Proposal proposal = propose(load_vocabulary(options.files.front()), options.threshold);
     Json json = vocabulary_json(proposal.vocabulary);
@@ -156,7 +157,7 @@ void require_different(const std::vector<std::string>& files) {
 }
 
 /// The vocabulary of a federation from the proposals of its sites.
-void merge_terms(const Options& options, const Session& session) {
+void merge_terms(const SchemaArguments& options, const Session& session) {
     session.claim_output(options.output, options.files);
     require_different(options.files);
     std::vector<Vocabulary> sites;
@@ -178,7 +179,7 @@ void merge_terms(const Options& options, const Session& session) {
 }
 
 /// Flags of one way to use the verb do nothing in the others.
-void check_flags(const Command& app, const Options& options) {
+void check_flags(const Command& app, const SchemaArguments& options) {
     if (options.compare + options.propose + options.merge > 1) {
         throw InputError({"schema", "more than one of --compare, --propose and --merge", "one of them", ""});
     }
@@ -193,7 +194,7 @@ void check_flags(const Command& app, const Options& options) {
     only("--top", options.merge, "--merge");
 }
 
-void execute(const Command& app, const Options& options, const Session& session) {
+void execute_schema(const Command& app, const SchemaArguments& options, const Session& session) {
     check_flags(app, options);
     if (options.merge) return merge_terms(options, session);
     const std::size_t wanted = options.compare ? 2 : 1;
@@ -207,8 +208,8 @@ void execute(const Command& app, const Options& options, const Session& session)
     show(options, session);
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_schema(Command& app) {
+    auto options = std::make_shared<SchemaArguments>();
     app.add_option("FILE", options->files,
                    "A tensor (.npy with a manifest.json beside it, .npz, .csv), features, a model or a saved merge "
                    "(.npz), a manifest.json or a schema (.json)")
@@ -227,7 +228,7 @@ Action setup(Command& app) {
                    "--merge: keep so many of the most frequent codes: 40, or 40x30 for each mode")
         .type("N");
     app.add_option("-o,--output", options->output, "Schema to write (.json)").type("FILE.json");
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_schema(app, *options, session); };
 }
 
 }  // namespace
@@ -263,6 +264,6 @@ extern const Verb schema_verb{
         "couplet schema --compare a.csv b.csv\n"
         "couplet schema --propose site -o a.json\n"
         "couplet schema --merge a.json b.json c.json --top 60x60 -o schema.json",
-    .setup = setup};
+    .setup = set_up_schema};
 
 }  // namespace couplet::cli

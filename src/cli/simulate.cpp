@@ -39,7 +39,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct SimulateArguments {
     FederationInput input;
     std::string method = "ctt";
     JobFlags flags;
@@ -54,7 +54,7 @@ struct Options {
     std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
 };
 
-void check_reference(const Command& app, const Options& options) {
+void check_reference(const Command& app, const SimulateArguments& options) {
     refuse_given(app,
                  {"--network", "--aggregate", "--eps1", "--bytes", "--bytes-total", "--precision", "--refit",
                   "--no-refit", "--sketch", "--passes", "--graph", "--weights", "--consensus", "--iterations",
@@ -66,7 +66,7 @@ void check_reference(const Command& app, const Options& options) {
     }
 }
 
-void check_baseline(const Command& app, const Options& options) {
+void check_baseline(const Command& app, const SimulateArguments& options) {
     const std::string with = "--method " + options.method;
     refuse_given(app,
                  {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--bytes", "--bytes-total", "--precision",
@@ -83,7 +83,7 @@ void check_baseline(const Command& app, const Options& options) {
     if (!options.baseline.tuned) refuse_given(app, {"--cache"}, "no --tuned", "both");
 }
 
-void check_privacy(const Command& app, const Options& options, const Job& job) {
+void check_privacy(const Command& app, const SimulateArguments& options, const Job& job) {
     const PrivacyFlags& privacy = options.privacy;
     if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise", "--dp-patients"}, "no --dp-epsilon", "both");
     if (!privacy.any()) return;
@@ -116,7 +116,7 @@ void check_privacy(const Command& app, const Options& options, const Job& job) {
 }
 
 /// An option that would do nothing is refused: the user meant something by it.
-void check_combination(const Command& app, const Options& options) {
+void check_combination(const Command& app, const SimulateArguments& options) {
     if (options.method != "ctt") {
         refuse_given(app, privacy_flag_names, "--method " + options.method, "it with --method ctt only");
     }
@@ -166,7 +166,7 @@ Index training_rows(Index rows, double heldout) {
     return rows - std::min(rows - 1, static_cast<Index>(std::llround(heldout * static_cast<double>(rows))));
 }
 
-void warn_of_caps(const Federation& federation, const Options& options, const Session& session) {
+void warn_of_caps(const Federation& federation, const SimulateArguments& options, const Session& session) {
     if (options.method != "ctt" || !options.flags.job.rank || options.privacy.epsilon ||
         resolve_job(options.flags.job).aggregate == Aggregate::average)
         return;
@@ -185,7 +185,7 @@ void warn_of_caps(const Federation& federation, const Options& options, const Se
                              *options.flags.job.rank, count, federation.clients(), fmt::join(capped, ", "), more));
 }
 
-void claim_outputs(const Options& options, const Session& session) {
+void claim_outputs(const SimulateArguments& options, const Session& session) {
     session.claim_output(options.flags.save_state, options.input.files);
     if (options.flags.save_state.empty() || options.output.empty()) return;
     const auto features = std::filesystem::path(options.output) / "features.npz";
@@ -195,7 +195,7 @@ void claim_outputs(const Options& options, const Session& session) {
 }
 
 /// What couplet tune found, under what the user says now.
-void take_tuning(const Federation& federation, Options& options) {
+void take_tuning(const Federation& federation, SimulateArguments& options) {
     const auto& flags = options.baseline;
     if (!flags.tuned || !options.flags.job.rank) return;
     const std::filesystem::path cache =
@@ -239,7 +239,7 @@ void warn_of_weak_guarantee(const PrivacyFlags& privacy, const Session& session)
 /// Sums of every feature over all patients that --centre and --scale show, a direction each.
 Index feature_sums_of(const CentringOptions& centring) { return (centring.centre ? 1 : 0) + (centring.scale ? 1 : 0); }
 
-SimulationResult compute_shielded(const Federation& federation, const Options& options, SimulationOptions how,
+SimulationResult compute_shielded(const Federation& federation, const SimulateArguments& options, SimulationOptions how,
                                   const Session& session, std::shared_ptr<const ShieldReport>& report) {
     const PrivacyFlags& privacy = options.privacy;
     warn_of_weak_guarantee(privacy, session);
@@ -265,7 +265,7 @@ SimulationResult compute_shielded(const Federation& federation, const Options& o
     return std::move(done.simulation);
 }
 
-MethodResult compute(const Federation& federation, const Options& options, SimulationOptions how,
+MethodResult compute(const Federation& federation, const SimulateArguments& options, SimulationOptions how,
                      const Session& session, std::shared_ptr<const ShieldReport>& shield) {
     try {
         if (options.privacy.any()) {
@@ -315,7 +315,7 @@ nlohmann::json features_metadata(const SimulationReport& report) {
 }
 
 /// Goes on from a saved merge: its errors and rank are taken over where the user gives none.
-void take_up(const Command& app, Options& options, SimulationOptions& how) {
+void take_up(const Command& app, SimulateArguments& options, SimulationOptions& how) {
     const std::string& path = options.flags.resume;
     if (path.empty()) return;
     SavedMerge merge = load_state(path);
@@ -374,7 +374,7 @@ PreparedClient prepare_unscaled(std::shared_ptr<const Tensor<double>> x, const P
 }
 
 /// Sums over the patients of all clients who take part, masked where nobody may see a client's own.
-FeatureSums sum_features(const Options& options, const SimulationOptions& how, const AlignedSource& aligned,
+FeatureSums sum_features(const SimulateArguments& options, const SimulationOptions& how, const AlignedSource& aligned,
                          std::optional<SumTraffic>& masked) {
     const Preparation training{.scale_clients = false, .heldout = how.heldout};
     std::vector<PreparedClient> clients;
@@ -398,7 +398,7 @@ FeatureSums sum_features(const Options& options, const SimulationOptions& how, c
 }
 
 /// Moves and scales every client's data by sums over all of them, held-out patients not counted.
-Centring centre_federation(const Options& options, const SimulationOptions& how, Federation& federation,
+Centring centre_federation(const SimulateArguments& options, const SimulationOptions& how, Federation& federation,
                            std::optional<SumTraffic>& masked) {
     AlignedSource aligned = align_source(*federation.source, how.job.unnamed, how.schema);
     const Centring centring = centring_of(sum_features(options, how, aligned, masked), options.centring);
@@ -414,7 +414,7 @@ Centring centre_federation(const Options& options, const SimulationOptions& how,
 }
 
 /// A budget is of all messages, those of the means and deviations included.
-void pay_for_centring(Options& options, SimulationOptions& how, const Federation& federation) {
+void pay_for_centring(SimulateArguments& options, SimulationOptions& how, const Federation& federation) {
     JobOptions& job = options.flags.job;
     const CentringTraffic each = centring_traffic(federation.features.size(), options.centring);
     const auto cost = static_cast<Index>(std::ceil(each.bytes_up + each.bytes_down));
@@ -451,7 +451,7 @@ void count_centring(const CentringOptions& centring, const std::optional<SumTraf
 }
 
 /// With held-out patients it can be said what joining is worth: every client alone against all together.
-void measure_joining(const Options& options, SimulationReport& report) {
+void measure_joining(const SimulateArguments& options, SimulationReport& report) {
     const bool asked = options.flags.heldout > 0 && options.method == "ctt" && options.missing == "refuse";
     if (!asked || !report.result.features || report.federation.clients() < 2) return;
     JobOptions job = options.flags.job;
@@ -475,7 +475,7 @@ std::vector<Index> rank_grid(Index most) {
 /// the error of an entry that the fit has not seen, rse_heldout / (1 - R1/P)^2 (generalised cross-validation: Golub,
 /// Heath and Wahba 1979). Climbs until three larger ranks in a row bring nothing, and takes the largest eps2 that costs
 /// no more than 0.1%.
-void choose_rank(const Federation& federation, const SimulationOptions& how, Options& options,
+void choose_rank(const Federation& federation, const SimulationOptions& how, SimulateArguments& options,
                  SimulationReport& report) {
     JobOptions& job = options.flags.job;
     const double heldout = options.flags.heldout > 0 ? options.flags.heldout : 0.2;
@@ -537,7 +537,7 @@ void tell_of_sums(const PrivacyFlags& privacy, const Session& session) {
                              privacy.epsilon ? "--dp-epsilon" : "--clip"));
 }
 
-SimulationReport run(const Command& app, Options& options, const Session& session) {
+SimulationReport run(const Command& app, SimulateArguments& options, const Session& session) {
     options.flags.job.seed = session.seed();
     if (options.privacy.any() && !options.flags.job.aggregate) {
         options.flags.job.aggregate = Aggregate::subspace;
@@ -628,13 +628,13 @@ SimulationReport run(const Command& app, Options& options, const Session& sessio
     return report;
 }
 
-void execute(const Command& app, Options& options, const Session& session) {
+void execute_simulate(const Command& app, SimulateArguments& options, const Session& session) {
     const SimulationReport report = run(app, options, session);
     session.print(simulation_json(report), simulation_text(report));
     require_settled(report.result.missing);
 }
 
-void add_method_options(Command& app, const std::shared_ptr<Options>& options) {
+void add_method_options(Command& app, const std::shared_ptr<SimulateArguments>& options) {
     JobOptions& job = options->flags.job;
     add_choice(app, "--method", simulation_methods(), options->method,
                "ctt: the federation; centralized: all rows in one place, what it is measured against; local: every "
@@ -645,7 +645,7 @@ void add_method_options(Command& app, const std::shared_ptr<Options>& options) {
              [&job](const auto& text) { job.network = parse_network(text); });
 }
 
-void add_network_options(Command& app, const std::shared_ptr<Options>& options) {
+void add_network_options(Command& app, const std::shared_ptr<SimulateArguments>& options) {
     JobOptions& job = options->flags.job;
     add_text(app, "--graph", "GRAPH", "complete",
              "decentralized: who talks to whom. complete, ring, star, path, grid, random:S (density S), paper8, or "
@@ -655,7 +655,7 @@ void add_network_options(Command& app, const std::shared_ptr<Options>& options) 
 }
 
 /// In place of the job's own: here a rank can be tried out.
-void add_rank_option(Command& app, const std::shared_ptr<Options>& options) {
+void add_rank_option(Command& app, const std::shared_ptr<SimulateArguments>& options) {
     app.remove_option("--rank");
     add_text(
         app, "--rank", "R", "chosen by --eps",
@@ -670,7 +670,7 @@ void add_rank_option(Command& app, const std::shared_ptr<Options>& options) {
         });
 }
 
-void add_options(Command& app, const std::shared_ptr<Options>& options) {
+void add_options(Command& app, const std::shared_ptr<SimulateArguments>& options) {
     add_federation_input(app, options->input);
     add_method_options(app, options);
     add_job_flags(app, options->flags);
@@ -693,10 +693,10 @@ void add_options(Command& app, const std::shared_ptr<Options>& options) {
     add_cache_options(app, options->baseline);
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_simulate(Command& app) {
+    auto options = std::make_shared<SimulateArguments>();
     add_options(app, options);
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_simulate(app, *options, session); };
 }
 
 }  // namespace
@@ -705,7 +705,7 @@ std::vector<EmbeddedFlag> simulation_flags() {
     Command app("simulate");
     Globals globals;
     add_globals(app, globals);
-    add_options(app, std::make_shared<Options>());
+    add_options(app, std::make_shared<SimulateArguments>());
     std::vector<EmbeddedFlag> flags;
     for (const CommandOption& option : app.options()) {
         for (const std::string& name : option.long_names()) {
@@ -716,7 +716,7 @@ std::vector<EmbeddedFlag> simulation_flags() {
 }
 
 EmbeddedResult run_simulation(EmbeddedCall call) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SimulateArguments>();
     options->input.tensors = std::move(call.clients);
     options->input.names = std::move(call.names);
     EmbeddedResult result;
@@ -800,6 +800,6 @@ extern const Verb simulate_verb{
         "couplet simulate a.npy b.npy c.npy --rank 20 --missing impute\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
         "couplet simulate c.npy --rank 20 --resume state.npz -o result",
-    .setup = setup};
+    .setup = set_up_simulate};
 
 }  // namespace couplet::cli

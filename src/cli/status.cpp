@@ -18,7 +18,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct StatusArguments {
     std::string kit;
     Duration deadline = std::chrono::seconds(10);
     bool insecure = false;
@@ -45,7 +45,7 @@ std::string trail_text(const net::TrailStatus& s) {
     return table(lines) + "\n" + fields(rows);
 }
 
-void execute(const Options& options, const Session& session) {
+void execute_status(const StatusArguments& options, const Session& session) {
     const net::Kit kit = net::load_kit(options.kit);
     if (kit.coordinator.empty()) {
         const net::TrailStatus status = net::read_trail_status(kit);
@@ -55,12 +55,12 @@ void execute(const Options& options, const Session& session) {
     session.print(net::status_json(status), status_text(status));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_status(Command& app) {
+    auto options = std::make_shared<StatusArguments>();
     app.add_option("--kit", options->kit, "Folder of any party").type("DIR").required();
     add_deadline(app, "10s", options->deadline, "How long to wait for an answer");
     app.add_flag("--insecure", options->insecure, "No TLS; only with a coordinator on this machine");
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_status(*options, session); };
 }
 
 }  // namespace
@@ -91,6 +91,6 @@ extern const Verb status_verb{
     .examples =
         "couplet status --kit hospital-a\n"
         "couplet status --kit coordinator --json",
-    .setup = setup};
+    .setup = set_up_status};
 
 }  // namespace couplet::cli

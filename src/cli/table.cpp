@@ -24,7 +24,7 @@
 namespace couplet::cli {
 namespace {
 
-struct Options {
+struct TableArguments {
     std::vector<std::string> files;
     TableOptions table;
     TextForm form;
@@ -76,7 +76,7 @@ std::function<std::string(const std::string&, const std::string&)> concept_names
 }
 
 /// What the words of the command line mean.
-void resolve(Options& options) {
+void resolve(TableArguments& options) {
     options.form.separator = parse_separator(options.separator);
     options.form.decimal = options.decimal == "comma" ? ',' : '.';
     options.form.encoding = options.encoding == "latin-1" ? Encoding::latin1 : Encoding::utf8;
@@ -94,7 +94,7 @@ void resolve(Options& options) {
     table.top = parse_sizes("--top", options.top);
 }
 
-void refuse_foreign(const Command& app, const Options& options) {
+void refuse_foreign(const Command& app, const TableArguments& options) {
     const auto refuse = [&](const char* option, const char* with, const char* expected) {
         if (app.count(option) > 0)
             throw InputError({option, fmt::format("given with {}", with), expected, "Leave it out."});
@@ -130,7 +130,7 @@ Json unknown_json(const TableReport& report) {
     return list;
 }
 
-Json report_json(const TableReport& report, const Options& options, double seconds) {
+Json report_json(const TableReport& report, const TableArguments& options, double seconds) {
     Json modes = Json::array();
     for (const ModeTerms& mode : report.vocabulary.modes) {
         const auto met =
@@ -178,7 +178,7 @@ std::string unknown_text(const TableReport& report) {
                        count_text(static_cast<Index>(report.unknown.size())), fmt::join(named, ", "), more);
 }
 
-std::string report_text(const TableReport& report, const Options& options, double seconds) {
+std::string report_text(const TableReport& report, const TableArguments& options, double seconds) {
     std::vector<std::pair<std::string, std::string>> rows;
     for (std::size_t i = 0; i < report.tables.size(); ++i) {
         rows.emplace_back(i == 0 ? "read" : "",
@@ -221,7 +221,7 @@ std::string report_text(const TableReport& report, const Options& options, doubl
 }
 
 /// What is read is never replaced, not even with --force: patients.csv is also what Synthea calls one of its tables.
-void require_apart(const Options& options, const std::vector<std::string>& inputs) {
+void require_apart(const TableArguments& options, const std::vector<std::string>& inputs) {
     std::error_code ignored;
     for (const std::string& input : inputs) {
         for (const char* name : table_files) {
@@ -243,7 +243,7 @@ void require_different(const std::vector<std::string>& files) {
     }
 }
 
-void execute(const Command& app, Options& options, const Session& session) {
+void execute_table(const Command& app, TableArguments& options, const Session& session) {
     refuse_foreign(app, options);
     resolve(options);
     std::vector<TableInput> tables;
@@ -268,7 +268,7 @@ void execute(const Command& app, Options& options, const Session& session) {
     session.print(report_json(report, options, seconds), report_text(report, options, seconds));
 }
 
-void add_reading_options(Command& app, Options& options) {
+void add_reading_options(Command& app, TableArguments& options) {
     app.add_option(
            "--separator", options.separator,
            "auto: the most frequent of , ; tab | in the first line. comma, semicolon, tab, bar, space or one character")
@@ -281,7 +281,7 @@ void add_reading_options(Command& app, Options& options) {
     app.add_flag("--no-header", options.no_header, "The first line is data; columns are called 1, 2, ...");
 }
 
-void add_cell_options(Command& app, Options& options) {
+void add_cell_options(Command& app, TableArguments& options) {
     TableOptions& table = options.table;
     const auto columns = [&](const char* name, std::vector<std::string>& list, const char* about) {
         app.add_option(name, list, about).type("[TABLE:]COLUMN");
@@ -312,8 +312,8 @@ void add_cell_options(Command& app, Options& options) {
                "tensor.npy or tensor.tns; auto: whichever is smaller");
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_table(Command& app) {
+    auto options = std::make_shared<TableArguments>();
     app.add_option("FILE", options->files,
                    "Tables: .csv, .tsv, .ndjson or .jsonl, also .gz. NAME=FILE names one for --modes; otherwise it is "
                    "called as its file, without endings")
@@ -334,7 +334,7 @@ Action setup(Command& app) {
     app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
         .type("DIR")
         .required();
-    return [options, &app](Session& session) { execute(app, *options, session); };
+    return [options, &app](Session& session) { execute_table(app, *options, session); };
 }
 
 }  // namespace
@@ -367,6 +367,6 @@ extern const Verb table_verb{
         "couplet table Condition.ndjson MedicationRequest.ndjson --schema schema.json -o site\n"
         "couplet table labs.csv --patient ID --modes test=CODE month=DATE@month --value RESULT -o labs\n"
         "couplet table survey.csv --wide --patient ID --modes body=bmi,sex:category habit=smoker -o survey",
-    .setup = setup};
+    .setup = set_up_table};
 
 }  // namespace couplet::cli

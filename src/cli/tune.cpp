@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* every_method = "all";
 
-struct Options {
+struct TuneArguments {
     FederationInput input;
     std::string method = every_method;
     JobOptions job;
@@ -46,7 +46,7 @@ std::vector<std::string> tunable_names() {
 }
 
 /// With "all", methods that these clients rule out are left out and named.
-std::vector<Method> chosen_methods(const Options& options, const Federation& federation, const Session& session) {
+std::vector<Method> chosen_methods(const TuneArguments& options, const Federation& federation, const Session& session) {
     if (options.method != every_method) return {parse_method(options.method)};
     std::vector<Method> methods;
     for (const Method method : all_methods()) {
@@ -66,7 +66,7 @@ std::vector<Method> chosen_methods(const Options& options, const Federation& fed
     return methods;
 }
 
-Tuned tune_one(Method method, const Federation& federation, const Options& options, const Session& session) {
+Tuned tune_one(Method method, const Federation& federation, const TuneArguments& options, const Session& session) {
     try {
         SimulationOptions how{.job = options.job};
         if (network_of(method) == Network::star) how.job.graph = "complete";
@@ -120,7 +120,7 @@ std::string outcome_text(const std::vector<Tuned>& all) {
     return table(rows) + "\n" + fields(tunings);
 }
 
-void execute(Options& options, const Session& session) {
+void execute_tune(TuneArguments& options, const Session& session) {
     if (!options.job.rank) {
         throw InputError({"--rank", "none", "the rank of the CP model", "For example: --rank 10"});
     }
@@ -152,8 +152,8 @@ void execute(Options& options, const Session& session) {
                             fmt::format("\nkept in {} for {} at rank {}\n", cache.string(), data, *options.job.rank));
 }
 
-Action setup(Command& app) {
-    auto options = std::make_shared<Options>();
+Action set_up_tune(Command& app) {
+    auto options = std::make_shared<TuneArguments>();
     add_federation_input(app, options->input);
     add_choice(app, "--method", tunable_names(), options->method, "What to tune");
     add_text(app, "--rank", "R", "", "CP rank; required", [options](const auto& text) {
@@ -171,7 +171,7 @@ Action setup(Command& app) {
     });
     add_text(app, "--cache", "FILE.json", "couplet/tuning.json in $XDG_CACHE_HOME or ~/.cache",
              "Where to keep what is found", [options](const auto& text) { options->cache = text; });
-    return [options](Session& session) { execute(*options, session); };
+    return [options](Session& session) { execute_tune(*options, session); };
 }
 
 }  // namespace
@@ -193,6 +193,6 @@ extern const Verb tune_verb{
         "couplet tune --synthetic 40x8x8 --rank 5 --rounds 20 --cache tuning.json\n"
         "couplet tune a.npy b.npy c.npy --method trip --rank 5 --cache tuning.json\n"
         "couplet simulate a.npy b.npy c.npy --method trip --rank 5 --tuned",
-    .setup = setup};
+    .setup = set_up_tune};
 
 }  // namespace couplet::cli

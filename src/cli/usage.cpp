@@ -181,7 +181,7 @@ std::string usage_line(const Command& app) {
     return line + " [options]";
 }
 
-Wanted read_words(Command& root, std::vector<std::string> words, const std::function<void()>& first) {
+Request read_words(Command& root, std::vector<std::string> words, const std::function<void()>& first) {
     std::optional<ParseFailure> failure;
     try {
         root.parse(std::move(words));
@@ -190,12 +190,12 @@ Wanted read_words(Command& root, std::vector<std::string> words, const std::func
     }
     if (failure && failure->kind() == ParseFailure::Kind::help) {
         refuse_unknown_verb(root);  // the word before --help
-        return Wanted::help;
+        return Request::help;
     }
     if (first) first();
     refuse_leftovers(root);
     if (failure) throw explained(*failure, root);
-    return Wanted::work;
+    return Request::work;
 }
 
 InputError missing_verb(const Command& root) {

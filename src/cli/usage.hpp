@@ -21,12 +21,12 @@ std::string command_name(const Command& app);
 /// "couplet decompose X.npy [options]".
 std::string usage_line(const Command& app);
 
-enum class Wanted { work, help };
+enum class Request { work, help };
 
 /// Parses what was written after the root's name. Throws InputError for words that are no command line, in the four
 /// parts of every message: an unknown verb or option, with the nearest name there is, one argument too many, a value
 /// that is missing. `first` may refuse words before that.
-Wanted read_words(Command& root, std::vector<std::string> words, const std::function<void()>& first = {});
+Request read_words(Command& root, std::vector<std::string> words, const std::function<void()>& first = {});
 
 InputError missing_verb(const Command& root);
 

@@ -75,7 +75,7 @@ void run_one(Collector& collect, const Sweep& sweep, Index value, const char* me
                 (result.seconds.clients_sum + result.seconds.server) / nodes);
 }
 
-void measure(Collector& collect, const Sweep& sweep, Index value, std::uint64_t seed) {
+void measure_analysis(Collector& collect, const Sweep& sweep, Index value, std::uint64_t seed) {
     const Case c = sweep.at(value);
     const MemorySource source = clients_of(c, seed);
     const CostCase cost{c.clients, c.size / c.clients, {c.size, c.size}, {c.rank, c.rank}, c.iterations};
@@ -156,7 +156,7 @@ std::string operations_finding(const ExperimentResult& result, const std::vector
         fall ? ": both fall with K, as the paper says" : "");
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_analysis(Lab& lab) {
     ExperimentResult result{.name = "analysis"};
     Collector collect;
     const auto all = sweeps(lab);
@@ -174,7 +174,7 @@ ExperimentResult run(Lab& lab) {
         figure("operations", "Operations", "operations per node");
         figure("seconds", "Time", "seconds per node");
         for (Index r = 0; r < lab.settings.repeats; ++r) {
-            for (const Index value : sweep.values) measure(collect, sweep, value, lab.seed(r));
+            for (const Index value : sweep.values) measure_analysis(collect, sweep, value, lab.seed(r));
             steps.next();
         }
     }
@@ -199,6 +199,6 @@ extern const Experiment analysis_experiment{
         "Tensors I x I x I of CP rank R.",
     .paper = "Section: analysis, computational and communication efficiency",
     .data = {},
-    .run = run};
+    .run = run_analysis};
 
 }  // namespace couplet

@@ -54,7 +54,7 @@ void add_rows(ExperimentResult& result, const ClassificationResult& scores, cons
 }
 
 /// How far the federated features are from the centralized ones at most, and what guessing gives.
-std::string finding(const ClassificationResult& scores) {
+std::string classification_finding(const ClassificationResult& scores) {
     double best = 0;
     double apart = 0;
     std::map<Index, double> centralized;
@@ -94,7 +94,7 @@ std::string modes_finding(const ExperimentData& data, Index rank, Index most) {
         kept.size(), fmt::join(names, ", "), physiological, static_cast<std::ptrdiff_t>(kept.size()) - physiological);
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_classification(Lab& lab) {
     ExperimentResult result{
         .name = "classification",
         .figures = {{"clients", "Training and test, five features", Chart::lines, {"clients K"}, {"accuracy"}},
@@ -114,7 +114,7 @@ ExperimentResult run(Lab& lab) {
     how.rank = std::min(data->rank, largest_rank(data->dataset, how));
     const ClassificationResult scores = classify(data->dataset, how);
     add_rows(result, scores, how.clients, how.clients[how.clients.size() / 2]);
-    result.findings.push_back(finding(scores));
+    result.findings.push_back(classification_finding(scores));
     result.findings.push_back(modes_finding(*data, how.rank, how.features.back()));
     return result;
 }
@@ -131,6 +131,6 @@ extern const Experiment classification_experiment{
         "with nearest neighbours and logistic regression.",
     .paper = "Figure: training and test accuracy",
     .data = {DataId::diabetes},
-    .run = run};
+    .run = run_classification};
 
 }  // namespace couplet

@@ -16,8 +16,9 @@
 namespace couplet {
 namespace {
 
-constexpr Index clients = 4;
-const std::vector<DataId> data_sets{DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::synthetic4, DataId::cms};
+constexpr Index comparison_clients = 4;
+const std::vector<DataId> comparison_data_sets{DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::synthetic4,
+                                               DataId::cms};
 
 struct Numbers {
     double rse;
@@ -39,16 +40,17 @@ void add(Collector& collect, const std::string& method, DataId id, const Simulat
         {result.rse, static_cast<double>(result.rounds), federation_seconds(result), total_bytes(result)});
 }
 
-void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat) {
-    const MemorySource source = data.split(clients);
+void measure_comparison(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat) {
+    const MemorySource source = data.split(comparison_clients);
     add(collect, "ctt-star", data.id, simulate(source, {.job = couplet_star(data.rank)}));
     add(collect, "ctt-dec", data.id, simulate(source, {.job = couplet_peers(data.rank)}));
     add(collect, "printed-star", data.id, simulate(source, {.job = printed_star(data.rank)}));
     add(collect, "printed-refit", data.id, simulate(source, {.job = printed_refit(data.rank)}));
-    add(collect, "printed-dec", data.id, simulate(source, {.job = printed_peers(data.rank, clients, 3)}));
+    add(collect, "printed-dec", data.id, simulate(source, {.job = printed_peers(data.rank, comparison_clients, 3)}));
     add(collect, "centralized", data.id, reference_centralized(source, {.job = couplet_star(data.rank)}));
     for (const Method method : MethodBench::methods(data.dataset.tensor.shape().order())) {
-        const auto& one = lab.methods.run(method, data, lab.seed(repeat), clients, lab.settings.seed, lab.data);
+        const auto& one =
+            lab.methods.run(method, data, lab.seed(repeat), comparison_clients, lab.settings.seed, lab.data);
         add(collect, std::string(to_string(method)), data.id, {one.rse, one.rounds, one.seconds, one.bytes});
         if (is_cp(method)) {
             collect.add_dot("settled", std::string(to_string(method)), std::string(data_title(data.id)), one.settled);
@@ -94,7 +96,7 @@ std::string refit_finding(const ExperimentResult& result, DataId id) {
 }
 
 /// Time against the fastest method of another paper.
-std::string finding(const ExperimentResult& result, DataId id) {
+std::string comparison_finding(const ExperimentResult& result, DataId id) {
     const std::string category(data_title(id));
     const Row* ours = find_category(result, "seconds", "ctt-star", category);
     const Row* fastest = least_other(result, "seconds", category);
@@ -108,7 +110,7 @@ std::string finding(const ExperimentResult& result, DataId id) {
         paper ? fmt::format(" (the paper reports {:.0f}% less for its own)", 100 * *paper) : "");
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_comparison(Lab& lab) {
     ExperimentResult result{
         .name = "comparison",
         .figures = {{"rse", "Error", Chart::dots, {}, {"RSE", true}, true},
@@ -122,8 +124,8 @@ ExperimentResult run(Lab& lab) {
                     {"seconds", "Time", Chart::dots, {}, {"seconds, slowest client and server", true}, true}}};
     Collector collect;
     std::vector<DataId> present;
-    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(data_sets.size()));
-    for (const DataId id : data_sets) {
+    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(comparison_data_sets.size()));
+    for (const DataId id : comparison_data_sets) {
         if (const auto missing = lab.data.absent(id); !missing.empty()) {
             result.absent.push_back(missing);
             continue;
@@ -132,7 +134,7 @@ ExperimentResult run(Lab& lab) {
         // The records have no random part to draw again.
         const Index repeats = id == DataId::cms ? 1 : lab.settings.repeats;
         for (Index r = 0; r < repeats; ++r) {
-            measure(collect, lab, *lab.data.open(id, lab.seed(r)), r);
+            measure_comparison(collect, lab, *lab.data.open(id, lab.seed(r)), r);
             steps.next();
         }
         if (lab.settings.effort == Effort::full) put_paper(collect, id);
@@ -146,7 +148,8 @@ ExperimentResult run(Lab& lab) {
     for (const DataId id : present) {
         if (auto sentence = refit_finding(result, id); !sentence.empty())
             result.findings.push_back(std::move(sentence));
-        if (auto sentence = finding(result, id); !sentence.empty()) result.findings.push_back(std::move(sentence));
+        if (auto sentence = comparison_finding(result, id); !sentence.empty())
+            result.findings.push_back(std::move(sentence));
     }
     return result;
 }
@@ -166,6 +169,6 @@ extern const Experiment comparison_experiment{
         "train have 75 rounds (20 in a quick run). Hollow marks are the paper's numbers.",
     .paper = "Table: comparison of communication cost, run-time and RSE",
     .data = {DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::synthetic4, DataId::cms},
-    .run = run};
+    .run = run_comparison};
 
 }  // namespace couplet

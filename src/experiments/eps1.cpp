@@ -7,7 +7,7 @@
 namespace couplet {
 namespace {
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_eps1(Lab& lab) {
     const Axis x{"relative precision eps1", true};
     ExperimentResult result{
         .name = "eps1",
@@ -61,6 +61,6 @@ extern const Experiment eps1_experiment{.name = "eps1",
                                             "tensors of order 3.",
                                         .paper = "Figure: effects of different values of eps1",
                                         .data = {DataId::synthetic3},
-                                        .run = run};
+                                        .run = run_eps1};
 
 }  // namespace couplet

@@ -10,13 +10,13 @@
 namespace couplet {
 namespace {
 
-constexpr Index clients = 4;
-const std::vector<DataId> data_sets{DataId::synthetic3, DataId::diabetes};
+constexpr Index eps_grid_clients = 4;
+const std::vector<DataId> eps_grid_data_sets{DataId::synthetic3, DataId::diabetes};
 
 const char* suffix(DataId id) { return id == DataId::synthetic3 ? "synthetic" : "diabetes"; }
 
-void measure(Collector& collect, const ExperimentData& data, double eps1, double eps2) {
-    const MemorySource source = data.split(clients);
+void measure_eps_grid(Collector& collect, const ExperimentData& data, double eps1, double eps2) {
+    const MemorySource source = data.split(eps_grid_clients);
     const std::string variant = fmt::format("eps2 = {}", eps2);
     const auto add = [&](const char* method, const SimulationResult& result) {
         collect.add(fmt::format("rse_{}", suffix(data.id)), method, variant, eps1, result.rse);
@@ -36,7 +36,7 @@ struct Range {
 };
 
 /// What the choice of eps1 and eps2 does to the printed method, and to ours.
-std::string finding(const ExperimentResult& result, const std::string& figure, DataId id) {
+std::string eps_grid_finding(const ExperimentResult& result, const std::string& figure, DataId id) {
     Range printed;
     Range ours;
     for (const Row& row : rows_of(result, figure)) (row.method == "ctt-star" ? ours : printed).add(row.y.mean);
@@ -49,14 +49,14 @@ std::string finding(const ExperimentResult& result, const std::string& figure, D
         short_number(printed.low / ours.low));
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_eps_grid(Lab& lab) {
     ExperimentResult result{.name = "eps_grid"};
     Collector collect;
     const auto grid1 =
         lab.by_effort<std::vector<double>>({0.05, 0.1, 0.3, 0.5, 0.7}, {0.05, 0.1, 0.3, 0.5, 0.7}, {0.1, 0.5});
     const auto grid2 = lab.by_effort<std::vector<double>>({0.01, 0.03, 0.05, 0.07}, {0.01, 0.05}, {0.05});
-    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(data_sets.size()));
-    for (const DataId id : data_sets) {
+    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(eps_grid_data_sets.size()));
+    for (const DataId id : eps_grid_data_sets) {
         if (const auto missing = lab.data.absent(id); !missing.empty()) {
             result.absent.push_back(missing);
             continue;
@@ -73,7 +73,7 @@ ExperimentResult run(Lab& lab) {
         for (Index r = 0; r < lab.settings.repeats; ++r) {
             const auto data = lab.data.open(id, lab.seed(r));
             for (const double eps2 : grid2) {
-                for (const double eps1_value : grid1) measure(collect, *data, eps1_value, eps2);
+                for (const double eps1_value : grid1) measure_eps_grid(collect, *data, eps1_value, eps2);
             }
             steps.next();
         }
@@ -82,7 +82,7 @@ ExperimentResult run(Lab& lab) {
     for (const Figure& figure : result.figures) {
         if (!figure.id.starts_with("rse_")) continue;
         result.findings.push_back(
-            finding(result, figure.id, figure.id == "rse_synthetic" ? DataId::synthetic3 : DataId::diabetes));
+            eps_grid_finding(result, figure.id, figure.id == "rse_synthetic" ? DataId::synthetic3 : DataId::diabetes));
     }
     return result;
 }
@@ -97,6 +97,6 @@ extern const Experiment eps_grid_experiment{
         "Four clients, R1 as chosen by the paper.",
     .paper = "Experimental setup: the choice of eps1 = 0.1 and eps2 = 0.05",
     .data = {DataId::synthetic3, DataId::diabetes},
-    .run = run};
+    .run = run_eps_grid};
 
 }  // namespace couplet

@@ -14,8 +14,9 @@
 namespace couplet {
 namespace {
 
-constexpr Index clients = 4;
-const std::vector<DataId> data_sets{DataId::synthetic3, DataId::synthetic4, DataId::diabetes, DataId::ecg, DataId::cms};
+constexpr Index error_vs_bytes_clients = 4;
+const std::vector<DataId> error_vs_bytes_data_sets{DataId::synthetic3, DataId::synthetic4, DataId::diabetes,
+                                                   DataId::ecg, DataId::cms};
 
 std::string figure_of(DataId id) { return fmt::format("rse_{}", static_cast<int>(id)); }
 
@@ -27,9 +28,10 @@ constexpr Index most_rounds = 1000;
 
 /// Ours with one budget of bytes after the other, which chooses rank and precision.
 void measure_budgets(Collector& collect, const ExperimentData& data) {
-    const MemorySource source = data.split(clients);
+    const MemorySource source = data.split(error_vs_bytes_clients);
     double raw = 0;
-    for (Index k = 0; k < clients; ++k) raw += static_cast<double>(sizeof(double) * source.client(k)->size());
+    for (Index k = 0; k < error_vs_bytes_clients; ++k)
+        raw += static_cast<double>(sizeof(double) * source.client(k)->size());
     const auto add = [&](const char* method, Network network, double budget) {
         JobOptions job{.network = network};
         job.bytes_total = static_cast<Index>(budget);
@@ -45,7 +47,7 @@ void measure_budgets(Collector& collect, const ExperimentData& data) {
 
 /// The printed method and FedSVD at several ranks.
 void measure_ranks(Collector& collect, const MethodBench& bench, const ExperimentData& data) {
-    const MemorySource source = data.split(clients);
+    const MemorySource source = data.split(error_vs_bytes_clients);
     const auto add = [&](const char* method, Index rank, const JobOptions& job) {
         const auto result = simulate(source, {.job = job});
         collect.add_measured(figure_of(data.id), method, "", static_cast<double>(rank), total_bytes(result),
@@ -54,7 +56,7 @@ void measure_ranks(Collector& collect, const MethodBench& bench, const Experimen
     for (const Index part : {10, 6, 4, 3, 2, 1}) {
         const Index rank = std::max<Index>(1, data.rank / part);
         add("printed-star", rank, printed_star(rank));
-        add("printed-dec", rank, printed_peers(rank, clients, 3));
+        add("printed-dec", rank, printed_peers(rank, error_vs_bytes_clients, 3));
         const auto masked = bench.run_plain(Method::fedsvd, source, rank, 0);
         collect.add_measured(figure_of(data.id), "fedsvd", "", static_cast<double>(rank), masked.bytes, masked.rse);
     }
@@ -70,8 +72,8 @@ void measure_traces(Collector& collect, Lab& lab, const ExperimentData& data, In
     for (const Method method : MethodBench::methods(data.dataset.tensor.shape().order())) {
         if (!is_cp(method)) continue;
         for (const Index rank : trained_ranks(lab, data)) {
-            const auto& one =
-                lab.methods.run_at(rank, method, data, lab.seed(repeat), clients, lab.settings.seed, lab.data);
+            const auto& one = lab.methods.run_at(rank, method, data, lab.seed(repeat), error_vs_bytes_clients,
+                                                 lab.settings.seed, lab.data);
             for (const TracePoint& point : one.trace) {
                 if (point.round == 0 || point.bytes <= 0) continue;
                 collect.add_measured(figure_of(data.id), std::string(to_string(method)), "",
@@ -118,7 +120,7 @@ std::vector<std::string> better_with_few(const std::vector<Row>& rows) {
     return parts;
 }
 
-std::string finding(const ExperimentResult& result, DataId id) {
+std::string error_vs_bytes_finding(const ExperimentResult& result, DataId id) {
     const auto rows = rows_of(result, figure_of(id));
     const Row* least = nullptr;
     for (const Row& row : rows) {
@@ -136,11 +138,11 @@ std::string finding(const ExperimentResult& result, DataId id) {
     return text + fmt::format(" With few bytes others are better: {}.", fmt::join(better, "; "));
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_error_vs_bytes(Lab& lab) {
     ExperimentResult result{.name = "error_vs_bytes"};
     Collector collect;
-    Steps steps(lab, result.name, static_cast<Index>(data_sets.size()) * lab.settings.repeats);
-    for (const DataId id : data_sets) {
+    Steps steps(lab, result.name, static_cast<Index>(error_vs_bytes_data_sets.size()) * lab.settings.repeats);
+    for (const DataId id : error_vs_bytes_data_sets) {
         if (const auto missing = lab.data.absent(id); !missing.empty()) {
             result.absent.push_back(missing);
             continue;
@@ -156,8 +158,9 @@ ExperimentResult run(Lab& lab) {
         }
     }
     result.rows = lower_left(collect.rows());
-    for (const DataId id : data_sets) {
-        if (auto sentence = finding(result, id); !sentence.empty()) result.findings.push_back(std::move(sentence));
+    for (const DataId id : error_vs_bytes_data_sets) {
+        if (auto sentence = error_vs_bytes_finding(result, id); !sentence.empty())
+            result.findings.push_back(std::move(sentence));
     }
     return result;
 }
@@ -175,6 +178,6 @@ extern const Experiment error_vs_bytes_experiment{
         "left is better.",
     .paper = "",
     .data = {DataId::synthetic3, DataId::synthetic4, DataId::diabetes, DataId::ecg, DataId::cms},
-    .run = run};
+    .run = run_error_vs_bytes};
 
 }  // namespace couplet

@@ -11,7 +11,7 @@
 namespace couplet {
 namespace {
 
-const std::vector<DataId> data_sets{DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::cms};
+const std::vector<DataId> heldout_data_sets{DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::cms};
 
 void add(Collector& collect, const std::string& method, DataId id, double training, double heldout) {
     const std::string category(data_title(id));
@@ -29,7 +29,7 @@ void add_gains(Collector& collect, const ExperimentData& data, const std::vector
     }
 }
 
-void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat) {
+void measure_heldout(Collector& collect, Lab& lab, const ExperimentData& data, Index repeat) {
     const MemorySource source = data.split(heldout_clients);
     const auto run = [&](const char* method, JobOptions job) {
         job.seed = lab.seed(repeat);
@@ -59,7 +59,7 @@ void measure(Collector& collect, Lab& lab, const ExperimentData& data, Index rep
     }
 }
 
-std::string finding(const ExperimentResult& result, DataId id) {
+std::string heldout_finding(const ExperimentResult& result, DataId id) {
     const std::string category(data_title(id));
     const Row* ours = find_category(result, "heldout", "ctt-star", category);
     const Row* alone = find_category(result, "heldout", "local", category);
@@ -82,26 +82,27 @@ std::string finding(const ExperimentResult& result, DataId id) {
         category, rse_text(alone_training->y.mean), rse_text(alone->y.mean), rse_text(ours->y.mean), rest);
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_heldout(Lab& lab) {
     ExperimentResult result{
         .name = "heldout",
         .figures = {{"heldout", "New people", Chart::dots, {}, {"RSE, held out", true}, true},
                     {"training", "People who took part", Chart::dots, {}, {"RSE, training", true}, true}}};
     Collector collect;
-    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(data_sets.size()));
-    for (const DataId id : data_sets) {
+    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(heldout_data_sets.size()));
+    for (const DataId id : heldout_data_sets) {
         if (const auto missing = lab.data.absent(id); !missing.empty()) {
             result.absent.push_back(missing);
             continue;
         }
         for (Index r = 0; r < lab.settings.repeats; ++r) {
-            measure(collect, lab, *lab.data.open(id, lab.seed(r)), r);
+            measure_heldout(collect, lab, *lab.data.open(id, lab.seed(r)), r);
             steps.next();
         }
     }
     result.rows = collect.rows();
-    for (const DataId id : data_sets) {
-        if (auto sentence = finding(result, id); !sentence.empty()) result.findings.push_back(std::move(sentence));
+    for (const DataId id : heldout_data_sets) {
+        if (auto sentence = heldout_finding(result, id); !sentence.empty())
+            result.findings.push_back(std::move(sentence));
     }
     return result;
 }
@@ -118,6 +119,6 @@ extern const Experiment heldout_experiment{
         "our refit, as it has no way to embed new people.",
     .paper = "",
     .data = {DataId::diabetes, DataId::ecg, DataId::synthetic3, DataId::cms},
-    .run = run};
+    .run = run_heldout};
 
 }  // namespace couplet

@@ -10,17 +10,17 @@
 namespace couplet {
 namespace {
 
-constexpr Index clients = 4;
+constexpr Index heterogeneous_clients = 4;
 
-std::vector<Tensor<double>> equal(const Tensor<double>& all) { return split_rows(all.view(), clients); }
+std::vector<Tensor<double>> equal(const Tensor<double>& all) { return split_rows(all.view(), heterogeneous_clients); }
 
 /// Parts of 1 : 2 : 4 : 8.
 std::vector<Tensor<double>> sizes(const Tensor<double>& all) {
     const Index rows = all.shape()[0];
     std::vector<Tensor<double>> parts;
     Index first = 0;
-    for (Index k = 0; k < clients; ++k) {
-        const Index end = k + 1 == clients ? rows : first + rows * (Index{1} << k) / 15;
+    for (Index k = 0; k < heterogeneous_clients; ++k) {
+        const Index end = k + 1 == heterogeneous_clients ? rows : first + rows * (Index{1} << k) / 15;
         parts.push_back(Tensor<double>::copy(all.view().rows(first, end - first)));
         first = end;
     }
@@ -44,7 +44,7 @@ std::vector<Tensor<double>> disjoint(const Tensor<double>& all) {
     for (std::size_t k = 0; k < parts.size(); ++k) {
         for (Index p = 0; p < parts[k].shape()[0]; ++p) {
             for (Index i = 0; i < middle; ++i) {
-                if (i * clients / middle == static_cast<Index>(k)) continue;
+                if (i * heterogeneous_clients / middle == static_cast<Index>(k)) continue;
                 std::fill_n(parts[k].data() + (p * middle + i) * width, width, 0.0);
             }
         }
@@ -70,18 +70,19 @@ constexpr std::array scenarios{Scenario{"alike", equal}, Scenario{"sizes 1:2:4:8
                                Scenario{"scales, tenfold each", scales}, Scenario{"disjoint features", disjoint},
                                Scenario{"flipped signs", flips}};
 
-void measure(Collector& collect, const Lab& lab, const Scenario& scenario, const ExperimentData& data, Index repeat) {
+void measure_heterogeneous(Collector& collect, const Lab& lab, const Scenario& scenario, const ExperimentData& data,
+                           Index repeat) {
     const MemorySource source(scenario.make(data.dataset.tensor));
     Index rank = data.rank;
     // The printed method needs one rank that every client can give.
-    for (Index k = 0; k < clients; ++k) rank = std::min(rank, source.client(k)->shape()[0]);
+    for (Index k = 0; k < heterogeneous_clients; ++k) rank = std::min(rank, source.client(k)->shape()[0]);
     const auto add = [&](const char* method, const SimulationResult& result) {
         collect.add_dot("rse", method, scenario.name, result.rse);
     };
     add("ctt-star", simulate(source, {.job = couplet_star(rank)}));
     add("ctt-dec", simulate(source, {.job = couplet_peers(rank)}));
     add("printed-star", simulate(source, {.job = printed_star(rank)}));
-    add("printed-dec", simulate(source, {.job = printed_peers(rank, clients, 3)}));
+    add("printed-dec", simulate(source, {.job = printed_peers(rank, heterogeneous_clients, 3)}));
     add("centralized", reference_centralized(source, {.job = couplet_star(rank)}));
     for (const Method method : MethodBench::methods(3)) {
         const auto one = lab.methods.run_plain(method, source, rank, lab.seed(repeat));
@@ -89,13 +90,13 @@ void measure(Collector& collect, const Lab& lab, const Scenario& scenario, const
     }
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_heterogeneous(Lab& lab) {
     ExperimentResult result{.name = "heterogeneous", .figures = {{"rse", "Error", Chart::dots, {}, {"RSE", true}}}};
     Collector collect;
     Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(scenarios.size()));
     for (const Scenario& scenario : scenarios) {
         for (Index r = 0; r < lab.settings.repeats; ++r) {
-            measure(collect, lab, scenario, *lab.data.open(DataId::synthetic3, lab.seed(r)), r);
+            measure_heterogeneous(collect, lab, scenario, *lab.data.open(DataId::synthetic3, lab.seed(r)), r);
             steps.next();
         }
     }
@@ -124,6 +125,6 @@ extern const Experiment heterogeneous_experiment{
         "other papers run with their default parameters.",
     .paper = "",
     .data = {DataId::synthetic3},
-    .run = run};
+    .run = run_heterogeneous};
 
 }  // namespace couplet

@@ -12,7 +12,7 @@
 namespace couplet {
 namespace {
 
-constexpr Index clients = 4;
+constexpr Index missing_clients = 4;
 
 const char* suffix(DataId id) { return id == DataId::synthetic3 ? "order3" : "order4"; }
 
@@ -78,7 +78,8 @@ void measure_truth(Collector& collect, const ExperimentData& data, double fracti
         CompletionOptions how{.limits = {.max_iterations = most}};
         how.simulation.job = job;
         how.on_model = [&](Index, const Tensor<double>& model) { against.add(model); };
-        const auto done = simulate_missing(MemorySource(hidden(truth, fraction, as, seed, clients)), std::move(how));
+        const auto done =
+            simulate_missing(MemorySource(hidden(truth, fraction, as, seed, missing_clients)), std::move(how));
         const double percent = 100 * fraction;
         collect.add(fmt::format("truth_{}", suffix(data.id)), method, variant, percent, against.rse());
         if (fraction == 0) return;
@@ -93,7 +94,7 @@ void measure_truth(Collector& collect, const ExperimentData& data, double fracti
     measure("ctt-star", "imputed", MissingAs::nan, couplet_star(data.rank), iterations);
 }
 
-std::string finding(const ExperimentResult& result, const std::string& order, double few, double many) {
+std::string missing_finding(const ExperimentResult& result, const std::string& order, double few, double many) {
     const auto at = [&](const char* figure, const char* method, const char* variant, double percent) {
         const Row* row = find_row(result, figure + order, method, variant, percent);
         return row == nullptr ? "-" : short_number(row->y.mean);
@@ -111,7 +112,7 @@ std::string finding(const ExperimentResult& result, const std::string& order, do
                        few == many ? "" : "; " + hidden(many));
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_missing(Lab& lab) {
     ExperimentResult result{.name = "missing"};
     const auto fractions = lab.by_effort<std::vector<double>>({0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9},
                                                               {0, 0.3, 0.6, 0.9}, {0, 0.3});
@@ -161,7 +162,8 @@ ExperimentResult run(Lab& lab) {
     }
     result.rows = collect.rows();
     for (const char* order : {"order3", "order4"}) {
-        if (auto sentence = finding(result, order, 100 * fractions[1], 100 * fractions.back()); !sentence.empty()) {
+        if (auto sentence = missing_finding(result, order, 100 * fractions[1], 100 * fractions.back());
+            !sentence.empty()) {
             result.findings.push_back(std::move(sentence));
         }
     }
@@ -180,6 +182,6 @@ extern const Experiment missing_experiment{
         "until they move by at most 1e-5 of the norm, or 200 times (40 in a quick run).",
     .paper = "Figure: effect of the percentage of non-zero entries",
     .data = {DataId::synthetic3, DataId::synthetic4},
-    .run = run};
+    .run = run_missing};
 
 }  // namespace couplet

@@ -11,7 +11,7 @@
 namespace couplet {
 namespace {
 
-const std::vector<DataId> data_sets{DataId::diabetes, DataId::ecg};
+const std::vector<DataId> nodes_data_sets{DataId::diabetes, DataId::ecg};
 
 const char* suffix(DataId id) { return id == DataId::diabetes ? "diabetes" : "ecg"; }
 
@@ -34,7 +34,7 @@ void measure_ours(Collector& collect, const ExperimentData& data, Index clients)
 }
 
 /// Where ours is at the largest number of clients.
-std::string finding(const ExperimentResult& result, DataId id, Index clients) {
+std::string nodes_finding(const ExperimentResult& result, DataId id, Index clients) {
     const std::string figure = fmt::format("rse_{}", suffix(id));
     const Row* best = nullptr;
     for (const Row& row : result.rows) {
@@ -49,14 +49,14 @@ std::string finding(const ExperimentResult& result, DataId id, Index clients) {
                        short_number(best->y.mean));
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_nodes(Lab& lab) {
     ExperimentResult result{.name = "nodes"};
     const auto counts = lab.by_effort<std::vector<Index>>({2, 4, 6, 8, 10}, {2, 4, 8}, {2, 3});
     // Methods that train for minutes on the larger data are run for fewer places there, and once.
     const auto few = lab.by_effort<std::vector<Index>>({2, 4, 8}, {4}, {2});
     Collector collect;
-    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(counts.size() * data_sets.size()));
-    for (const DataId id : data_sets) {
+    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(counts.size() * nodes_data_sets.size()));
+    for (const DataId id : nodes_data_sets) {
         if (const auto missing = lab.data.absent(id); !missing.empty()) {
             result.absent.push_back(missing);
             continue;
@@ -85,8 +85,8 @@ ExperimentResult run(Lab& lab) {
         }
     }
     result.rows = collect.rows();
-    for (const DataId id : data_sets) {
-        if (auto sentence = finding(result, id, few.back()); !sentence.empty())
+    for (const DataId id : nodes_data_sets) {
+        if (auto sentence = nodes_finding(result, id, few.back()); !sentence.empty())
             result.findings.push_back(std::move(sentence));
     }
     return result;
@@ -106,6 +106,6 @@ extern const Experiment nodes_experiment{
         "of clients. Printed peers iterate L = 3 times.",
     .paper = "Figures: RSE, and CPU time, as a function of the number of nodes",
     .data = {DataId::diabetes, DataId::ecg},
-    .run = run};
+    .run = run_nodes};
 
 }  // namespace couplet

@@ -3,7 +3,7 @@
 namespace couplet {
 namespace {
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_r1_diabetes(Lab& lab) {
     return run_r1_sweep(
         {.name = "r1_diabetes",
          .data = DataId::diabetes,
@@ -22,6 +22,6 @@ extern const Experiment r1_diabetes_experiment{
         "average L times with magic-square weights. Hollow marks are the paper's numbers.",
     .paper = "Table: varying R1 and L, Diabetes",
     .data = {DataId::diabetes},
-    .run = run};
+    .run = run_r1_diabetes};
 
 }  // namespace couplet

@@ -3,7 +3,7 @@
 namespace couplet {
 namespace {
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_r1_ecg(Lab& lab) {
     return run_r1_sweep({.name = "r1_ecg",
                          .data = DataId::ecg,
                          .clients = 2,
@@ -21,6 +21,6 @@ extern const Experiment r1_ecg_experiment{
         "weights are the paper's eq. M, which on two nodes average exactly in one iteration.",
     .paper = "Figure: communication cost and RSE with varying R1, ECG",
     .data = {DataId::ecg},
-    .run = run};
+    .run = run_r1_ecg};
 
 }  // namespace couplet

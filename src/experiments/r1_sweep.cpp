@@ -38,7 +38,7 @@ void collect_all(Collector& collect, const std::string& method, const std::strin
     collect.add("seconds", method, variant, x, federation_seconds(result));
 }
 
-void measure(Collector& collect, const ExperimentData& data, Index clients, Index rank, std::uint64_t seed) {
+void measure_r1_sweep(Collector& collect, const ExperimentData& data, Index clients, Index rank, std::uint64_t seed) {
     const MemorySource source = data.split(clients);
     const auto x = static_cast<double>(rank);
     const auto star = simulate(source, {.job = printed_star(rank)});
@@ -80,7 +80,7 @@ void put_paper(Collector& collect, const PaperTable& table, const std::vector<In
     }
 }
 
-std::string finding(const ExperimentResult& result, Index rank) {
+std::string r1_sweep_finding(const ExperimentResult& result, Index rank) {
     const auto x = static_cast<double>(rank);
     const Row* printed = find_row(result, "rse", "printed-star", "", x);
     const Row* ours = find_row(result, "rse", "ctt-star", "", x);
@@ -137,7 +137,7 @@ ExperimentResult run_r1_sweep(const R1Sweep& sweep, Lab& lab) {
             return result;
         }
         for (const Index rank : sweep.ranks) {
-            measure(collect, *data, sweep.clients, rank, lab.seed(r));
+            measure_r1_sweep(collect, *data, sweep.clients, rank, lab.seed(r));
             steps.next();
         }
     }
@@ -145,7 +145,7 @@ ExperimentResult run_r1_sweep(const R1Sweep& sweep, Lab& lab) {
     if (table != nullptr && lab.settings.effort != Effort::tiny) put_paper(collect, *table, sweep.ranks);
     result.rows = collect.rows();
     explain_differences(result, sweep.data);
-    for (std::string sentence : {finding(result, sweep.ranks.back()), agreement(result)}) {
+    for (std::string sentence : {r1_sweep_finding(result, sweep.ranks.back()), agreement(result)}) {
         if (!sentence.empty()) result.findings.push_back(std::move(sentence));
     }
     return result;

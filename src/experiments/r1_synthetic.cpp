@@ -3,7 +3,7 @@
 namespace couplet {
 namespace {
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_r1_synthetic(Lab& lab) {
     return run_r1_sweep({.name = "r1_synthetic",
                          .data = DataId::synthetic3,
                          .clients = 4,
@@ -21,6 +21,6 @@ extern const Experiment r1_synthetic_experiment{
         "rank 20. Hollow marks are the paper's numbers.",
     .paper = "Table: varying R1 and L, synthetic",
     .data = {DataId::synthetic3},
-    .run = run};
+    .run = run_r1_synthetic};
 
 }  // namespace couplet

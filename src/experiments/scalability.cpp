@@ -7,11 +7,11 @@
 namespace couplet {
 namespace {
 
-const std::vector<DataId> data_sets{DataId::ecg, DataId::diabetes, DataId::synthetic3, DataId::synthetic4};
+const std::vector<DataId> scalability_data_sets{DataId::ecg, DataId::diabetes, DataId::synthetic3, DataId::synthetic4};
 
 std::string id_of(const char* metric, DataId id) { return fmt::format("{}_{}", metric, static_cast<int>(id)); }
 
-void measure(Collector& collect, const ExperimentData& data, Index clients) {
+void measure_scalability(Collector& collect, const ExperimentData& data, Index clients) {
     const MemorySource source = data.split(clients);
     const auto add = [&](const char* method, const std::string& variant, const JobOptions& job) {
         const auto result = simulate(source, {.job = job});
@@ -28,7 +28,7 @@ void measure(Collector& collect, const ExperimentData& data, Index clients) {
     }
 }
 
-std::string finding(const ExperimentResult& result, DataId id, Index few, Index many) {
+std::string scalability_finding(const ExperimentResult& result, DataId id, Index few, Index many) {
     const auto at = [&](const char* metric, const char* method, Index clients) {
         return find_row(result, id_of(metric, id), method, "", static_cast<double>(clients));
     };
@@ -55,12 +55,12 @@ std::string finding(const ExperimentResult& result, DataId id, Index few, Index 
         seconds("ctt-star", many));
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_scalability(Lab& lab) {
     ExperimentResult result{.name = "scalability"};
     const auto counts = lab.by_effort<std::vector<Index>>({2, 4, 6, 8, 10}, {2, 6, 10}, {2, 3});
     Collector collect;
-    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(data_sets.size()));
-    for (const DataId id : data_sets) {
+    Steps steps(lab, result.name, lab.settings.repeats * static_cast<Index>(scalability_data_sets.size()));
+    for (const DataId id : scalability_data_sets) {
         if (const auto missing = lab.data.absent(id); !missing.empty()) {
             result.absent.push_back(missing);
             continue;
@@ -74,13 +74,13 @@ ExperimentResult run(Lab& lab) {
             {id_of("seconds", id), name + ": time", Chart::lines, x, {"seconds, slowest client and server", true}});
         for (Index r = 0; r < lab.settings.repeats; ++r) {
             const auto data = lab.data.open(id, lab.seed(r));
-            for (const Index clients : counts) measure(collect, *data, clients);
+            for (const Index clients : counts) measure_scalability(collect, *data, clients);
             steps.next();
         }
     }
     result.rows = collect.rows();
-    for (const DataId id : data_sets) {
-        auto sentence = finding(result, id, counts.front(), counts.back());
+    for (const DataId id : scalability_data_sets) {
+        auto sentence = scalability_finding(result, id, counts.front(), counts.back());
         if (!sentence.empty()) result.findings.push_back(std::move(sentence));
     }
     return result;
@@ -98,6 +98,6 @@ extern const Experiment scalability_experiment{
         "client's.",
     .paper = "Figure: RSE, communication cost per link and run-time versus the number of nodes",
     .data = {DataId::ecg, DataId::diabetes, DataId::synthetic3, DataId::synthetic4},
-    .run = run};
+    .run = run_scalability};
 
 }  // namespace couplet

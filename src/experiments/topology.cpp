@@ -44,7 +44,7 @@ void measure_named(Collector& collect, const ExperimentData& data, Index clients
     }
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_topology(Lab& lab) {
     const Axis x{"consensus iterations L", true};
     ExperimentResult result{
         .name = "topology",
@@ -118,6 +118,6 @@ extern const Experiment topology_experiment{
         "total counts all links.",
     .paper = "Figure: RSE and total communication cost in different network structures",
     .data = {DataId::diabetes},
-    .run = run};
+    .run = run_topology};
 
 }  // namespace couplet

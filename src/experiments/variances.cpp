@@ -71,7 +71,7 @@ std::string largest(const ExperimentResult& result, const std::string& figure) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-ExperimentResult run(Lab& lab) {
+ExperimentResult run_variances(Lab& lab) {
     ExperimentResult result{
         .name = "variances",
         .figures = {
@@ -122,6 +122,6 @@ extern const Experiment variances_experiment{
         "parts of the mode's sum, because the average of Zhang et al. 2024 shrinks the cores.",
     .paper = "Figure: the variance of the features of the second and third mode",
     .data = {DataId::diabetes},
-    .run = run};
+    .run = run_variances};
 
 }  // namespace couplet
