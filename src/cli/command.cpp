@@ -44,7 +44,9 @@ bool CommandOption::is_argument() const { return option_->get_positional(); }
 bool CommandOption::is_option() const { return option_->nonpositional(); }
 bool CommandOption::is_required() const { return option_->get_required(); }
 bool CommandOption::takes_value() const { return option_->get_items_expected_max() > 0; }
-bool CommandOption::takes_many() const { return option_->get_expected_max() > 1; }
+bool CommandOption::takes_many() const {
+    return option_->get_expected_max() > 1 || option_->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw;
+}
 std::size_t CommandOption::count() const { return option_->count(); }
 std::string CommandOption::name() const { return option_->get_name(); }
 
@@ -134,8 +136,9 @@ std::vector<const Command*> Command::subcommands() const {
 }
 
 const Command* Command::given() const {
+    const auto given = app_->get_subcommands();
     for (const auto& child : children_) {
-        if (child->app_->parsed()) return child.get();
+        if (!given.empty() && given.front() == child->app_) return child.get();
     }
     return nullptr;
 }

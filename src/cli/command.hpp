@@ -39,7 +39,7 @@ class CommandOption {
     bool is_option() const;
     bool is_required() const;
     bool takes_value() const;
-    bool takes_many() const;
+    bool takes_many() const;                      ///< values, or it may be given several times
     std::size_t count() const;                    ///< of values given
     std::string name() const;                     ///< as errors have it
     std::vector<std::string> names() const;       ///< with their dashes, the short ones first

@@ -45,7 +45,7 @@ class CommandLine {
     /// Throws InputError for any wrong usage.
     void parse(int argc, const char* const* argv) {
         words_.assign(argv, argv + argc);
-        help_ = read_words(root_, {words_.begin() + 1, words_.end()}) == Request::help;
+        help_ = read_words(root_, {words_.begin() + (words_.empty() ? 0 : 1), words_.end()}) == Request::help;
         if (!help_ && !version_ && active_app(root_) == &root_) throw missing_verb(root_);
     }
 

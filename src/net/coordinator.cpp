@@ -26,6 +26,9 @@
 
 namespace couplet::net {
 
+/// How long the end of a job waits for clients that may not have heard it.
+static constexpr std::chrono::milliseconds farewell{5000};
+
 using Clock = std::chrono::steady_clock;
 
 struct Coordinator::Parts {
@@ -290,6 +293,7 @@ struct Coordinator::Parts {
         const JobFile before = room.job();
         deliver();
         if (before.phase == Phase::closed || options.late_merge) welcome_latecomers();
+        room.see_off(farewell);
         if (before.phase == Phase::closed) require_progress(before);
         CoordinatorResult done = result();
         if (before.phase == Phase::closed || options.late_merge) record_end(done);

@@ -42,6 +42,7 @@ Room::Room(JobFile job, Options options, Log& log)
     for (std::size_t k = 0; k < job_.roster.size(); ++k) {
         const auto place = static_cast<Index>(k);
         hellos_.push_back(folder_.hello(place, who(place)));
+        seat(place).owed_a_word = job_.phase != Phase::closed && job_.reports.contains(place);
     }
     folder_.write(job_);
 }
@@ -302,8 +303,9 @@ void Room::report(Ticket ticket, const wire::Message& said) {
     changed_.notify_all();
 }
 
-wire::Message Room::bye(Ticket) const {
+wire::Message Room::bye(Ticket ticket) {
     const std::lock_guard lock(mutex_);
+    seat(ticket.place).owed_a_word = false;
     wire::Bye bye;
     bye.rounds = job_.rounds;
     for (std::size_t k = 0; k < job_.roster.size(); ++k) {
@@ -547,6 +549,16 @@ bool Room::await_reports(const std::vector<Index>& places, Deadline deadline) {
     };
     Told told;
     return wait(lock, missing, deadline, told);
+}
+
+void Room::see_off(std::chrono::milliseconds longest) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, longest, [this] {
+        return stopping_ || std::none_of(seats_.begin(), seats_.end(), [&](const Seat& one) {
+                   const auto place = static_cast<Index>(&one - seats_.data());
+                   return takes_part(place) && (one.connected || one.owed_a_word);
+               });
+    });
 }
 
 std::optional<Index> Room::await_latecomer(Deadline deadline) {

@@ -69,7 +69,7 @@ class Room {
     /// The client has refused instead, and said why there. Throws InputError with its words.
     [[noreturn]] void declined(Ticket ticket, const std::filesystem::path& reason);
     void report(Ticket ticket, const wire::Message& message);
-    wire::Message bye(Ticket ticket) const;
+    wire::Message bye(Ticket ticket);
     void leave(Ticket ticket) noexcept;
     void count(Ticket ticket, double bytes_up, double bytes_down);
     /// Books a refusal of somebody; `name` may be empty.
@@ -129,6 +129,10 @@ class Room {
     void reject(Index place, const std::string& reason);
     /// Waits until these have reported, or the deadline.
     bool await_reports(const std::vector<Index>& places, Deadline deadline);
+    /// Waits, at most so long, for those in the result who may still want the last word: whoever is connected, and
+    /// whoever reported to an earlier process and has not come since. One that was stopped before it heard that word is
+    /// started again, and would wait for a coordinator that is gone.
+    void see_off(std::chrono::milliseconds longest);
     /// Waits for a client that is not in the result and may be merged late, and meanwhile for reports of those who are.
     /// Nothing at the deadline, or when there is nobody to wait for.
     std::optional<Index> await_latecomer(Deadline deadline);
@@ -146,6 +150,7 @@ class Room {
     struct Seat {
         std::uint64_t generation = 0;
         bool connected = false;
+        bool owed_a_word = false;  ///< it has reported, to an earlier process
         double bytes_up = 0;
         double bytes_down = 0;
         std::string last_refusal;

@@ -64,6 +64,14 @@ TEST_F(CommandTest, KeepsWordsThatNothingTakes) {
     EXPECT_EQ(files_, std::vector<std::string>{"verb"}) << "the name of the verb is a file after it";
 }
 
+TEST_F(CommandTest, AVerbAfterTheEndOfOptionsIsNoVerb) {
+    Command& other = root_.add_subcommand("other");
+    root_.parse({"--", "other", "verb", "a.npy"});
+    EXPECT_EQ(root_.given(), nullptr);
+    root_.parse({"other", "verb"});
+    EXPECT_EQ(root_.given(), &other) << "the first one, whichever was declared first";
+}
+
 TEST_F(CommandTest, SaysWhatIsWrong) {
     EXPECT_EQ(failure({"verb", "--help"}), ParseFailure::Kind::help);
     EXPECT_EQ(failure({"verb", "--output"}), ParseFailure::Kind::no_value);
@@ -103,6 +111,7 @@ TEST_F(CommandTest, TellsWhatItHas) {
     EXPECT_FALSE(output->is_argument() || output->takes_many() || output->is_required());
     EXPECT_TRUE(verb_.option("FILES...")->is_argument() && verb_.option("FILES...")->takes_many());
     EXPECT_FALSE(verb_.option("--quick")->takes_value());
+    EXPECT_TRUE(verb_.option("--quick")->takes_many() && verb_.option("--label")->takes_many());
     EXPECT_FALSE(verb_.option("--nothing"));
 }
 

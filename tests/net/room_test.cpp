@@ -246,6 +246,40 @@ TEST_F(RoomTest, ReportsAreKeptOnceAndEndTheJob) {
     EXPECT_EQ(bye.missing, (std::vector<std::string>{"b", "c"}));
 }
 
+/// A client that was stopped before it heard the last word comes again, to a coordinator that may have been started
+/// again.
+TEST_F(RoomTest, TheEndWaitsForThoseWhoMayNotHaveHeardIt) {
+    const auto took = [](Room& r, std::chrono::milliseconds longest) {
+        const auto start = Room::Clock::now();
+        r.see_off(longest);
+        return Room::Clock::now() - start;
+    };
+    const wire::Message report{{wire::protocol_version, new_job().id, 0, 0}, wire::Report{3, 1, 4, 0, 0, 1}};
+    {
+        Room r = room(new_job());
+        const auto a = greet(r, "a");
+        greet(r, "c");
+        r.update([](JobFile& job) { job.phase = Phase::delivering, job.attempt = 1, job.members = {0, 1}; });
+        r.report(a, report);
+        EXPECT_GE(took(r, 50ms), 50ms) << "a is there";
+        r.bye(a);
+        r.leave(a);
+        EXPECT_LT(took(r, 10s), 5s) << "c, who stays, is not in the result";
+    }
+    JobFile again = new_job();
+    again.phase = Phase::delivering, again.attempt = 1, again.members = {0, 1};
+    again.reports[0] = std::get<wire::Report>(report.body);
+    Room r = room(again);
+    EXPECT_GE(took(r, 50ms), 50ms) << "a may come again";
+    const auto a = greet(r, "a");
+    r.bye(a);
+    r.leave(a);
+    EXPECT_LT(took(r, 10s), 5s);
+    again.phase = Phase::closed;
+    Room closed = room(again);
+    EXPECT_LT(took(closed, 10s), 5s) << "whoever asks for a job that is done has time until the deadline";
+}
+
 /// Nobody waits for a latecomer that is there and says nothing, nor for ever for one that comes and goes.
 TEST_F(RoomTest, ALatecomerThatDoesNotAnswerIsGivenUp) {
     Room r = room(new_job(), true);
