@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace couplet::cli {
+namespace {
+
+/// In the place of "--", as a flag of every command: whatever takes several values has had its last.
+constexpr const char* end_of_options = "--\x7f";
+
+}  // namespace
 
 CommandOption& CommandOption::type(const std::string& name) {
     option_->type_name(name);
@@ -65,18 +71,41 @@ std::string CommandOption::group() const { return option_->get_group(); }
 
 Command::Command(const std::string& name, const std::string& description)
     : root_(std::make_unique<CLI::App>(description, name)), app_(root_.get()) {
-    app_->set_help_flag();
-    app_->allow_extras();
-    app_->require_subcommand(0, 1);
+    prepare();
 }
 
-Command::Command(CLI::App& app, const Command& parent) : app_(&app), parent_(&parent) {
-    app_->set_help_flag();
-    app_->allow_extras();
-    app_->require_subcommand(0, 1);
-}
+Command::Command(CLI::App& app, const Command& parent) : app_(&app), parent_(&parent) { prepare(); }
 
 Command::~Command() = default;
+
+void Command::prepare() {
+    app_->set_help_flag();
+    app_->allow_extras();
+    app_->require_subcommand(0, 1);
+    app_->add_flag(end_of_options);
+}
+
+void Command::mark_arguments(std::vector<std::string>& words) {
+    mark_.clear();
+    const auto end = std::find(words.begin(), words.end(), "--");
+    const bool after_verb = std::any_of(words.begin(), end, [this](const std::string& word) {
+        return std::any_of(children_.begin(), children_.end(), [&](const auto& one) { return one->name() == word; });
+    });
+    if (end == words.end() || !after_verb) return;
+    // A character that nobody has written.
+    char mark = 1;
+    const auto occurs = [&](const std::string& word) { return word.find(mark) != std::string::npos; };
+    while (mark < ' ' && std::any_of(words.begin(), words.end(), occurs)) ++mark;
+    if (mark == ' ') return;
+    mark_ = mark;
+    *end = end_of_options;
+    for (auto word = end + 1; word != words.end(); ++word) *word = mark_ + *word;
+}
+
+std::string Command::plain(const std::string& word) const {
+    if (parent_ != nullptr) return parent_->plain(word);
+    return !mark_.empty() && word.starts_with(mark_) ? word.substr(1) : word;
+}
 
 Command& Command::add_subcommand(const std::string& name, const std::string& description) {
     children_.emplace_back(new Command(*app_->add_subcommand(name, description), *this));
@@ -84,17 +113,23 @@ Command& Command::add_subcommand(const std::string& name, const std::string& des
 }
 
 CommandOption Command::add_option(const std::string& names, std::string& value, const std::string& description) {
-    return CommandOption(*app_->add_option(names, value, description));
+    return add_option(
+        names, [&value](const std::string& word) { value = word; }, description);
 }
 
 CommandOption Command::add_option(const std::string& names, std::vector<std::string>& values,
                                   const std::string& description) {
-    return CommandOption(*app_->add_option(names, values, description));
+    const auto take = [this, &values](const std::vector<std::string>& words) {
+        values.clear();
+        for (const std::string& word : words) values.push_back(plain(word));
+    };
+    return CommandOption(*app_->add_option_function<std::vector<std::string>>(names, take, description));
 }
 
 CommandOption Command::add_option(const std::string& names, std::function<void(const std::string&)> take,
                                   const std::string& description) {
-    return CommandOption(*app_->add_option_function<std::string>(names, std::move(take), description));
+    const auto given = [this, take = std::move(take)](const std::string& word) { take(plain(word)); };
+    return CommandOption(*app_->add_option_function<std::string>(names, given, description));
 }
 
 CommandOption Command::add_flag(const std::string& names, bool& value, const std::string& description) {
@@ -112,6 +147,7 @@ CommandOption Command::add_help(const std::string& description) {
 void Command::remove_option(const std::string& name) { app_->remove_option(app_->get_option(name)); }
 
 void Command::parse(std::vector<std::string> words) {
+    mark_arguments(words);
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         app_->parse(std::move(words));
@@ -143,11 +179,23 @@ const Command* Command::given() const {
     return nullptr;
 }
 
-std::vector<std::string> Command::remaining() const { return app_->remaining(); }
+std::vector<std::string> Command::remaining() const {
+    std::vector<std::string> words;
+    bool ended = false;
+    for (const std::string& word : app_->remaining()) {
+        const std::string own = plain(word);
+        if (own != word && !ended) words.emplace_back("--");
+        ended = ended || own != word;
+        words.push_back(own);
+    }
+    return words;
+}
 
 std::vector<CommandOption> Command::options() const {
     std::vector<CommandOption> options;
-    for (CLI::Option* option : app_->get_options()) options.emplace_back(*option);
+    for (CLI::Option* option : app_->get_options()) {
+        if (option->get_name() != end_of_options) options.emplace_back(*option);
+    }
     return options;
 }
 

@@ -87,15 +87,16 @@ class Command {
     CommandOption add_help(const std::string& description);
     void remove_option(const std::string& name);
 
-    /// The words after the name of the root. Throws ParseFailure, and what a `take` above throws.
+    /// The words after the name of the root; those after "--" are no options of the verb before it. Throws
+    /// ParseFailure, and what a `take` above throws.
     void parse(std::vector<std::string> words);
 
     const std::string& name() const;
     std::string description() const;
     const Command* parent() const noexcept { return parent_; }
     std::vector<const Command*> subcommands() const;
-    const Command* given() const;  ///< the subcommand among the words; null for none
-    std::vector<std::string> remaining() const;
+    const Command* given() const;                ///< the subcommand among the words; null for none
+    std::vector<std::string> remaining() const;  ///< what nothing took; "--" before words that are no options
     std::vector<CommandOption> options() const;
     std::optional<CommandOption> option(const std::string& name) const;
     /// How often it was given; it must be there.
@@ -103,10 +104,16 @@ class Command {
 
   private:
     Command(CLI::App& app, const Command& parent);
+    void prepare();
+    /// CLI11 hands "--" to the root where a verb has the arguments that it needs, though it would take more. What comes
+    /// after is marked instead, so that nothing takes it for an option, and `plain` takes the mark off.
+    void mark_arguments(std::vector<std::string>& words);
+    std::string plain(const std::string& word) const;
 
     std::unique_ptr<CLI::App> root_;  ///< of the root only
     CLI::App* app_;
     const Command* parent_ = nullptr;
+    std::string mark_;  ///< of the root only
     std::vector<std::unique_ptr<Command>> children_;
 };
 

@@ -80,6 +80,7 @@ namespace {
 /// The command line has more options than a job that an engine carries: "see its help" would name them again.
 void refuse_uncarried(const Command& app) {
     for (const std::string& word : app.remaining()) {
+        if (word == "--") return;
         if (!word.starts_with("--")) continue;
         const std::string name = word.substr(0, word.find('='));
         std::vector<std::string> names;

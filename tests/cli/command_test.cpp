@@ -64,6 +64,21 @@ TEST_F(CommandTest, KeepsWordsThatNothingTakes) {
     EXPECT_EQ(files_, std::vector<std::string>{"verb"}) << "the name of the verb is a file after it";
 }
 
+TEST_F(CommandTest, WordsAfterTheEndOfOptionsAreArguments) {
+    root_.parse({"verb", "a.npy", "--names", "x", "y", "--", "-b.npy", "--quick", "verb", "--", "\x01"});
+    EXPECT_EQ(files_, (std::vector<std::string>{"a.npy", "-b.npy", "--quick", "verb", "--", "\x01"}));
+    EXPECT_EQ(names_, (std::vector<std::string>{"x", "y"}));
+    EXPECT_FALSE(quick_);
+    root_.parse({"verb", "--output", "o.npz", "--", "-c.npy"});
+    EXPECT_EQ(files_, std::vector<std::string>{"-c.npy"});
+    EXPECT_EQ(output_, "o.npz");
+    EXPECT_TRUE(verb_.remaining().empty() && root_.remaining().empty());
+    Command& bare = root_.add_subcommand("bare");
+    root_.parse({"bare", "x", "--", "-y", "z"});
+    EXPECT_EQ(bare.remaining(), (std::vector<std::string>{"x", "--", "-y", "z"}));
+    for (const CommandOption& option : bare.options()) ADD_FAILURE() << option.name();
+}
+
 TEST_F(CommandTest, AVerbAfterTheEndOfOptionsIsNoVerb) {
     Command& other = root_.add_subcommand("other");
     root_.parse({"--", "other", "verb", "a.npy"});
