@@ -47,7 +47,6 @@ CommandOption& CommandOption::last() {
 }
 
 bool CommandOption::is_argument() const { return option_->get_positional(); }
-bool CommandOption::is_option() const { return option_->nonpositional(); }
 bool CommandOption::is_required() const { return option_->get_required(); }
 bool CommandOption::takes_value() const { return option_->get_items_expected_max() > 0; }
 bool CommandOption::takes_many() const {

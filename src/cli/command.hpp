@@ -36,7 +36,6 @@ class CommandOption {
     CommandOption& last();
 
     bool is_argument() const;
-    bool is_option() const;
     bool is_required() const;
     bool takes_value() const;
     bool takes_many() const;                      ///< values, or it may be given several times

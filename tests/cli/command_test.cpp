@@ -122,7 +122,7 @@ TEST_F(CommandTest, TellsWhatItHas) {
     EXPECT_EQ(output->description(), "Where to");
     EXPECT_EQ(output->standard(), "here");
     EXPECT_EQ(output->group(), "Files");
-    EXPECT_TRUE(output->is_option() && output->takes_value());
+    EXPECT_TRUE(output->takes_value());
     EXPECT_FALSE(output->is_argument() || output->takes_many() || output->is_required());
     EXPECT_TRUE(verb_.option("FILES...")->is_argument() && verb_.option("FILES...")->takes_many());
     EXPECT_FALSE(verb_.option("--quick")->takes_value());
