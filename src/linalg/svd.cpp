@@ -14,7 +14,7 @@
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "jacobi.hpp"
-#include "krylov.hpp"
+#include "lanczos.hpp"
 #include "rank_cut.hpp"
 
 namespace couplet {
@@ -34,13 +34,6 @@ void require_usable(MatrixView<const T> a, const SvdOptions& options) {
     if (!(options.max_tail >= 0)) {
         throw InputError({"max_tail", (std::ostringstream() << options.max_tail).str(), "a number of at least 0", ""});
     }
-}
-
-/// tr(G)^2 / ||G||^2: how many equal eigenvalues would have this trace and norm.
-double effective_rank(MatrixView<const double> g) {
-    const double sum = trace(g);
-    const double squares = squared_norm(g);
-    return squares > 0 ? sum * sum / squares : 1;
 }
 
 template <Real T>
@@ -198,13 +191,9 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
     const double margin2 = gram_rounding(n, terms) * norm2;
     Basis basis;
     if (options.max_tail == 0) {
-        // A few eigenvectors of many: block Krylov, unless the spectrum is too flat for it to settle.
         constexpr double settled = 1e-9;
         std::optional<SymmetricEigen> eigen;
-        const bool few_of_many = n >= 1500 && 32 * (options.max_rank + 8) <= n;
-        if (few_of_many && effective_rank(g) < static_cast<double>(options.max_rank)) {
-            eigen = krylov_eigen(g, options.max_rank, settled);
-        }
+        if (lanczos_pays(g, options.max_rank)) eigen = lanczos_eigen(g, options.max_rank, settled);
         if (!eigen) eigen = symmetric_eigen(g, options.max_rank);
         basis.sigma = roots(eigen->values, options.max_rank);
         double kept = 0;

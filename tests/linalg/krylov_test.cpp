@@ -62,48 +62,5 @@ TEST(KrylovSpace, StaysOrthonormalForLowRankAndZeroMatrices) {
     }
 }
 
-/// The sum of the eigenvalues found is within the tolerance of the rest of the trace; vectors orthonormal,
-/// sign rule.
-TEST(KrylovEigen, SettlesOnDecayingSpectra) {
-    const Index n = 301;
-    const Index count = 10;
-    const auto sigma = geometric(n, 0.7);
-    const auto g = gram_with(sigma, n);
-    const auto eigen = krylov_eigen(g.view(), count, 1e-9);
-    ASSERT_TRUE(eigen.has_value());
-    double found = 0;
-    double best = 0;
-    double rest = 0;
-    for (std::size_t i = 0; i < sigma.size(); ++i) {
-        if (i < 10) found += eigen->values[i];
-        (i < 10 ? best : rest) += sigma[i] * sigma[i];
-    }
-    EXPECT_NEAR(found, best, 1e-8 * rest + 1e-14);
-    EXPECT_LT(orthonormality_residual(eigen->vectors.view()), 50);
-    EXPECT_TRUE(support::obeys_sign_rule(eigen->vectors.view()));
-    EXPECT_TRUE(std::ranges::is_sorted(eigen->values, std::greater<>()));
-    const auto again = krylov_eigen(g.view(), count, 1e-9);
-    EXPECT_TRUE(same_bits<double>(eigen->vectors.view(), again->vectors.view()));
-}
-
-TEST(KrylovEigen, SettlesWhenTheSpaceStopsGrowing) {
-    // Fewer directions than the blocks have columns, or equal eigenvalues: nothing new to find after one pass.
-    for (const auto& g : {gram_with(geometric(12, 0.5), 200), Matrix<double>::identity(200)}) {
-        const auto eigen = krylov_eigen(g.view(), 10, 1e-9);
-        if (!eigen) continue;
-        EXPECT_LT(orthonormality_residual(eigen->vectors.view()), 50);
-        const auto exact = symmetric_eigen(g.view(), 10);
-        for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(eigen->values[i], exact.values[i], 1e-12);
-    }
-}
-
-TEST(KrylovEigen, GivesUpOnFlatAndOnTooSmallMatrices) {
-    std::vector<double> flat;
-    for (int i = 0; i < 200; ++i) flat.push_back(1 - 5e-4 * i);
-    EXPECT_FALSE(krylov_eigen(gram_with(flat, 200).view(), 10, 1e-9).has_value());
-    EXPECT_FALSE(krylov_eigen(Matrix<double>::zeros(200, 200).view(), 10, 1e-9).has_value());
-    EXPECT_FALSE(krylov_eigen(Matrix<double>::identity(8).view(), 4, 1e-9).has_value());
-}
-
 }  // namespace
 }  // namespace couplet

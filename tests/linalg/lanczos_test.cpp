@@ -1,0 +1,155 @@
+#include "lanczos.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "couplet/core/threads.hpp"
+#include "couplet/linalg/products.hpp"
+#include "couplet/linalg/svd.hpp"
+#include "matrices.hpp"
+
+namespace couplet {
+namespace {
+
+using support::geometric;
+using support::matrix_with_spectrum;
+using support::naive_product;
+using support::orthonormality_residual;
+using support::same_bits;
+
+/// Positive semidefinite with eigenvalues sigma^2.
+Matrix<double> gram_with(const std::vector<double>& sigma, Index n) {
+    const auto a = matrix_with_spectrum(n, n, sigma);
+    return naive_product(a.view(), a.view(), Op::transpose, Op::none);
+}
+
+/// Singular values 1 / (j + 1)^power.
+std::vector<double> algebraic(Index n, double power) {
+    std::vector<double> result;
+    for (Index j = 0; j < n; ++j) result.push_back(std::pow(static_cast<double>(j + 1), -power));
+    return result;
+}
+
+/// Finds what the direct solver finds: the sum to the tolerance, each value nearly so, orthonormal vectors whose
+/// residuals are small, signs by the rule.
+void expect_settled(const Matrix<double>& g, Index count) {
+    constexpr double tolerance = 1e-9;
+    const auto eigen = lanczos_eigen(g.view(), count, tolerance);
+    ASSERT_TRUE(eigen.has_value());
+    ASSERT_EQ(static_cast<Index>(eigen->values.size()), count);
+    const auto exact = symmetric_eigen(g.view(), count);
+    const double best = std::accumulate(exact.values.begin(), exact.values.end(), 0.0);
+    const double found = std::accumulate(eigen->values.begin(), eigen->values.end(), 0.0);
+    const double rest = trace(g.view()) - best;
+    EXPECT_NEAR(found, best, tolerance * rest + 1e-14 * best);
+    EXPECT_LT(orthonormality_residual(eigen->vectors.view()), 50);
+    EXPECT_TRUE(support::obeys_sign_rule(eigen->vectors.view()));
+    for (std::size_t i = 1; i < eigen->values.size(); ++i) {
+        EXPECT_LE(eigen->values[i], eigen->values[i - 1] + 1e-15 * best);
+    }
+    // What the vectors hold is what the values say.
+    const auto image = product<double>(g.view(), eigen->vectors.view());
+    for (Index j = 0; j < count; ++j) {
+        double quotient = 0;
+        for (Index i = 0; i < g.rows(); ++i) quotient += eigen->vectors(i, j) * image(i, j);
+        EXPECT_NEAR(quotient, eigen->values[static_cast<std::size_t>(j)], 1e-13 * exact.values.front());
+    }
+}
+
+TEST(LanczosEigen, SettlesOnSpectraThatDecay) {
+    for (const Index n : {201, 256, 301}) {
+        expect_settled(gram_with(geometric(n, 0.7), n), 10);
+        expect_settled(gram_with(geometric(n, 0.93), n), 20);
+        expect_settled(gram_with(algebraic(n, 1), n), 25);
+    }
+}
+
+TEST(LanczosEigen, SettlesBesideNoiseAndOnTinyValues) {
+    auto sigma = geometric(300, 0.8);
+    for (double& value : sigma) value = std::max(value, 1e-3);
+    expect_settled(gram_with(sigma, 300), 20);
+    // Below 1e-16 of the largest there is nothing but rounding to find.
+    expect_settled(gram_with(geometric(300, 0.3), 300), 30);
+}
+
+TEST(LanczosEigen, TakesAnyMagnitude) {
+    for (const double scale : {1e-70, 1e70}) {
+        auto g = gram_with(geometric(240, 0.8), 240);
+        for (Index i = 0; i < g.size(); ++i) g.data()[i] *= scale;
+        expect_settled(g, 12);
+    }
+}
+
+/// Eigenvalues that occur more often than a block has columns, above others that keep the space growing: the start
+/// cannot reach all of them, and the residuals of those that it does reach say nothing of the others.
+TEST(LanczosEigen, DoesNotOverlookRepeatedEigenvalues) {
+    const Index n = 300;
+    for (const Index copies : {8, 9, 12, 20, 40}) {
+        for (const double power : {0.5, 1.0, 2.0}) {
+            auto sigma = algebraic(n, power);
+            std::ranges::copy(algebraic(n - copies, power), sigma.begin() + copies);
+            for (double& value : sigma) value *= 0.5;
+            std::fill_n(sigma.begin(), copies, 1.0);
+            const auto g = gram_with(sigma, n);
+            const Index count = copies + 3;
+            const auto eigen = lanczos_eigen(g.view(), count, 1e-9);
+            if (!eigen) continue;  // left to the direct solver
+            for (Index j = 0; j < count; ++j) {
+                const auto at = static_cast<std::size_t>(j);
+                EXPECT_NEAR(eigen->values[at], sigma[at] * sigma[at], 1e-6) << copies << " copies, value " << j;
+            }
+        }
+    }
+}
+
+TEST(LanczosEigen, GivesUpRatherThanBeWrong) {
+    std::vector<double> flat;
+    for (int i = 0; i < 200; ++i) flat.push_back(1 - 5e-4 * i);
+    EXPECT_FALSE(lanczos_eigen(gram_with(flat, 200).view(), 10, 1e-9).has_value());
+    EXPECT_FALSE(lanczos_eigen(Matrix<double>::zeros(200, 200).view(), 10, 1e-9).has_value());
+    EXPECT_FALSE(lanczos_eigen(Matrix<double>::identity(8).view(), 4, 1e-9).has_value());
+}
+
+/// Fewer directions than are asked for, a number of them that is no multiple of a block, or coordinates alone: found,
+/// or left to the direct solver.
+TEST(LanczosEigen, StandsLowRankAndCoordinates) {
+    for (const Index rank : {1, 4, 8, 12, 20, 37}) {
+        const auto g = gram_with(geometric(rank, 0.9), 200);
+        auto spike = Matrix<double>::zeros(200, 200);
+        for (Index i = 0; i < rank; ++i) spike(i, i) = static_cast<double>(rank - i);
+        for (const Matrix<double>* a : std::initializer_list<const Matrix<double>*>{&g, &spike}) {
+            const auto eigen = lanczos_eigen(a->view(), 20, 1e-9);
+            if (!eigen) continue;  // left to the direct solver
+            EXPECT_LT(orthonormality_residual(eigen->vectors.view()), 50) << rank;
+            const auto exact = symmetric_eigen(a->view(), 20);
+            for (std::size_t i = 0; i < 20; ++i)
+                EXPECT_NEAR(eigen->values[i], exact.values[i], 1e-12 * trace(a->view()));
+        }
+    }
+}
+
+TEST(LanczosEigen, DoesNotDependOnThreads) {
+    const auto g = gram_with(geometric(520, 0.95), 520);
+    const int before = thread_count();
+    set_thread_count(1);
+    const auto one = lanczos_eigen(g.view(), 30, 1e-9);
+    set_thread_count(3);
+    const auto three = lanczos_eigen(g.view(), 30, 1e-9);
+    set_thread_count(before);
+    ASSERT_TRUE(one && three);
+    EXPECT_TRUE(same_bits<double>(one->vectors.view(), three->vectors.view()));
+    EXPECT_EQ(one->values, three->values);
+}
+
+TEST(LanczosPays, ForAPartOfASpectrumThatDecays) {
+    const auto g = gram_with(geometric(400, 0.9), 400);
+    EXPECT_TRUE(lanczos_pays(g.view(), 40));
+    EXPECT_FALSE(lanczos_pays(g.view(), 150));
+    EXPECT_FALSE(lanczos_pays(g.view(), 4));  // fewer than there are large ones
+    EXPECT_FALSE(lanczos_pays(Matrix<double>::identity(400).view(), 40));
+}
+
+}  // namespace
+}  // namespace couplet
