@@ -100,9 +100,9 @@ class Space {
     /// The next block is random, at right angles to the space.
     void start(std::uint64_t seed) {
         Random random(seed, 0x6c616e637a6f73);
-        for (Index i = 0; i < next_.size(); ++i) next_.data()[i] = random.normal();
+        for (Index i = 0; i < next_.size(); ++i) next_.data()[i] = random.uniform() - 0.5;
         orthonormalise_columns(next_.view());
-        repair(next_);
+        if (cols_ > 0) repair(next_);
     }
 
     /// Adds the block that is next, and makes the one after it from its image. False when nothing is left outside the

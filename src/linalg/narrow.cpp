@@ -17,10 +17,13 @@ constexpr Index chunk_numbers = 3072;
 static_assert(sizeof(Lanes) == lanes * sizeof(double));
 
 /// 8 x 8 block (bi, bj) of A^T A for `rows` rows of A, added to the same block of g; rows of both are `width` apart.
-COUPLET_INLINE void block_gram(const double* a, Index rows, Index width, Index bi, Index bj, double* g) {
+/// A line from `coming` on is called for with every row: it is there when its turn comes.
+COUPLET_INLINE void block_gram(const double* a, Index rows, Index width, Index bi, Index bj, const double* coming,
+                               double* g) {
     Lanes sum[lanes] = {};
     for (Index r = 0; r < rows; ++r) {
         const double* row = a + r * width;
+        __builtin_prefetch(coming + r * lanes);
         Lanes right;
         load(right, row + bj * lanes);
         for (Index i = 0; i < lanes; ++i) sum[i] += row[bi * lanes + i] * right;
@@ -53,8 +56,13 @@ COUPLET_INLINE void gram_body(MatrixView<const double> a, Index width, double* g
             }
             rows = filled;
         }
+        // The blocks together call for more lines than the next rows have.
+        const double* coming = a.row(std::min(first + chunk, a.rows - 1));
         for (Index bi = 0; bi < width / lanes; ++bi) {
-            for (Index bj = bi; bj < width / lanes; ++bj) block_gram(rows, count, width, bi, bj, g);
+            for (Index bj = bi; bj < width / lanes; ++bj) {
+                block_gram(rows, count, width, bi, bj, coming, g);
+                coming += count * lanes;
+            }
         }
     }
 }
