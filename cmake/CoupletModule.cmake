@@ -21,6 +21,15 @@ function(couplet_module name)
   if(NOT name MATCHES "^(tensor|linalg|tt)$")  # where speed is measured the compiler sees one file at a time
     couplet_unity(${target})
   endif()
+  if(name MATCHES "^(io|table|data|sim|secure|shield|experiments|explain|classify|wire|net)$")
+    couplet_light(${target} -O1)
+  endif()
+  # Modules that speak: they link fmt and have the JSON of io.
+  if(fmt::fmt IN_LIST ARG_PRIVATE_LIBS)
+    couplet_precompile(${target} words)
+  else()
+    couplet_precompile(${target} library)
+  endif()
   if(COUPLET_INSTALL)
     install(TARGETS ${target} EXPORT coupletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -30,6 +39,7 @@ endfunction()
 # Language level, warnings and sanitizers for one target of this project.
 function(couplet_compile_options target visibility)
   target_compile_features(${target} ${visibility} cxx_std_20)
+  target_compile_options(${target} PRIVATE -pthread)  # everywhere or nowhere: precompiled headers are shared
   if(visibility STREQUAL "PUBLIC")
     set(own PRIVATE)
   else()
@@ -91,26 +101,49 @@ function(couplet_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# Words, options, pages and the bookkeeping of daemons: nothing that loops over data, so that optimising it hard would only
-# double the time of its compilation. Tests, compiled once and run once, ask for less (-Og).
+# Files, tables, words, options, pages and the bookkeeping of daemons: no kernels, so that optimising it hard would add half
+# to the time of its compilation and nothing to speed. Tests, compiled once and run once, ask for less (-Og).
 function(couplet_light target level)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE ${level})
   endif()
 endfunction()
 
-# Headers that most files of a target parse, parsed once. Clang's checks see the files as they are written.
-function(couplet_precompile target)
+# couplet_precompile(TARGET SET): headers that most files parse, parsed once for all targets that name the same set, by a
+# target of its own: what others define must not be part of it. Clang's checks see the files as they are written.
+#
+# library: the modules that compute. words: those that link fmt and have the JSON of io. tests and word_tests: their tests.
+set(COUPLET_HEADERS_library <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <sstream>
+    <string> <utility> <vector>)
+set(COUPLET_HEADERS_words ${COUPLET_HEADERS_library} <filesystem> <set> <variant> <fmt/format.h> <nlohmann/json.hpp>)
+set(COUPLET_HEADERS_tests ${COUPLET_HEADERS_library} <filesystem> <variant> <gtest/gtest.h>)
+set(COUPLET_HEADERS_word_tests ${COUPLET_HEADERS_words} <gtest/gtest.h>)
+set(COUPLET_LIBRARIES_words fmt::fmt nlohmann_json::nlohmann_json)
+set(COUPLET_LIBRARIES_tests GTest::gtest)
+set(COUPLET_LIBRARIES_word_tests ${COUPLET_LIBRARIES_words} ${COUPLET_LIBRARIES_tests})
+function(couplet_precompile target set)
   if(NOT PROJECT_IS_TOP_LEVEL OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
-  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache needs it to see through the header
-  if(ARGV1 STREQUAL "REUSE_FROM")
-    target_precompile_headers(${target} ${ARGN})
-  else()
-    target_precompile_headers(${target} PRIVATE ${ARGN} <cmath> <filesystem> <functional> <map> <optional> <string>
-                              <variant> <vector>)
+  set(owner couplet_precompiled_${set})
+  if(NOT TARGET ${owner})
+    set(empty ${PROJECT_BINARY_DIR}/precompiled/${set}.cpp)
+    file(WRITE ${empty} "")
+    add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${empty})
+    target_link_libraries(${owner} PRIVATE ${COUPLET_LIBRARIES_${set}})
+    if(NOT set MATCHES "tests$")
+      set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
+    couplet_compile_options(${owner} PRIVATE)
+    target_compile_options(${owner} PRIVATE -fpch-preprocess)
+    target_precompile_headers(${owner} PRIVATE ${COUPLET_HEADERS_${set}})
   endif()
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache needs it to see through the header
+  # To warnings that GCC 12 gives late, what was precompiled is no header of the system any more.
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
 # One test program per module from tests/NAME/*_test.cpp. Every source file src/NAME/X.cpp is mirrored by
@@ -147,12 +180,10 @@ function(couplet_module_tests name)
   couplet_compile_options(${target} PRIVATE)
   couplet_unity(${target})
   couplet_light(${target} -Og)
-  if(name STREQUAL core)
-    couplet_precompile(${target} <gtest/gtest.h>)
-  elseif(name MATCHES "^(cli|experiments|net|wire)$")
-    couplet_precompile(${target} <gtest/gtest.h> <nlohmann/json.hpp> <fmt/format.h>)
+  if(name MATCHES "^(cli|experiments|net)$")
+    couplet_precompile(${target} word_tests)
   else()
-    couplet_precompile(${target} REUSE_FROM core_tests)
+    couplet_precompile(${target} tests)
   endif()
   gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 600)
