@@ -24,13 +24,6 @@ Matrix<double> thin(Index rows) { return {rows, block}; }
 /// Columns after which the iteration has settled on most spectra that decay.
 Index first_look(Index count) { return (2 * count + 40) / block * block; }
 
-/// tr(A)^2 / ||A||^2: how many equal eigenvalues would have this trace and norm.
-double effective_rank(MatrixView<const double> a) {
-    const double sum = trace(a);
-    const double squares = squared_norm(a);
-    return squares > 0 ? sum * sum / squares : 1;
-}
-
 /// Upper R with G = R^T R for the Gram matrix of a block. Returns the least part of the squared length of a column that
 /// lies outside those before it; 0 where that is nothing but rounding, and R is not complete.
 double factor_gram(const Matrix<double>& g, Matrix<double>& r) {
@@ -154,6 +147,16 @@ class Space {
         return result;
     }
 
+    /// trace(C)^2 / ||C||^2 of what A is outside the space, its effective rank, from the sums of A; 0 where rounding
+    /// hides it.
+    double effective_rank_outside(double trace_of_a, double squares_of_a) const {
+        const MatrixView<const double> h(h_.data(), cols_, cols_, h_.cols());
+        const double sum = trace_of_a - trace(h);
+        const double squares = squares_of_a - squared_norm(h) - 2 * squared_norm<double>(residual_.view());
+        constexpr double hidden = 1e-12;
+        return squares > hidden * squares_of_a ? sum * sum / squares : 0;
+    }
+
     /// F s for the columns of F that s has rows for.
     Matrix<double> vectors(MatrixView<const double> s) const {
         return product<double>(MatrixView<const double>(f_.data(), s.rows, a_.rows, f_.cols()), s, Op::transpose);
@@ -246,6 +249,10 @@ class Space {
     std::vector<Matrix<double>> partial_;
 };
 
+/// Whether a matrix of this order and effective rank has a spectrum like that of noise, which has 0.5 of the order or
+/// more; what is left of real data beside its strongest directions has 0.3 or less.
+bool is_flat(double effective_rank, Index order) { return effective_rank > 0.4 * static_cast<double>(order); }
+
 /// What the leading eigenvalues may gain outside the space at most, by their residuals: ||r||^2 over the distance to
 /// the first that is not wanted, or ||r|| where that is less.
 double possible_gain(const SymmetricEigen& ritz, const std::vector<double>& residuals2, Index count) {
@@ -275,7 +282,8 @@ bool misses_more_than(Space& space, double least) {
 }  // namespace
 
 bool lanczos_pays(MatrixView<const double> a, Index count) {
-    return 5 * first_look(count) <= 2 * a.rows && effective_rank(a) < static_cast<double>(count);
+    constexpr Index smallest = 256;  // below, the direct solver has its matrix in the cache of one core
+    return a.rows >= smallest && count < a.rows / 5 && 5 * first_look(count) <= 2 * a.rows;
 }
 
 std::optional<SymmetricEigen> lanczos_eigen(MatrixView<const double> a, Index count, double tolerance) {
@@ -283,11 +291,17 @@ std::optional<SymmetricEigen> lanczos_eigen(MatrixView<const double> a, Index co
     const double total = trace(a);
     const double rounding = 4 * std::numeric_limits<double>::epsilon() * total;
     if (most <= count || !(total > 0)) return std::nullopt;
+    const double squares = squared_norm(a);
+    if (is_flat(total * total / squares, a.rows)) return std::nullopt;
     Space space(a, most + second_steps * block);
     space.start(0);
     Index look = std::min(most, first_look(count));
     while (space.cols() < most) {
         if (!space.grow()) return std::nullopt;
+        // A mean, or a few strong directions, may hide that the rest is noise.
+        constexpr Index few = 3 * block;
+        const bool early = space.cols() == few && few <= count;
+        if (early && is_flat(space.effective_rank_outside(total, squares), a.rows - few)) return std::nullopt;
         if (space.cols() < look || space.cols() <= count) continue;
         auto ritz = space.ritz(0, count + 1);
         double rest = total;
@@ -301,6 +315,8 @@ std::optional<SymmetricEigen> lanczos_eigen(MatrixView<const double> a, Index co
             apply_sign_rule(result.vectors.view());
             return result;
         }
+        constexpr double far = 1e-3;  // from settled: each step gains a digit where it gains enough
+        if (gain > far * rest) return std::nullopt;
         look = std::min(most, space.cols() + std::max<Index>(2 * block, space.cols() / 8));
     }
     return std::nullopt;

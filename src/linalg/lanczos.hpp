@@ -7,13 +7,12 @@
 
 namespace couplet {
 
-/// Whether lanczos_eigen may find so many eigenpairs sooner than the direct solver: a part of the order, of a spectrum
-/// that is not flat.
+/// Whether lanczos_eigen finds so many eigenpairs sooner than the direct solver, where the spectrum is not flat.
 bool lanczos_pays(MatrixView<const double> a, Index count);
 
 /// The `count` largest eigenpairs of a positive semidefinite matrix by block Lanczos iteration with full
-/// orthogonalisation (Golub and Underwood 1977), or nothing where it has not settled within half of the order. Settled:
-/// what the eigenvalues found may lack, by their residuals, is at most `tolerance` times the rest of the trace, or
+/// orthogonalisation (Golub and Underwood 1977), or nothing where the spectrum is flat, which mostly shows after a few
+/// steps, or has not settled within half of the order. Settled: what the eigenvalues found may lack, by their residuals, is at most `tolerance` times the rest of the trace, or
 /// rounding. A second random start then looks for eigenvalues that occur more often than a block has columns.
 /// Bit-identical for every thread count.
 ///

@@ -189,24 +189,25 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
     if (options.max_tail == 0 && options.max_rank >= n) return keep_everything(n);
     const double norm2 = trace(g);
     const double margin2 = gram_rounding(n, terms) * norm2;
+    // No more than max_rank can be kept: the others matter only as a sum, which the trace knows.
+    constexpr double settled = 1e-9;
+    std::optional<SymmetricEigen> leading;
+    if (lanczos_pays(g, options.max_rank)) leading = lanczos_eigen(g, options.max_rank, settled);
     Basis basis;
     if (options.max_tail == 0) {
-        constexpr double settled = 1e-9;
-        std::optional<SymmetricEigen> eigen;
-        if (lanczos_pays(g, options.max_rank)) eigen = lanczos_eigen(g, options.max_rank, settled);
-        if (!eigen) eigen = symmetric_eigen(g, options.max_rank);
-        basis.sigma = roots(eigen->values, options.max_rank);
+        if (!leading) leading = symmetric_eigen(g, options.max_rank);
+        basis.sigma = roots(leading->values, options.max_rank);
         double kept = 0;
-        for (const double value : eigen->values) kept += value;
+        for (const double value : leading->values) kept += value;
         basis.tail2 = std::max(0.0, norm2 - kept) + margin2;
         basis.rank_limited = basis.tail2 > 0;
-        basis.vectors = std::move(eigen->vectors);
+        basis.vectors = std::move(leading->vectors);
         return basis;
     }
-    const TridiagonalForm form(g);
-    // No more than max_rank can be kept: the others matter only as a sum, which the trace knows.
-    const bool few = options.max_rank < n / 2;
-    auto squares = few ? form.top_values(options.max_rank) : form.values();
+    std::optional<TridiagonalForm> form;
+    if (!leading) form.emplace(g);
+    const bool few = leading || options.max_rank < n / 2;
+    auto squares = leading ? leading->values : few ? form->top_values(options.max_rank) : form->values();
     double rest = norm2;
     for (double& value : squares) rest -= value = std::max(value, 0.0);
     if (few) squares.push_back(std::max(0.0, rest));
@@ -215,7 +216,7 @@ Basis basis_from_gram(MatrixView<const double> g, const SvdOptions& options, Ind
     basis.tail2 = cut.tail2;
     basis.rank_limited = cut.limited;
     squares.resize(static_cast<std::size_t>(cut.rank));
-    basis.vectors = form.top_vectors(squares);
+    basis.vectors = leading ? leading_columns(leading->vectors.view(), cut.rank) : form->top_vectors(squares);
     return basis;
 }
 

@@ -605,5 +605,35 @@ TEST(DominantBasis, PolishedSpacesKeepTheirTail) {
     }
 }
 
+/// Of order 400 at most 40 are kept: the block Lanczos iteration finds them, and every cut is that of all values.
+TEST(BasisFromGram, CutsTheSameWhereOnlyAPartIsComputed) {
+    const Index n = 400;
+    const Index max_rank = 40;
+    const auto sigma = geometric(n, 0.9);
+    const auto a = matrix_with_spectrum(n, n, sigma);
+    const auto g = naive_product(a.view(), a.view(), Op::transpose, Op::none);
+    for (const double max_tail : {0.0, 1e-3, 0.05, 0.1, 0.5, 1.5}) {
+        Index rank = n;
+        double tail2 = 0;
+        while (rank > 1 && (rank > max_rank ||
+                            tail2 + std::pow(sigma[static_cast<std::size_t>(rank - 1)], 2) <= max_tail * max_tail)) {
+            tail2 += std::pow(sigma[static_cast<std::size_t>(--rank)], 2);
+        }
+        const auto basis = basis_from_gram(g.view(), {.max_tail = max_tail, .max_rank = max_rank}, n);
+        EXPECT_EQ(basis.vectors.cols(), rank) << max_tail;
+        EXPECT_NEAR(basis.tail2, tail2, 1e-8 * tail2 + 1e-12) << max_tail;
+        EXPECT_EQ(basis.rank_limited, tail2 > max_tail * max_tail) << max_tail;
+        EXPECT_LT(orthonormality_residual(basis.vectors.view()), 50) << max_tail;
+        ASSERT_EQ(static_cast<Index>(basis.sigma.size()), rank);
+        for (Index j = 0; j < rank; ++j) {
+            EXPECT_NEAR(basis.sigma[static_cast<std::size_t>(j)], sigma[static_cast<std::size_t>(j)], 1e-7);
+        }
+        // What the basis holds is what is not in the tail.
+        const auto image = naive_product(a.view(), basis.vectors.view(), Op::none, Op::none);
+        const double held = std::pow(support::naive_norm(image.view()), 2);
+        EXPECT_NEAR(held, trace(g.view()) - basis.tail2, 1e-10) << max_tail;
+    }
+}
+
 }  // namespace
 }  // namespace couplet
