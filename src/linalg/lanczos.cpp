@@ -265,11 +265,23 @@ double possible_gain(const SymmetricEigen& ritz, const std::vector<double>& resi
     return gain;
 }
 
+/// Whether as many of the leading values as a block has columns are the same: a start reaches no more copies of an
+/// eigenvalue than that, however many there are, and no residual tells. Values that are nearly the same are not told
+/// apart before they have settled, and those within `rounding` are nothing.
+bool may_have_more_copies(const std::vector<double>& values, Index count, double rounding) {
+    constexpr double same = 1e-3;
+    for (Index i = 0; i + block <= count; ++i) {
+        const double first = values[static_cast<std::size_t>(i)];
+        const double last = values[static_cast<std::size_t>(i + block - 1)];
+        if (first > rounding && first - last <= same * first) return true;
+    }
+    return false;
+}
+
 /// Steps of the second start.
 constexpr int second_steps = 3;
 
-/// Whether an eigenvalue above `least` lies outside the space, as far as another random start shows: one that occurs
-/// more often than a block has columns.
+/// Whether an eigenvalue above `least` lies outside the space, as far as another random start shows.
 bool misses_more_than(Space& space, double least) {
     const Index first = space.cols();
     space.start(1);
@@ -304,6 +316,7 @@ std::optional<SymmetricEigen> lanczos_eigen(MatrixView<const double> a, Index co
         if (early && is_flat(space.effective_rank_outside(total, squares), a.rows - few)) return std::nullopt;
         if (space.cols() < look || space.cols() <= count) continue;
         auto ritz = space.ritz(0, count + 1);
+        if (may_have_more_copies(ritz.values, count, rounding)) return std::nullopt;
         double rest = total;
         for (Index i = 0; i < count; ++i) rest -= ritz.values[static_cast<std::size_t>(i)];
         const double gain = possible_gain(ritz, space.squared_residuals(ritz.vectors), count);

@@ -35,14 +35,6 @@ double cost_of(const Centre& centre, const End& first, Index first_rank, const E
            left_over * static_cast<double>(second.own + 2 * second_rank);
 }
 
-/// Whether peeling these ends is reading a tensor that no cache holds, rather than multiplying: then the right end, one
-/// stream of numbers, is faster than the left one with its many.
-bool waits_for_memory(const Centre& centre, const End& left, const End& right) {
-    constexpr Index beyond_caches = Index{1} << 22;
-    constexpr Index narrow = 64;
-    return centre.size() >= beyond_caches && std::max(left.own, right.own) <= narrow;
-}
-
 }  // namespace
 
 const BondLimit& limit_at(const Centre& centre, const std::vector<BondLimit>& limits, Side side, std::size_t j) {
@@ -60,8 +52,8 @@ End choose_end(const Centre& centre, const std::vector<BondLimit>& limits, Offer
         const double right_first = cost_of(centre, right, right_rank, left, left_rank);
         // The order decides which truncation the other one sees, and with it the error in its third digit: that of the
         // usual sweep from the left is kept where the other way round saves little.
-        const double worth_it = waits_for_memory(centre, left, right) ? 1 : 0.9;
-        return right_first <= worth_it * left_first ? right : left;
+        constexpr double worth_it = 0.9;
+        return right_first < worth_it * left_first ? right : left;
     }
     return left.own < right.own ? left : right;
 }

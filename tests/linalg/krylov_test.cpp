@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "couplet/linalg/eigen.hpp"
+#include "couplet/linalg/products.hpp"
 #include "matrices.hpp"
 
 namespace couplet {

@@ -105,6 +105,32 @@ TEST(LanczosEigen, DoesNotOverlookRepeatedEigenvalues) {
     }
 }
 
+/// Staircases: several values that occur more than eight times each, where a second start of a few steps is deceived by
+/// the many below.
+TEST(LanczosEigen, DoesNotOverlookStairs) {
+    using Stairs = std::vector<std::pair<double, Index>>;
+    const Stairs steep{{1, 10},        {0.77, 8},      {0.69, 32},   {0.079, 48},  {0.007, 60},
+                       {0.00044, 70},  {1.8e-5, 79},   {4.3e-7, 88}, {4.3e-9, 96}, {1.2e-11, 103},
+                       {2.7e-15, 110}, {1.7e-21, 116}, {0, 5}};
+    Stairs even;
+    for (int level = 0; level < 40; ++level) even.emplace_back(std::pow(0.9, level), 16);
+    for (const Stairs& stairs : {steep, even}) {
+        std::vector<double> values;
+        for (const auto& [value, copies] : stairs) values.insert(values.end(), static_cast<std::size_t>(copies), value);
+        const auto n = static_cast<Index>(values.size());
+        auto g = Matrix<double>::zeros(n, n);
+        for (Index i = 0; i < n; ++i) g(i, i) = values[static_cast<std::size_t>(i)];
+        for (const Index count : {5, 9, 14, 16, 24, 40}) {
+            const auto eigen = lanczos_eigen(g.view(), count, 1e-9);
+            if (!eigen) continue;  // left to the direct solver
+            for (Index j = 0; j < count; ++j) {
+                const auto at = static_cast<std::size_t>(j);
+                EXPECT_NEAR(eigen->values[at], values[at], 1e-6) << n << ", " << count << " asked for, value " << j;
+            }
+        }
+    }
+}
+
 TEST(LanczosEigen, GivesUpRatherThanBeWrong) {
     std::vector<double> flat;
     for (int i = 0; i < 200; ++i) flat.push_back(1 - 5e-4 * i);

@@ -40,18 +40,6 @@ TEST(Centre, KeepsTheUsualOrderWhereTheOtherSavesLittle) {
     EXPECT_EQ(choose_end(start_centre({30, 5, 30}), ranks(2, 4), Offered::both).side, Side::left);
 }
 
-/// Both ends of 2 x ... x 2 cost the same flops: the left one is the usual one, and the right one a single stream of
-/// numbers where the tensor is larger than any cache.
-TEST(Centre, ReadsALargeTensorAsOneStream) {
-    const auto side_of = [](std::size_t modes, Index rank) {
-        return choose_end(start_centre(Shape(std::vector<Index>(modes, 2))), ranks(modes - 1, rank), Offered::both)
-            .side;
-    };
-    EXPECT_EQ(side_of(22, 10), Side::right);
-    EXPECT_EQ(side_of(21, 10), Side::left);
-    EXPECT_EQ(side_of(22, 50), Side::left) << "128 rows at a time are products, not reading";
-}
-
 /// A pass over the data is worth it from twice the rank on: 2^4 = 16 >= 2 * 8.
 TEST(Centre, GroupsTinyModes) {
     const auto centre = start_centre(Shape(std::vector<Index>(12, 2)));
