@@ -10,16 +10,9 @@ namespace couplet {
 namespace {
 
 using support::geometric;
-using support::matrix_with_spectrum;
-using support::naive_product;
+using support::gram_with_spectrum;
 using support::orthonormality_residual;
 using support::same_bits;
-
-/// Positive semidefinite with eigenvalues sigma^2.
-Matrix<double> gram_with(const std::vector<double>& sigma, Index n) {
-    const auto a = matrix_with_spectrum(n, n, sigma);
-    return naive_product(a.view(), a.view(), Op::transpose, Op::none);
-}
 
 SymmetricOperator times(const Matrix<double>& g) {
     return [&g](MatrixView<const double> q) { return product<double>(g.view(), q); };
@@ -27,7 +20,7 @@ SymmetricOperator times(const Matrix<double>& g) {
 
 TEST(KrylovSpace, IsOrthonormalAndHoldsTheDominantSpace) {
     const Index n = 151;
-    const auto g = gram_with(geometric(n, 0.8), n);
+    const auto g = gram_with_spectrum(geometric(n, 0.8), n);
     const auto space = krylov_space(times(g), n, {.block = 15, .passes = 3, .seed = 4});
     EXPECT_LE(space.cols(), 45);
     EXPECT_LT(orthonormality_residual(space.view()), 20);
@@ -37,7 +30,7 @@ TEST(KrylovSpace, IsOrthonormalAndHoldsTheDominantSpace) {
 
 TEST(KrylovSpace, IsSeeded) {
     const Index n = 40;
-    const auto g = gram_with(geometric(n, 0.9), n);
+    const auto g = gram_with_spectrum(geometric(n, 0.9), n);
     const auto first = krylov_space(times(g), n, {.block = 5, .passes = 2, .seed = 9});
     const auto again = krylov_space(times(g), n, {.block = 5, .passes = 2, .seed = 9});
     const auto other = krylov_space(times(g), n, {.block = 5, .passes = 2, .seed = 10});
@@ -48,7 +41,7 @@ TEST(KrylovSpace, IsSeeded) {
 TEST(KrylovSpace, NeverExceedsTheWholeSpace) {
     const Index n = 7;
     for (const Index block : {1, 3, 7, 20}) {
-        const auto g = gram_with(geometric(n, 0.5), n);
+        const auto g = gram_with_spectrum(geometric(n, 0.5), n);
         const auto space = krylov_space(times(g), n, {.block = block, .passes = 3, .seed = 1});
         EXPECT_LE(space.cols(), n);
         EXPECT_LT(orthonormality_residual(space.view()), 50);
@@ -58,7 +51,7 @@ TEST(KrylovSpace, NeverExceedsTheWholeSpace) {
 TEST(KrylovSpace, StaysOrthonormalForLowRankAndZeroMatrices) {
     const Index n = 60;
     for (const Index rank : {0, 1, 4}) {
-        const auto g = rank == 0 ? Matrix<double>::zeros(n, n) : gram_with(geometric(rank, 0.5), n);
+        const auto g = rank == 0 ? Matrix<double>::zeros(n, n) : gram_with_spectrum(geometric(rank, 0.5), n);
         const auto space = krylov_space(times(g), n, {.block = 10, .passes = 3, .seed = 1});
         EXPECT_LT(orthonormality_residual(space.view()), 50) << rank;
     }

@@ -15,16 +15,10 @@ namespace couplet {
 namespace {
 
 using support::geometric;
-using support::matrix_with_spectrum;
+using support::gram_with_spectrum;
 using support::naive_product;
 using support::orthonormality_residual;
 using support::same_bits;
-
-/// Positive semidefinite with eigenvalues sigma^2.
-Matrix<double> gram_with(const std::vector<double>& sigma, Index n) {
-    const auto a = matrix_with_spectrum(n, n, sigma);
-    return naive_product(a.view(), a.view(), Op::transpose, Op::none);
-}
 
 /// Singular values 1 / (j + 1)^power.
 std::vector<double> algebraic(Index n, double power) {
@@ -61,23 +55,23 @@ void expect_settled(const Matrix<double>& g, Index count) {
 
 TEST(LanczosEigen, SettlesOnSpectraThatDecay) {
     for (const Index n : {201, 256, 301}) {
-        expect_settled(gram_with(geometric(n, 0.7), n), 10);
-        expect_settled(gram_with(geometric(n, 0.93), n), 20);
-        expect_settled(gram_with(algebraic(n, 1), n), 25);
+        expect_settled(gram_with_spectrum(geometric(n, 0.7), n), 10);
+        expect_settled(gram_with_spectrum(geometric(n, 0.93), n), 20);
+        expect_settled(gram_with_spectrum(algebraic(n, 1), n), 25);
     }
 }
 
 TEST(LanczosEigen, SettlesBesideNoiseAndOnTinyValues) {
     auto sigma = geometric(300, 0.8);
     for (double& value : sigma) value = std::max(value, 1e-3);
-    expect_settled(gram_with(sigma, 300), 20);
+    expect_settled(gram_with_spectrum(sigma, 300), 20);
     // Below 1e-16 of the largest there is nothing but rounding to find.
-    expect_settled(gram_with(geometric(300, 0.3), 300), 30);
+    expect_settled(gram_with_spectrum(geometric(300, 0.3), 300), 30);
 }
 
 TEST(LanczosEigen, TakesAnyMagnitude) {
     for (const double scale : {1e-70, 1e70}) {
-        auto g = gram_with(geometric(240, 0.8), 240);
+        auto g = gram_with_spectrum(geometric(240, 0.8), 240);
         for (Index i = 0; i < g.size(); ++i) g.data()[i] *= scale;
         expect_settled(g, 12);
     }
@@ -93,7 +87,7 @@ TEST(LanczosEigen, DoesNotOverlookRepeatedEigenvalues) {
             std::ranges::copy(algebraic(n - copies, power), sigma.begin() + copies);
             for (double& value : sigma) value *= 0.5;
             std::fill_n(sigma.begin(), copies, 1.0);
-            const auto g = gram_with(sigma, n);
+            const auto g = gram_with_spectrum(sigma, n);
             const Index count = copies + 3;
             const auto eigen = lanczos_eigen(g.view(), count, 1e-9);
             if (!eigen) continue;  // left to the direct solver
@@ -134,7 +128,7 @@ TEST(LanczosEigen, DoesNotOverlookStairs) {
 TEST(LanczosEigen, GivesUpRatherThanBeWrong) {
     std::vector<double> flat;
     for (int i = 0; i < 200; ++i) flat.push_back(1 - 5e-4 * i);
-    EXPECT_FALSE(lanczos_eigen(gram_with(flat, 200).view(), 10, 1e-9).has_value());
+    EXPECT_FALSE(lanczos_eigen(gram_with_spectrum(flat, 200).view(), 10, 1e-9).has_value());
     EXPECT_FALSE(lanczos_eigen(Matrix<double>::zeros(200, 200).view(), 10, 1e-9).has_value());
     EXPECT_FALSE(lanczos_eigen(Matrix<double>::identity(8).view(), 4, 1e-9).has_value());
 }
@@ -143,7 +137,7 @@ TEST(LanczosEigen, GivesUpRatherThanBeWrong) {
 /// or left to the direct solver.
 TEST(LanczosEigen, StandsLowRankAndCoordinates) {
     for (const Index rank : {1, 4, 8, 12, 20, 37}) {
-        const auto g = gram_with(geometric(rank, 0.9), 200);
+        const auto g = gram_with_spectrum(geometric(rank, 0.9), 200);
         auto spike = Matrix<double>::zeros(200, 200);
         for (Index i = 0; i < rank; ++i) spike(i, i) = static_cast<double>(rank - i);
         for (const Matrix<double>* a : std::initializer_list<const Matrix<double>*>{&g, &spike}) {
@@ -158,7 +152,7 @@ TEST(LanczosEigen, StandsLowRankAndCoordinates) {
 }
 
 TEST(LanczosEigen, DoesNotDependOnThreads) {
-    const auto g = gram_with(geometric(520, 0.95), 520);
+    const auto g = gram_with_spectrum(geometric(520, 0.95), 520);
     const int before = thread_count();
     set_thread_count(1);
     const auto one = lanczos_eigen(g.view(), 30, 1e-9);

@@ -93,6 +93,12 @@ Matrix<double> naive_product(MatrixView<A> a, MatrixView<B> b, Op op_a = Op::non
     return c;
 }
 
+/// Positive semidefinite of order n, with eigenvalues sigma^2.
+inline Matrix<double> gram_with_spectrum(const std::vector<double>& sigma, Index n) {
+    const auto a = matrix_with_spectrum(n, n, sigma);
+    return naive_product(a.view(), a.view(), Op::transpose, Op::none);
+}
+
 /// max |Q^T Q - I| / (max(rows, cols) u), u the unit roundoff of the elements: a small number for columns
 /// that are orthonormal to rounding.
 template <class E>
