@@ -39,9 +39,11 @@ def write_job(folder: pathlib.Path, server: dict, client: dict) -> pathlib.Path:
 
 
 def allow_couplet(local: pathlib.Path) -> None:
-    """What a site's admin does once: the policy of the kit, with one name more."""
+    """What a site's admin does once: the policy of the kit, with one name more. Jobs are kept beside it: where the kit keeps
+    them, in a folder of the machine, a server that was left behind takes those of others."""
     standard = local / "resources.json.default"
-    resources = json.loads(standard.read_text()) if standard.exists() else {"format_version": 2}
+    kit = standard.read_text().replace('"/tmp/nvflare/', f'"{local.parent.resolve()}/') if standard.exists() else '{"format_version": 2}'
+    resources = json.loads(kit)
     resources["class_allow_list"] = [*resources.get("class_allow_list", []), ALLOWED]
     local.mkdir(parents=True, exist_ok=True)
     (local / "resources.json").write_text(json.dumps(resources, indent=2))
