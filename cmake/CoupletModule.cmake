@@ -1,4 +1,5 @@
 set(COUPLET_BATCHES ${CMAKE_CURRENT_LIST_DIR}/batches.py)
+set(COUPLET_PRECOMPILER ${CMAKE_CURRENT_LIST_DIR}/precompile)
 
 # couplet_module(NAME [SOURCES ...] [DEPENDS module ...] [PRIVATE_LIBS target ...])
 #
@@ -45,6 +46,9 @@ function(couplet_compile_options target visibility)
   else()
     set(own ${visibility})
   endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} ${own} -ffp-contract=fast)  # as GCC does by itself
+  endif()
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} ${own} -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                            -Werror)
@@ -71,7 +75,8 @@ endfunction()
 
 # Compiles the files of a target in batches: what all of them take from headers is parsed and generated once a batch, which is
 # half of what an object holds. -DCOUPLET_UNITY=OFF, as in the preset dev, compiles each file alone.
-# Which files go together is decided by their private names, which must not meet (cmake/batches.py).
+# Which files go together is decided by their private names, which must not meet (cmake/batches.py). CMake's own batches name
+# files by absolute paths: no checkout could use what ccache has of another.
 function(couplet_unity target)
   find_program(COUPLET_PYTHON3 python3)
   if(NOT COUPLET_UNITY OR NOT COUPLET_PYTHON3)
@@ -92,17 +97,25 @@ function(couplet_unity target)
                   OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" batches "${batches}")
   foreach(batch IN LISTS batches)
-    string(REGEX MATCH "[^/|]+\\.cpp" name "${batch}")
     string(REPLACE "|" ";" files "${batch}")
-    set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${target}_${name})
+    list(GET files 0 first)
+    get_filename_component(name ${first} NAME_WE)
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/Unity/${target}_${name}.cpp)
+    set(text "")
+    foreach(file IN LISTS files)
+      file(RELATIVE_PATH path ${CMAKE_CURRENT_BINARY_DIR}/Unity ${file})
+      string(APPEND text "#include \"${path}\"\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
+    set_source_files_properties(${files} PROPERTIES HEADER_FILE_ONLY ON)
+    target_sources(${target} PRIVATE ${unit})
   endforeach()
   # GCC's warning spares the types of the main file, which a batch has not.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # Files, tables, words, options, pages and the bookkeeping of daemons: no kernels, so that optimising it hard would add half
-# to the time of its compilation and nothing to speed. Tests, compiled once and run once, ask for less (-Og).
+# to the time of its compilation and nothing to speed. Tests, compiled once and run once, are not optimised at all.
 function(couplet_light target level)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE ${level})
@@ -110,7 +123,8 @@ function(couplet_light target level)
 endfunction()
 
 # couplet_precompile(TARGET SET): headers that most files parse, parsed once for all targets that name the same set, by a
-# target of its own: what others define must not be part of it. Clang's checks see the files as they are written.
+# target of its own: what others define must not be part of it. Tools that read the compile commands see the files as they are
+# written with -DCOUPLET_PRECOMPILE=OFF.
 #
 # library: the modules that compute. words: those that link fmt and have the JSON of io. tests and word_tests: their tests.
 set(COUPLET_HEADERS_library <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <sstream>
@@ -122,7 +136,7 @@ set(COUPLET_LIBRARIES_words fmt::fmt nlohmann_json::nlohmann_json)
 set(COUPLET_LIBRARIES_tests GTest::gtest)
 set(COUPLET_LIBRARIES_word_tests ${COUPLET_LIBRARIES_words} ${COUPLET_LIBRARIES_tests})
 function(couplet_precompile target set)
-  if(NOT PROJECT_IS_TOP_LEVEL OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(NOT PROJECT_IS_TOP_LEVEL OR NOT COUPLET_PRECOMPILE)
     return()
   endif()
   set(owner couplet_precompiled_${set})
@@ -131,19 +145,38 @@ function(couplet_precompile target set)
     file(WRITE ${empty} "")
     add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${empty})
     target_link_libraries(${owner} PRIVATE ${COUPLET_LIBRARIES_${set}})
-    if(NOT set MATCHES "tests$")
+    if(set MATCHES "tests$")
+      couplet_light(${owner} -O0)
+    else()
       set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
     couplet_compile_options(${owner} PRIVATE)
-    target_compile_options(${owner} PRIVATE -fpch-preprocess)
+    couplet_cacheable(${owner})
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      set_target_properties(${owner} PROPERTIES CXX_COMPILER_LAUNCHER ${COUPLET_PRECOMPILER})
+    endif()
     target_precompile_headers(${owner} PRIVATE ${COUPLET_HEADERS_${set}})
   endif()
-  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache needs it to see through the header
+  couplet_cacheable(${target})
   # To warnings that GCC 12 gives late, what was precompiled is no header of the system any more.
-  if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
+
+# What ccache needs to see through precompiled headers. CMake hands their paths to Clang as words that ccache does not know
+# for paths, so that every checkout would compile for itself; said as to GCC, Clang finds what is precompiled just as well.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -x c++-header -include <PCH_HEADER>)
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
+endif()
+function(couplet_cacheable target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  else()
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endfunction()
 
 # One test program per module from tests/NAME/*_test.cpp. Every source file src/NAME/X.cpp is mirrored by
@@ -179,10 +212,16 @@ function(couplet_module_tests name)
   endif()
   couplet_compile_options(${target} PRIVATE)
   couplet_unity(${target})
-  couplet_light(${target} -Og)
+  if(name STREQUAL "linalg")  # compares with loops over every entry
+    couplet_light(${target} -O1)
+  else()
+    couplet_light(${target} -O0)
+  endif()
+  # To Clang a local name of one test hides what another of the batch has for itself.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
   if(name MATCHES "^(cli|experiments|net)$")
     couplet_precompile(${target} word_tests)
-  else()
+  elseif(NOT name STREQUAL "linalg")  # is optimised, and what is precompiled is not
     couplet_precompile(${target} tests)
   endif()
   gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""batches.py FILE...: puts the source files of a target into batches that compile as one unit, CMake's UNITY_GROUP; a line of
-paths joined by "|" for each batch of at least two files.
+"""batches.py FILE...: puts the source files of a target into batches that compile as one unit; a line of paths joined by "|"
+for each batch of at least two files.
 
 Files share a batch only where the private names of one (those of an unnamed namespace) are no words of the other: every file
 means what it means alone, whatever it calls its helpers. A file with a private type that is called as one of a header is

@@ -205,8 +205,8 @@ Written write_synthetic(const DataArguments& options, const Session& session, Ma
 Dataset read_public(const DataArguments& options, const Session& session) {
     if (options.kind == "ecg") return read_ecg(options, session.seed());
     if (options.kind == "ehr") return read_ehr(options);
-    return load_diabetes(find_data_file(DataFile::diabetes, options.place),
-                         {.count = options.people(), .seed = session.seed()});
+    const DiabetesOptions how{.count = options.people(), .seed = session.seed()};  // flags are judged before files
+    return load_diabetes(find_data_file(DataFile::diabetes, options.place), how);
 }
 
 Written write_public(const DataArguments& options, const Session& session, Manifest& manifest) {

@@ -184,7 +184,7 @@ void count_paper(ReportSummary& summary, const std::vector<ExperimentResult>& re
         if (one.within) ++count->within;
         if (one.within || kind == "times") continue;
         auto why = std::find_if(summary.reasons.begin(), summary.reasons.end(),
-                                [&](const PaperReason& other) { return other.sentence == one.note; });
+                                [&note = one.note](const PaperReason& other) { return other.sentence == note; });
         if (why == summary.reasons.end()) why = summary.reasons.insert(why, {.sentence = one.note});
         ++why->numbers;
     }

@@ -215,16 +215,16 @@ Labels labels_beside(const fs::path& file, const Shape& shape) {
         return target.empty() ? Labels{} : labels_beside(target, shape);
     }
     // What is there may name the columns: whatever keeps it from being read is said.
-    const std::string remedy = "Repair it: it may name the columns of " + file.filename().string() + ".";
+    const std::string repair = "Repair it: it may name the columns of " + file.filename().string() + ".";
     std::ifstream stream;
     if (fs::is_regular_file(path, failed)) stream.open(path, std::ios::binary);  // a pipe would wait for its writer
     if (!stream.is_open() || fs::file_size(path, failed) > largest_file) {
         throw InputError({path.string(), stream.is_open() ? "a large file" : "not a file that can be read",
-                          "a manifest, or nothing of that name", remedy});
+                          "a manifest, or nothing of that name", repair});
     }
     const Json manifest = Json::parse(stream, nullptr, false);
     if (manifest.is_discarded()) {
-        throw InputError({path.string(), "text that is not JSON", "a manifest, or no file of that name", remedy});
+        throw InputError({path.string(), "text that is not JSON", "a manifest, or no file of that name", repair});
     }
     if (!manifest.is_object() || !manifest.contains("clients") || !manifest["clients"].is_array()) return {};
     const std::string name = file.filename().string();

@@ -33,7 +33,7 @@ COUPLET_INLINE void block_gram(const double* a, Index rows, Index width, Index b
         double* at = g + (bi * lanes + i) * width + bj * lanes;
         load(out, at);
         out += sum[i];
-        std::memcpy(at, &out, sizeof out);
+        store(out, at);
     }
 }
 
@@ -80,12 +80,13 @@ COUPLET_INLINE void block_dots(const double* const* left, const double* const* r
             for (Index i = 0; i < 4; ++i) sum[i][j] += x[i] * y;
         }
     }
+    // Apart from what is left over: sums that are indexed in a loop of unknown length would live in memory.
     for (Index i = 0; i < 4; ++i) {
-        for (Index j = 0; j < 4; ++j) {
-            const Lanes& s = sum[i][j];
-            double total = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-            for (Index k = whole; k < length; ++k) total += left[i][k] * right[j][k];
-            sums[i * 4 + j] = total;
+        for (Index j = 0; j < 4; ++j) sums[i * 4 + j] = couplet::sum(sum[i][j]);
+    }
+    for (Index k = whole; k < length; ++k) {
+        for (Index i = 0; i < 4; ++i) {
+            for (Index j = 0; j < 4; ++j) sums[i * 4 + j] += left[i][k] * right[j][k];
         }
     }
 }
@@ -127,7 +128,7 @@ COUPLET_INLINE void vector_body(const double* a, Index rows, Index n, const doub
             load(part, row + b * lanes);
             sum += part * weights[b];
         }
-        double total = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+        double total = couplet::sum(sum);
         for (Index j = whole * lanes; j < n; ++j) total += row[j] * v[j];
         y[r] = total;
     }

@@ -618,7 +618,7 @@ TEST_F(SimulateTest, AnotherProgramGetsTheSameFromMemory) {
     }
     const auto result = cli::run_simulation(std::move(simulation));
     for (const char* field : {"rse", "rse_per_client", "ranks", "rel_error_bound", "bytes_up"}) {
-        EXPECT_EQ(result.json[field], printed[field]) << field;
+        EXPECT_EQ(Json(result.json[field]), printed[field]) << field;
     }
     ASSERT_EQ(result.personal.size(), 2U);
     EXPECT_EQ(result.personal[1].rows(), 9);

@@ -85,9 +85,10 @@ TEST(SubspaceTest, RefusesWrongSumsAndBases) {
     const auto before = Matrix<double>::copy(iteration.basis().view());
     EXPECT_EQ(message_of([&] { iteration.take(std::vector<double>(7)); }), "sum: 7 numbers; expected 360");
     for (const auto& [rows, cols] : {std::pair<Index, Index>{29, 12}, {30, 11}, {30, 13}, {30, 0}, {30, 31}}) {
-        EXPECT_EQ(message_of([&] { iteration.agree(Matrix<double>::zeros(rows, cols).view()); }),
-                  "basis: " + std::to_string(rows) + "x" + std::to_string(cols) +
-                      "; expected 30 rows and at most as many columns");
+        EXPECT_EQ(
+            message_of([&, rows = rows, cols = cols] { iteration.agree(Matrix<double>::zeros(rows, cols).view()); }),
+            "basis: " + std::to_string(rows) + "x" + std::to_string(cols) +
+                "; expected 30 rows and at most as many columns");
     }
     EXPECT_TRUE(same_bits<double>(before.view(), iteration.basis().view()));
     EXPECT_EQ(iteration.sums_left(), 4);

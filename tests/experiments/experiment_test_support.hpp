@@ -135,28 +135,38 @@ class LabTest : public ::testing::Test {
         put("ecg.csv", text);
     }
     void put_diabetes(Index people) const {
+        // How many values each column has, from its smallest on: drawn one after the other, whatever the compiler.
+        struct Column {
+            const char* name;
+            std::uint64_t values = 2;
+            std::uint64_t smallest = 0;
+        };
+        const std::vector<Column> columns{
+            {"Diabetes_012", 3}, {"HighBP"},      {"HighChol"},      {"CholCheck"},
+            {"BMI", 40, 15},     {"Smoker"},      {"Stroke"},        {"HeartDiseaseorAttack"},
+            {"PhysActivity"},    {"Fruits"},      {"Veggies"},       {"HvyAlcoholConsump"},
+            {"AnyHealthcare"},   {"NoDocbcCost"}, {"GenHlth", 5, 1}, {"MentHlth", 31},
+            {"PhysHlth", 31},    {"DiffWalk"},    {"Sex"},           {"Age", 13, 1},
+            {"Education", 6, 1}, {"Income", 8, 1}};
         Random random(2);
-        const auto bit = [&] { return std::to_string(random.below(2)); };
-        std::string text =
-            "Diabetes_012,HighBP,HighChol,CholCheck,BMI,Smoker,Stroke,HeartDiseaseorAttack,PhysActivity,Fruits,Veggies,"
-            "HvyAlcoholConsump,AnyHealthcare,NoDocbcCost,GenHlth,MentHlth,PhysHlth,DiffWalk,Sex,Age,Education,Income\n";
+        std::string text;
+        for (const Column& column : columns) text += (text.empty() ? "" : ",") + std::string(column.name);
         for (Index i = 0; i < people; ++i) {
-            text += std::to_string(random.below(3)) + "," + bit() + "," + bit() + "," + bit() + "," +
-                    std::to_string(15 + random.below(40));
-            for (int column = 0; column < 9; ++column) text += "," + bit();
-            text += "," + std::to_string(1 + random.below(5)) + "," + std::to_string(random.below(31)) + "," +
-                    std::to_string(random.below(31)) + "," + bit() + "," + bit() + "," +
-                    std::to_string(1 + random.below(13)) + "," + std::to_string(1 + random.below(6)) + "," +
-                    std::to_string(1 + random.below(8)) + "\n";
+            const char* before = "\n";
+            for (const Column& column : columns) {
+                text += before + std::to_string(column.smallest + random.below(column.values));
+                before = ",";
+            }
         }
-        put("diabetes_012_health_indicators_BRFSS2015.csv", text);
+        put("diabetes_012_health_indicators_BRFSS2015.csv", text + "\n");
     }
     void put_cms() const {
         Random random(3);
         std::string text;
         for (int line = 0; line < 1500; ++line) {
-            const auto code = [&](std::uint64_t codes) { return std::to_string(1 + random.below(codes)); };
-            text += "1," + code(60) + "," + code(12) + "," + code(5) + "," + code(12) + "\n";
+            text += "1";
+            for (const std::uint64_t codes : {60, 12, 5, 12}) text += "," + std::to_string(1 + random.below(codes));
+            text += "\n";
         }
         put("cms1k_dense.csv", text);
     }

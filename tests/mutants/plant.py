@@ -101,8 +101,10 @@ class Ground:
         self.commands = {entry["file"]: entry["command"]
                          for entry in json.loads((self.base / "compile_commands.json").read_text())}
         # Files that the build compiles in a batch, with the unit that includes them.
-        self.units = {included: unit for unit in self.commands if pathlib.Path(unit).parent.name == "Unity"
-                      for included in re.findall(r'^#include "(.*)"$', pathlib.Path(unit).read_text(), re.M)}
+        self.batches = {unit: [str((pathlib.Path(unit).parent / included).resolve()) for included in
+                               re.findall(r'^#include "(.*)"$', pathlib.Path(unit).read_text(), re.M)]
+                        for unit in self.commands if pathlib.Path(unit).parent.name == "Unity"}
+        self.units = {included: unit for unit, files in self.batches.items() for included in files}
         self.links: dict[str, list[str]] = {}
         self.above = layers(root)
         linker = next((name for name in ("mold", "lld", "gold") if shutil.which(f"ld.{name}")), None)
@@ -131,9 +133,9 @@ class Ground:
         words[words.index("-o") + 1] = str(output)
         here, there = f"{self.root}/src/", f"{self.tree}/src/"
         words = [word.replace(here, there) for word in words]
-        if unit in words:
+        if unit in self.batches:
             batch = self.work / pathlib.Path(unit).name  # GCC names initialisers after it
-            batch.write_text(pathlib.Path(unit).read_text().replace(here, there))
+            batch.write_text("".join(f'#include "{path.replace(here, there)}"\n' for path in self.batches[unit]))
             words[words.index(unit)] = str(batch)
         done = subprocess.run(words, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMPILE_SECONDS)
         return done.returncode == 0

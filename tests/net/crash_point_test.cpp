@@ -162,7 +162,10 @@ TEST_F(CrashTest, InTheMiddleOfCentring) {
 /// A client reports when its result is on disk; a kill right after it loses nothing.
 TEST_F(CrashTest, AfterAClientHasReported) {
     const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
-    Process lead = start_coordinator(federation, flags({}));
+    std::vector<std::string> words = flags({});
+    // What was sent may die with its sender: the coordinator waits for it until its deadline.
+    *std::next(std::find(words.begin(), words.end(), "--deadline")) = "15s";
+    Process lead = start_coordinator(federation, words);
     Process a = start_client(federation, 0);
     Process b = start_client(federation, 1, {"COUPLET_CRASH_AT=report-sent"});
     EXPECT_EQ(b.wait(), 128 + SIGKILL);

@@ -36,7 +36,7 @@ TEST(Buffer, MovingLeavesAnEmptyOne) {
 
 TEST(Buffer, AbsurdSizesThrowInsteadOfWrapping) {
     EXPECT_THROW(Buffer<double>(-1), std::bad_alloc);
-    EXPECT_THROW(Buffer<double>(std::numeric_limits<std::int64_t>::max()), std::bad_alloc);
+    EXPECT_THROW(Buffer<double>{std::numeric_limits<std::int64_t>::max()}, std::bad_alloc);
     EXPECT_THROW(Buffer<double>(std::int64_t{1} << 60), std::bad_alloc);
 }
 

@@ -107,7 +107,7 @@ TEST(ChecksTest, RanksFitTheModesOnBothSides) {
         {numbers({6, 2, 1, 1}), "4 ranks; expected 3, the last of them 1"},
         {numbers({6, 2, 2}), "3 ranks; expected 3, the last of them 1"}};
     for (const auto& [ranks, expected] : bad) {
-        EXPECT_EQ(refusal([&] { ranks_of(ranks, modes, "b"); }), "b: " + expected);
+        EXPECT_EQ(refusal([&, &ranks = ranks] { ranks_of(ranks, modes, "b"); }), "b: " + expected);
     }
     // A rank whose product with the mode does not fit is no reason to overflow.
     EXPECT_NE(refusal([] { ranks_of(numbers({1ULL << 62, 1, 1}), Shape{4, 2}, "b"); }), "");
