@@ -19,7 +19,8 @@ function(couplet_module name)
   endforeach()
   target_link_libraries(${target} PRIVATE ${ARG_PRIVATE_LIBS})
   couplet_compile_options(${target} PUBLIC)
-  if(NOT name MATCHES "^(tensor|linalg|tt)$")  # where speed is measured the compiler sees one file at a time
+  # Where speed is measured the compiler sees one file at a time.
+  if(NOT name MATCHES "^(tensor|linalg|tt)$" OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     couplet_unity(${target})
   endif()
   if(name MATCHES "^(io|table|data|sim|secure|shield|experiments|explain|classify|wire|net)$")
