@@ -101,3 +101,11 @@ def test_every_test_of_the_project_is_in_the_plan(tmp_path):
     listed = {file for files in suite.python_folders().values() for file in files}
     others = {file for folder in ("python", "site", "engines") for file in (ROOT / "tests" / folder).rglob("test_*.py")}
     assert listed | others == set((ROOT / "tests").rglob("test_*.py")) and {"python package", "site", "flower", "nvflare"} <= set(names)
+
+
+def test_what_waits_begins_before_what_computes(tmp_path):
+    plan = suite.plan(suite.Surroundings(tmp_path), suite.argparse.Namespace(programs=False, compile=2))
+    computes = [task.load >= 1 for task in plan]
+    assert computes == sorted(computes) and set(computes) == {True, False}
+    assert all("first programs" in task.needs for task in plan if task.load >= 1 and task.needs)
+    assert not any("first programs" in task.needs for task in plan if task.load < 1 and task.name not in ("net_tests", "test programs"))
