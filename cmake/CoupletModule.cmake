@@ -116,7 +116,8 @@ function(couplet_unity target)
 endfunction()
 
 # Files, tables, words, options, pages and the bookkeeping of daemons: no kernels, so that optimising it hard would add half
-# to the time of its compilation and nothing to speed. Tests, compiled once and run once, are not optimised at all.
+# to the time of its compilation and nothing to speed. Tests, compiled once and run once, are not optimised,
+# except linalg's.
 function(couplet_light target level)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE ${level})
