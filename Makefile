@@ -56,8 +56,8 @@ mutants: build ## plant MUTANTS (150) single-line faults in src; what no test no
 
 bench: build ## TT-SVD, the federation and the baselines beside NumPy and TensorLy (about 20 minutes; BENCH_FLAGS=--quick: less)
 	@cmake --build --preset release -j $(JOBS) --target benchmarks
-	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/venv
-	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || build/venv/bin/pip install --quiet --no-deps tensorly
+	@test -x build/venv/bin/python || /usr/bin/python3 -m venv --without-pip --system-site-packages build/venv
+	@build/venv/bin/python -c 'import tensorly' 2>/dev/null || scripts/environments.py build/venv/bin/python --no-deps tensorly
 	@scripts/test-python --collect-only >/dev/null
 	@build/venv/bin/python bench/tt_svd.py $(BENCH_FLAGS)
 	@build/python/venv/bin/python bench/python.py $(BENCH_FLAGS)

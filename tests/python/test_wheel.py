@@ -11,6 +11,9 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import environments  # noqa: E402
+
 WHEEL = os.environ.get("COUPLET_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="COUPLET_WHEEL does not name a wheel; scripts/test-python makes one")
 
@@ -159,9 +162,8 @@ def other_interpreters():
     """Those of this machine that the wheel serves, the running one left out: version and path."""
     if not WHEEL:
         return []
-    maker = wheel_maker()
     tags = pathlib.Path(WHEEL).name.split("-")[2].split(".")
-    return [(f"{major}.{minor}", python) for (major, minor), python in maker.interpreters().items()
+    return [(f"{major}.{minor}", python) for (major, minor), python in environments.interpreters().items()
             if (major, minor) != sys.version_info[:2]
             and (f"cp{major}{minor}" in tags or ("cp312" in tags and (major, minor) >= (3, 12)))]
 
