@@ -27,21 +27,27 @@ couplet.decompose([[1.0]], epsilon=0.1)
 """
 
 
-def mypy(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", "/dev/null", *map(str, arguments)],
-                          text=True, capture_output=True, cwd=cwd)
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """NumPy's annotations are read once for all of them."""
+    cache = tmp_path_factory.mktemp("cache")
+
+    def run(*arguments, cwd):
+        return subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *map(str, arguments)],
+                              text=True, capture_output=True, cwd=cwd)
+    return run
 
 
-def test_a_program_is_checked_against_the_package(tmp_path):
+def test_a_program_is_checked_against_the_package(mypy, tmp_path):
     assert (PACKAGE / "py.typed").exists() and (PACKAGE / "_engine.pyi").exists()
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text(WRONG)
-    done = mypy("--strict", tmp_path / "right.py", cwd=tmp_path)
+    done = mypy(tmp_path / "right.py", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    done = mypy("--strict", tmp_path / "wrong.py", cwd=tmp_path)
+    done = mypy(tmp_path / "wrong.py", cwd=tmp_path)
     assert 'Incompatible types in assignment' in done.stdout and 'Unexpected keyword argument "epsilon"' in done.stdout
 
 
-def test_the_package_itself(tmp_path):
-    done = mypy("--strict", "--ignore-missing-imports", "-p", "couplet", cwd=tmp_path)
+def test_the_package_itself(mypy, tmp_path):
+    done = mypy("--ignore-missing-imports", "-p", "couplet", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
