@@ -8,6 +8,7 @@ import sys
 import types
 
 import numpy as np
+import pytest
 from nvflare.apis.fl_constant import FLContextKey
 from nvflare.apis.shareable import Shareable
 
@@ -79,17 +80,19 @@ def test_a_job_says_where_data_is_in_the_simulator_alone(tmp_path):
     assert "4 patients" in refusal(SIMULATE_MODE=True, SECURE_MODE=False)
 
 
-def test_the_simulator_with_8_sites_gives_the_bits_of_couplet_simulate(tmp_path):
-    files = make_clients(tmp_path, 8)
+@pytest.mark.parametrize("sites, processes", [(8, 8), (3, 2)])
+def test_the_simulator_gives_the_bits_of_couplet_simulate(sites, processes, tmp_path):
+    """Also where sites take turns, each task in a process of its own."""
+    files = make_clients(tmp_path, sites)
     out = tmp_path / "out"
     (tmp_path / "a").mkdir()
-    log = loopback.simulate(files, SERVER, out, False, tmp_path / "a")
+    log = loopback.simulate(files, SERVER, out, False, tmp_path / "a", processes)
     assert (out / "features.npz").exists(), log
     expected = couplet.simulate(files, rank=4)
     assert same(out, expected), log
     result = json.loads((out / "result.json").read_text())
     assert result["rse"] == expected.rse and result["bytes_up"] == expected.bytes_up
-    assert result["members"] == [f"site-{k}" for k in range(1, 9)]
+    assert result["members"] == [f"site-{k}" for k in range(1, sites + 1)]
     assert same_personal(out, expected)
 
 
@@ -109,7 +112,7 @@ def test_a_tree_of_mergers_in_the_simulator_fits_as_well(tmp_path):
     files = make_clients(tmp_path, 16, patients=8)
     out = tmp_path / "out"
     (tmp_path / "a").mkdir()
-    log = loopback.simulate(files, {**SERVER, "tree": 4}, out, False, tmp_path / "a", 4)
+    log = loopback.simulate(files, {**SERVER, "tree": 4}, out, False, tmp_path / "a", 16)
     assert (out / "result.json").exists(), log
     assert close(out, couplet.simulate(files, rank=4), 4 + 1)
 
