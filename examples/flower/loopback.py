@@ -72,8 +72,7 @@ class Loopback:
         self._all: list[subprocess.Popen] = []
         self.environment = dict(os.environ, FLWR_HOME=str(folder / "home"), FLWR_TELEMETRY_ENABLED="0",
                                 FLWR_DISABLE_UPDATE_CHECK="1", FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION="1",
-                                # Secure sums ask many times, and every question waits for this, a second otherwise.
-                                FLWR_SUPEREXEC_TASK_POLL_INTERVAL="0.3", PYTHONUNBUFFERED="1", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+                                PYTHONUNBUFFERED="1", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
 
     def __enter__(self) -> Loopback:
         try:
