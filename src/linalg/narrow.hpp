@@ -17,6 +17,12 @@ bool is_low(Index rows) noexcept;
 /// Upper triangle of A A^T for an A of few long rows, written to g or, unless `first`, added to it.
 void low_gram(MatrixView<const double> a, MatrixView<double> g, bool first);
 
+/// Whether low_image beats BLAS.
+bool is_low_image(Index rows, Index rank) noexcept;
+
+/// C = V^T A for an A of few long rows. One read of A.
+void low_image(MatrixView<const double> v, MatrixView<const double> a, MatrixView<double> c);
+
 /// y = A v for a narrow contiguous A.
 void narrow_times_vector(MatrixView<const double> a, const double* v, double* y);
 

@@ -180,6 +180,16 @@ void multiply(MatrixView<const T> a, Op op_a, MatrixView<const T> b, Op op_b, Ma
     const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     const Index parts = parts_for(flops, 32, 256);
     constexpr Index shortest = 64;  // a part packs the other operand for itself
+    if constexpr (std::same_as<T, double>) {
+        if (ta && !tb && alpha == 1 && beta == 0 && n >= std::max(shortest, m) && is_low_image(k, m)) {
+            const auto cols = Partition::even(n, std::min(parts, n / shortest), 8);
+            parallel_for(cols.count(), [&](Index p) {
+                const Index j0 = cols.begin(p);
+                low_image(a, b.cols_from(j0, cols.length(p)), c.cols_from(j0, cols.length(p)));
+            });
+            return;
+        }
+    }
     if (parts == 1) {
         blas::gemm(ta, tb, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride);
     } else if (k >= 8 * std::max(m, n)) {

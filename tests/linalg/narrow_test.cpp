@@ -80,7 +80,50 @@ TEST(Low, GramOfPartsOfColumnsAddsUp) {
     }
 }
 
+TEST(Low, ImageEqualsTheReference) {
+    for (const Index rows : {1, 2, 3, 4, 5, 16, 31, 64}) {
+        for (const Index rank : {1, 2, 3, 4, 5, 10, 16}) {
+            for (const Index cols : {1, 7, 8, 129, 511, 520, 1030}) {
+                const auto a = random_rows(rows, cols + 5);
+                const auto part = a.view().cols_from(3, cols);  // rows further apart than they are long
+                const auto v = random_rows(rows, rank);
+                const auto expected =
+                    reference::multiply(transpose(v.view()).view(), Matrix<double>::copy(part).view());
+                auto room = Matrix<double>::zeros(rank + 1, cols + 2);
+                const auto c = room.view().rows_from(0, rank).cols_from(0, cols);
+                low_image(v.view(), part, c);
+                for (Index i = 0; i < rank; ++i) {
+                    for (Index j = 0; j < cols; ++j)
+                        EXPECT_NEAR(c(i, j), expected(i, j), 1e-13) << rows << ' ' << rank << ' ' << cols;
+                }
+                for (Index j = 0; j < cols + 2; ++j) EXPECT_EQ(room(rank, j), 0);  // nothing beyond it is written
+                for (Index i = 0; i < rank; ++i) EXPECT_EQ(room(i, cols), 0);
+            }
+        }
+    }
+}
+
+TEST(Low, ServesGramAndProductOfLongRows) {
+    for (const Index rows : {16, 32}) {
+        const auto a = random_rows(rows, Index{1} << 16);  // rows that meet in the cache
+        const auto g = gram<double>(a.view(), Side::left);
+        const auto expected = reference::multiply(a.view(), transpose(a.view()).view());
+        for (Index i = 0; i < rows; ++i) {
+            for (Index j = 0; j < rows; ++j) EXPECT_NEAR(g(i, j), expected(i, j), 1e-8);
+        }
+        const auto v = random_rows(rows, 7);
+        const auto c = product<double>(v.view(), a.view(), Op::transpose);
+        const auto image = reference::multiply(transpose(v.view()).view(), a.view());
+        for (Index i = 0; i < 7; ++i) {
+            for (Index j = 0; j < a.cols(); j += 997) EXPECT_NEAR(c(i, j), image(i, j), 1e-12);
+        }
+    }
+}
+
 TEST(Low, IsForFewRowsOnly) {
+    EXPECT_FALSE(is_low_image(65, 1));
+    EXPECT_FALSE(is_low_image(16, 17));
+    EXPECT_EQ(is_low_image(16, 10), simd_level() == SimdLevel::avx512);
     EXPECT_FALSE(is_low(0));
     EXPECT_FALSE(is_low(65));
     EXPECT_EQ(is_low(50), simd_level() == SimdLevel::avx512);
