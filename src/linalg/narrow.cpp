@@ -67,8 +67,9 @@ COUPLET_INLINE void gram_body(MatrixView<const double> a, Index width, double* g
     }
 }
 
-/// Products of 4 rows with 4 rows of `length` numbers. Lines of `Called` other rows are called for meanwhile.
-template <Index Called>
+/// Products of 4 rows with 4 rows of `length` numbers, of which only those above the diagonal and on it when both are
+/// the same. Lines of `Called` other rows are called for meanwhile.
+template <Index Called, bool Same>
 COUPLET_INLINE void block_dots(const double* const* left, const double* const* right, Index length,
                                const double* const* coming, double* sums) {
     Lanes sum[4][4] = {};
@@ -79,17 +80,21 @@ COUPLET_INLINE void block_dots(const double* const* left, const double* const* r
         for (Index c = 0; c < Called; ++c) __builtin_prefetch(coming[c] + k, 0, 2);
         for (Index i = 0; i < 4; ++i) load(x[i], left[i] + k);
         for (Index j = 0; j < 4; ++j) {
-            load(y, right[j] + k);
-            for (Index i = 0; i < 4; ++i) sum[i][j] += x[i] * y;
+            if (Same) {
+                y = x[j];
+            } else {
+                load(y, right[j] + k);
+            }
+            for (Index i = 0; i < (Same ? j + 1 : 4); ++i) sum[i][j] += x[i] * y;
         }
     }
     // Apart from what is left over: sums that are indexed in a loop of unknown length would live in memory.
     for (Index i = 0; i < 4; ++i) {
-        for (Index j = 0; j < 4; ++j) sums[i * 4 + j] = couplet::sum(sum[i][j]);
+        for (Index j = Same ? i : 0; j < 4; ++j) sums[i * 4 + j] = couplet::sum(sum[i][j]);
     }
     for (Index k = whole; k < length; ++k) {
         for (Index i = 0; i < 4; ++i) {
-            for (Index j = 0; j < 4; ++j) sums[i * 4 + j] += left[i][k] * right[j][k];
+            for (Index j = Same ? i : 0; j < 4; ++j) sums[i * 4 + j] += left[i][k] * right[j][k];
         }
     }
 }
@@ -115,10 +120,14 @@ COUPLET_INLINE void rows_body(MatrixView<const double> a, MatrixView<double> g, 
                 for (Index l = 0; l < 4; ++l) right[l] = a.row(std::min(j + l, a.rows - 1)) + k;
                 for (Index c = 0; c < Called; ++c) coming[c] = a.row(std::min(row + c, a.rows - 1)) + next;
                 row += Called;
-                block_dots<Called>(left, right, length, coming, sums);
+                if (i == j) {
+                    block_dots<Called, true>(left, right, length, coming, sums);
+                } else {
+                    block_dots<Called, false>(left, right, length, coming, sums);
+                }
                 for (Index l = 0; l < std::min<Index>(4, a.rows - i); ++l) {
                     double* out = g.row(i + l);
-                    for (Index m = 0; m < std::min<Index>(4, a.rows - j); ++m) {
+                    for (Index m = i == j ? l : 0; m < std::min<Index>(4, a.rows - j); ++m) {
                         out[j + m] = overwrite ? sums[l * 4 + m] : out[j + m] + sums[l * 4 + m];
                     }
                 }
