@@ -13,13 +13,16 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = pathlib.Path(sys.argv[0]).name
 OLDEST = (3, 10)  # of the Pythons that the package is for
 INSTALLER = ROOT / "build" / "installer"  # an environment with both
+AGAIN_SECONDS = 600  # until uv is looked for once more where it could not be had
 # Who starts an interpreter of these has what it imports compiled when it is first used, into build and not beside the sources.
-os.environ.update(PYTHONPYCACHEPREFIX=str(ROOT / "build" / "bytecode"), PYTHONDONTWRITEBYTECODE="")
+BYTECODE = ROOT / "build" / "bytecode"
+os.environ.update(PYTHONPYCACHEPREFIX=str(BYTECODE), PYTHONDONTWRITEBYTECODE="")
 # Settings of pip and the variables of uv that say the same: lists are separated by spaces, or by what is said here.
 SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS", "no-index": "UV_NO_INDEX",
             "trusted-host": "UV_INSECURE_HOST", "constraint": "UV_CONSTRAINT", "cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY"}
@@ -74,8 +77,9 @@ def settings_of_pip(listed: str) -> dict[str, str] | None:
     for line in listed.splitlines():
         section, _, rest = line.partition(".")
         name, _, value = rest.partition("=")
-        if section in sections and value:
-            sections[section][name] = str(ast.literal_eval(value))
+        text = str(ast.literal_eval(value)) if section in sections and value else ""
+        if text.strip():  # an empty one says nothing, to pip neither
+            sections[section][name] = text
     variables = {}
     for name, value in {name: value for section in sections.values() for name, value in section.items()}.items():
         if name in SETTINGS:
@@ -85,31 +89,47 @@ def settings_of_pip(listed: str) -> dict[str, str] | None:
     return variables
 
 
+def listed_by(python: pathlib.Path) -> str | None:
+    """What pip is set to; nothing where pip does not work. It is asked aloud: a quiet pip lists nothing."""
+    try:
+        done = subprocess.run([python, "-m", "pip", "config", "list"], text=True, capture_output=True, env={**os.environ, "PIP_QUIET": "0"})
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
 def installer() -> pathlib.Path:
-    """The interpreter of an environment with pip and, where it can be had, uv; made by the first who asks."""
-    INSTALLER.parent.mkdir(exist_ok=True)
-    with open(INSTALLER.with_suffix(".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        python, tried = INSTALLER / "bin" / "python", INSTALLER / "tried"
-        if not tried.exists():
-            shutil.rmtree(INSTALLER, ignore_errors=True)
-            subprocess.run([sys.executable, "-m", "venv", INSTALLER], check=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            tried.touch()
-        return python
+    """The interpreter of an environment with pip and, where it can be had, uv; made by the first who asks, again when it does
+    not work any more."""
+    python, tried = INSTALLER / "bin" / "python", INSTALLER / "tried"
+    try:
+        INSTALLER.parent.mkdir(exist_ok=True)
+        with open(INSTALLER.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not tried.exists() or listed_by(python) is None:
+                shutil.rmtree(INSTALLER, ignore_errors=True)
+                subprocess.run([sys.executable, "-m", "venv", INSTALLER], check=True)
+            if not tried.exists() or not (INSTALLER / "bin" / "uv").exists() and time.time() - tried.stat().st_mtime > AGAIN_SECONDS:
+                # The least pip that installs into an environment that has none.
+                subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv", "pip>=22.3"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                tried.touch()
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"{SCRIPT}: {INSTALLER}: {error}; expected to make an environment there. Install python3-venv, or make the folder writable.")
+    return python
 
 
 def install(python: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess:
     """Into the environment of this interpreter, which needs no pip. What is said in the end is pip's."""
     tools = installer()
     uv = tools.parent / "uv"
-    listed = subprocess.run([tools, "-m", "pip", "config", "list"], text=True, capture_output=True)
-    variables = settings_of_pip(listed.stdout) if uv.exists() else None
+    listed = listed_by(tools) if uv.exists() else None
+    variables = None if listed is None else settings_of_pip(listed)
     if variables is not None:
-        # As pip: the best of all places that are looked at.
-        done = subprocess.run([uv, "pip", "install", "--quiet", "--index-strategy", "unsafe-best-match", "--python",
-                               python, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **variables})
+        # uv's own settings are nobody's here: pip's hold, and as pip it takes the best of all places that are looked at.
+        own = {name: value for name, value in os.environ.items() if not name.startswith("UV_") or name == "UV_CACHE_DIR"}
+        done = subprocess.run([uv, "pip", "install", "--quiet", "--no-config", "--index-strategy", "unsafe-best-match", "--python", python,
+                               *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**own, **variables})
         if done.returncode == 0:
             return done
     return subprocess.run([tools, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", *arguments],
@@ -121,6 +141,11 @@ def need(done: subprocess.CompletedProcess, what: str) -> None:
         sys.exit(f"{SCRIPT}: {what} cannot be installed; expected pip to find what it needs. pip says:\n{done.stdout}")
 
 
+def forget_compiled(folder: pathlib.Path) -> None:
+    """What was compiled of a file of the same size and second would pass for its successor's."""
+    shutil.rmtree(BYTECODE / folder.absolute().relative_to("/"), ignore_errors=True)
+
+
 def make(folder: pathlib.Path, python: str, packages: list[str]) -> pathlib.Path:
     """The interpreter of an environment for these packages and what is added later; made anew when it was for others."""
     made = folder / "bin" / "python"
@@ -128,6 +153,7 @@ def make(folder: pathlib.Path, python: str, packages: list[str]) -> pathlib.Path
     wanted = "\n".join([python, *packages])
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
+        forget_compiled(folder)
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
         if packages:
             need(install(made, *packages), " ".join(packages))
@@ -142,11 +168,12 @@ def wheel_stamp(python: pathlib.Path) -> pathlib.Path:
 def put_wheel(python: pathlib.Path, wheel: pathlib.Path, *then: str) -> subprocess.CompletedProcess | None:
     """Installs the wheel alone and then more, unless it is the one that is there; how the rest went, if any was needed."""
     stamp = wheel_stamp(python)
-    content = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    content = "\n".join([hashlib.sha256(wheel.read_bytes()).hexdigest(), *then])
     if stamp.exists() and stamp.read_text() == content:
         return None
     stamp.unlink(missing_ok=True)
     need(install(python, "--force-reinstall", "--no-deps", str(wheel)), str(wheel))
+    forget_compiled(stamp.parent)
     rest = install(python, *then) if then else None
     if rest is None or rest.returncode == 0:
         stamp.write_text(content)

@@ -181,9 +181,11 @@ COUPLET_INLINE void add_image(const double* const* rows, const double* factors, 
 /// distance is a power of two would otherwise drive each other out of it.
 COUPLET_INLINE void image_body(MatrixView<const double> a, const double* factors, MatrixView<double> c) {
     constexpr Index numbers = 2048;
+    constexpr Index widest_piece = 512;
+    static constexpr double nothing[widest_piece] = {};  // in place of rows that are not there: 0 times infinity is NaN
     double sums[numbers];
     const Index blocks = (c.rows + group - 1) / group;
-    const Index width = std::clamp<Index>(numbers / (blocks * group) / lanes * lanes, lanes, 512);
+    const Index width = std::clamp<Index>(numbers / (blocks * group) / lanes * lanes, lanes, widest_piece);
     const double* rows[group];
     const double* coming[group];
     for (Index k = 0; k < a.cols; k += width) {
@@ -194,7 +196,7 @@ COUPLET_INLINE void image_body(MatrixView<const double> a, const double* factors
             const bool last = i + group >= a.rows;
             const Index next = last ? std::min(k + width, a.cols - length) : k;
             for (Index l = 0; l < group; ++l) {
-                rows[l] = a.row(std::min(i + l, a.rows - 1)) + k;
+                rows[l] = i + l < a.rows ? a.row(i + l) + k : nothing;
                 coming[l] = a.row(std::min(last ? l : i + group + l, a.rows - 1)) + next;
             }
             for (Index b = 0; b < blocks; ++b) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "couplet/core/random.hpp"
@@ -99,6 +101,20 @@ TEST(Low, ImageEqualsTheReference) {
                 for (Index j = 0; j < cols + 2; ++j) EXPECT_EQ(room(rank, j), 0);  // nothing beyond it is written
                 for (Index i = 0; i < rank; ++i) EXPECT_EQ(room(i, cols), 0);
             }
+        }
+    }
+}
+
+TEST(Low, ImageOfInfinityIsInfinityAndNaNStays) {
+    for (const Index rows : {3, 4, 5, 6, 7}) {
+        for (const double odd : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+            const auto v = random_rows(rows, 2);
+            auto a = random_rows(rows, 67);
+            a(rows - 1, 3) = odd;
+            Matrix<double> c(2, 67);
+            low_image(v.view(), a.view(), c.view());
+            for (Index j = 0; j < 67; ++j) EXPECT_EQ(std::isfinite(c(0, j)), j != 3) << rows;
+            EXPECT_EQ(std::isnan(c(1, 3)), std::isnan(odd)) << rows;
         }
     }
 }

@@ -24,6 +24,8 @@ install.trusted-host='a.example b.example'
         "UV_FIND_LINKS": "/opt/wheels,/srv/wheels", "UV_DEFAULT_INDEX": "https://second.example/simple", "SSL_CERT_FILE": "/etc/ours.pem",
         "UV_INSECURE_HOST": "a.example b.example"}
     assert environments.settings_of_pip("") == {}
+    assert environments.settings_of_pip("global.index-url='https://ours.example'\n:env:.index-url=''\n:env:.proxy=' '\n") == {
+        "UV_DEFAULT_INDEX": "https://ours.example"}, "an empty variable takes nothing back"
 
 
 def test_a_setting_that_uv_does_not_know_is_left_to_pip():
@@ -41,25 +43,70 @@ def tiny_wheel(folder: pathlib.Path, version: str) -> pathlib.Path:
     return path
 
 
-@pytest.mark.parametrize("uv", ["exit 2", ""])
-def test_pip_installs_where_uv_fails_or_is_not_there(uv, tmp_path, monkeypatch):
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    programs = {"python": f'echo asked >>"{tmp_path}/pip"\nexec "{environments.installer()}" "$@"', **({"uv": f'echo asked >>"{tmp_path}/uv"\n{uv}'} if uv else {})}
+def use_tools(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, **programs: str) -> None:
+    """Shell scripts in place of the installer's programs."""
+    folder.mkdir()
     for name, lines in programs.items():
-        (tools / name).write_text(f"#!/bin/sh\n{lines}\n")
-        (tools / name).chmod(0o755)
-    monkeypatch.setattr(environments, "installer", lambda: tools / "python")
+        (folder / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(environments, "installer", lambda: folder / "python")
 
+
+def version_in(python: pathlib.Path) -> str:
+    return subprocess.run([python, "-c", "import tiny; print(tiny.version)"], text=True, capture_output=True).stdout.strip()
+
+
+def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
+    use_tools(tmp_path / "tools", monkeypatch, uv=f'echo asked >>"{tmp_path}/uv"\nexit 2',
+              python=f'echo asked >>"{tmp_path}/pip"\nexec "{environments.installer()}" "$@"')
     python = environments.make(tmp_path / "made", sys.executable, ["--no-index", str(tiny_wheel(tmp_path, "1.0"))])
-    said = lambda: subprocess.run([python, "-c", "import tiny; print(tiny.version)"], text=True, capture_output=True).stdout.strip()
-    assert said() == "1.0" and (tmp_path / "uv").exists() == bool(uv)
+    assert version_in(python) == "1.0" and (tmp_path / "uv").exists()
     newer = tiny_wheel(tmp_path, "2.0")
     environments.put_wheel(python, newer)
-    assert said() == "2.0"
+    assert version_in(python) == "2.0"
     asked = (tmp_path / "pip").read_text()
     environments.put_wheel(python, newer)
     assert (tmp_path / "pip").read_text() == asked, "nobody is asked for what is there"
+    newer.write_bytes(b"no wheel")
+    with pytest.raises(SystemExit, match="cannot be installed"):
+        environments.put_wheel(python, newer)
+    assert not environments.wheel_stamp(python).exists()
+
+
+def test_uv_installs_from_where_pip_looks_and_nowhere_else(tmp_path, monkeypatch):
+    real = environments.installer()
+    if not (real.parent / "uv").exists():
+        pytest.skip("uv cannot be had here")
+    use_tools(tmp_path / "tools", monkeypatch, uv=f'exec "{real.parent / "uv"}" "$@"',
+              python=f'case "$3" in config) exec "{real}" "$@";; *) echo pip was asked >&2; exit 1;; esac')
+    for folder, versions in {"ours": ("1.0", "2.0"), "others": ("9.0",)}.items():
+        (tmp_path / folder).mkdir()
+        for version in versions:
+            tiny_wheel(tmp_path / folder, version)
+    for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "ours"), "PIP_QUIET": "2",
+                        "UV_FIND_LINKS": str(tmp_path / "others")}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "uv.toml").write_text(f'[pip]\nfind-links = ["{tmp_path / "others"}"]\n')
+    monkeypatch.chdir(tmp_path)
+    python = environments.make(tmp_path / "made", sys.executable, ["tiny<2"])
+    assert version_in(python) == "1.0"
+    environments.make(tmp_path / "made", sys.executable, ["tiny"])
+    assert version_in(python) == "2.0"
+
+
+def test_settings_that_cannot_be_read_are_left_to_pip(tmp_path, monkeypatch):
+    use_tools(tmp_path / "tools", monkeypatch, uv=f'touch "{tmp_path}/uv-was-asked"', python="echo no such setting >&2\nexit 2")
+    done = environments.install(pathlib.Path(sys.executable), "tiny")
+    assert done.returncode == 2 and "no such setting" in done.stdout and not (tmp_path / "uv-was-asked").exists()
+
+
+def test_an_installer_that_does_not_work_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(environments, "INSTALLER", tmp_path / "build" / "installer")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    python = environments.installer()
+    (python.parent / "python").unlink()
+    (python.parent / "python").symlink_to(tmp_path / "gone")
+    assert environments.listed_by(environments.installer()) is not None
 
 
 def test_a_package_that_cannot_be_had_leaves_no_environment_that_passes_for_made(tmp_path):

@@ -15,11 +15,14 @@ def dynamic(file: pathlib.Path) -> str:
     return subprocess.run(["readelf", "-d", file], text=True, capture_output=True, check=True).stdout
 
 
-@pytest.mark.parametrize("file", [COUPLET, *sorted((BUILD / "src" / "python" / "package").glob("couplet/_engine*.so"))],
-                         ids=lambda file: file.name)
-def test_every_place_that_is_searched_is_named_from_its_own(file):
-    for places in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic(file)):
-        assert all(place.startswith(("/", "$ORIGIN")) for place in places.split(":")), places
+@pytest.mark.parametrize("kind", ["program", "Python modules"])
+def test_every_place_that_is_searched_is_named_from_its_own(kind):
+    modules = sorted((BUILD / "src" / "python" / "package").glob("couplet/_engine*.so"))
+    if kind != "program" and not modules:
+        pytest.skip("no Python module is built; scripts/make-wheel builds one")
+    for file in [COUPLET] if kind == "program" else modules:
+        for places in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic(file)):
+            assert all(place.startswith(("/", "$ORIGIN")) for place in places.split(":")), places
 
 
 def test_a_planted_library_is_not_loaded(tmp_path):
