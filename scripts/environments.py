@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Virtual environments under build, and what comes into them from PyPI. uv installs with a tenth of pip's work, from where pip is
+"""Virtual environments under build, and what comes into them from PyPI. uv installs with a quarter of pip's work, from where pip is
 set to look; pip does where uv cannot be had, fails, or knows nothing of what pip is set to.
 
     scripts/environments.py build/venv/bin/python --no-deps tensorly     # options that both understand

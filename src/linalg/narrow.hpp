@@ -17,7 +17,7 @@ bool is_low(Index rows) noexcept;
 /// Upper triangle of A A^T for an A of few long rows, written to g or, unless `first`, added to it.
 void low_gram(MatrixView<const double> a, MatrixView<double> g, bool first);
 
-/// Whether low_image beats BLAS.
+/// Whether low_image beats BLAS: up to rank 16 it waits for memory, beyond that BLAS multiplies faster.
 bool is_low_image(Index rows, Index rank) noexcept;
 
 /// C = V^T A for an A of few long rows. One read of A.
