@@ -98,17 +98,19 @@ def listed_by(python: pathlib.Path) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def installer() -> pathlib.Path:
-    """The interpreter of an environment with pip and, where it can be had, uv; made by the first who asks, again when it does
-    not work any more."""
+def installer() -> tuple[pathlib.Path, str | None]:
+    """The interpreter of an environment with pip and, where it can be had, uv, made by the first who asks and again when it does
+    not work any more; and what its pip is set to."""
     python, tried = INSTALLER / "bin" / "python", INSTALLER / "tried"
     try:
         INSTALLER.parent.mkdir(exist_ok=True)
         with open(INSTALLER.with_suffix(".lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not tried.exists() or listed_by(python) is None:
+            listed = listed_by(python) if tried.exists() else None
+            if listed is None:
                 shutil.rmtree(INSTALLER, ignore_errors=True)
                 subprocess.run([sys.executable, "-m", "venv", INSTALLER], check=True)
+                listed = listed_by(python)
             if not tried.exists() or not (INSTALLER / "bin" / "uv").exists() and time.time() - tried.stat().st_mtime > AGAIN_SECONDS:
                 # The least pip that installs into an environment that has none.
                 subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv", "pip>=22.3"],
@@ -116,16 +118,15 @@ def installer() -> pathlib.Path:
                 tried.touch()
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"{SCRIPT}: {INSTALLER}: {error}; expected to make an environment there. Install python3-venv, or make the folder writable.")
-    return python
+    return python, listed
 
 
 def install(python: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess:
     """Into the environment of this interpreter, which needs no pip. What is said in the end is pip's."""
-    tools = installer()
+    tools, listed = installer()
     uv = tools.parent / "uv"
-    listed = listed_by(tools) if uv.exists() else None
     variables = None if listed is None else settings_of_pip(listed)
-    if variables is not None:
+    if variables is not None and uv.exists():
         # uv's own settings are nobody's here: pip's hold, and as pip it takes the best of all places that are looked at.
         own = {name: value for name, value in os.environ.items() if not name.startswith("UV_") or name == "UV_CACHE_DIR"}
         done = subprocess.run([uv, "pip", "install", "--quiet", "--no-config", "--index-strategy", "unsafe-best-match", "--python", python,

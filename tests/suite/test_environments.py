@@ -49,7 +49,7 @@ def use_tools(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, **programs:
     for name, lines in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{lines}\n")
         (folder / name).chmod(0o755)
-    monkeypatch.setattr(environments, "installer", lambda: folder / "python")
+    monkeypatch.setattr(environments, "installer", lambda: (folder / "python", environments.listed_by(folder / "python")))
 
 
 def version_in(python: pathlib.Path) -> str:
@@ -58,7 +58,7 @@ def version_in(python: pathlib.Path) -> str:
 
 def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
     use_tools(tmp_path / "tools", monkeypatch, uv=f'echo asked >>"{tmp_path}/uv"\nexit 2',
-              python=f'echo asked >>"{tmp_path}/pip"\nexec "{environments.installer()}" "$@"')
+              python=f'echo asked >>"{tmp_path}/pip"\nexec "{environments.installer()[0]}" "$@"')
     python = environments.make(tmp_path / "made", sys.executable, ["--no-index", str(tiny_wheel(tmp_path, "1.0"))])
     assert version_in(python) == "1.0" and (tmp_path / "uv").exists()
     newer = tiny_wheel(tmp_path, "2.0")
@@ -74,7 +74,7 @@ def test_pip_installs_where_uv_fails(tmp_path, monkeypatch):
 
 
 def test_uv_installs_from_where_pip_looks_and_nowhere_else(tmp_path, monkeypatch):
-    real = environments.installer()
+    real, _ = environments.installer()
     if not (real.parent / "uv").exists():
         pytest.skip("uv cannot be had here")
     use_tools(tmp_path / "tools", monkeypatch, uv=f'exec "{real.parent / "uv"}" "$@"',
@@ -103,10 +103,11 @@ def test_settings_that_cannot_be_read_are_left_to_pip(tmp_path, monkeypatch):
 def test_an_installer_that_does_not_work_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "INSTALLER", tmp_path / "build" / "installer")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    python = environments.installer()
+    python, _ = environments.installer()
     (python.parent / "python").unlink()
     (python.parent / "python").symlink_to(tmp_path / "gone")
-    assert environments.listed_by(environments.installer()) is not None
+    again, listed = environments.installer()
+    assert listed is not None and environments.listed_by(again) == listed
 
 
 def test_a_package_that_cannot_be_had_leaves_no_environment_that_passes_for_made(tmp_path):
