@@ -24,7 +24,8 @@ class IoTest : public FolderTest {
     /// Runs Debian's Python with `folder` as the current directory; returns what it prints.
     std::string python(const std::string& script) const {
         put("script.py", "import numpy as np\n" + script);
-        const std::string command = "cd '" + folder_.string() + "' && /usr/bin/python3 script.py 2>&1";
+        const std::string command =
+            "cd '" + folder_.string() + "' && OPENBLAS_NUM_THREADS=1 /usr/bin/python3 script.py 2>&1";
         std::FILE* pipe = ::popen(command.c_str(), "r");
         std::string output;
         char buffer[4096];

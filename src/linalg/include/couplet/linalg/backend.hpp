@@ -15,8 +15,8 @@ const char* blas_library_name();
 /// its settings. Call it before anything is computed.
 void share_process() noexcept;
 
-/// Loads the BLAS and has every thread use it once, so that neither loading nor the library's work memory is part of
-/// what is timed next. Costs about a millisecond; calling it is never needed.
+/// Loads the BLAS, so that this is no part of what is timed next. Takes some 4 ms the first time; calling it is never
+/// needed.
 void prepare_backend();
 
 }  // namespace couplet
