@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 namespace couplet {
 namespace {
@@ -23,68 +26,85 @@ constexpr bool keeps = false;
 constexpr bool keeps = true;
 #endif
 
-std::size_t rounded(std::size_t bytes) { return (bytes + 64) / 64 * 64; }
+/// What is allocated for so many bytes. Large sizes that are close to each other are the same, so that a block of one
+/// serves the other: eighths of a power of two, in whole huge pages. What is not touched costs nothing.
+std::size_t rounded(std::size_t bytes) {
+    if (bytes < large) return (bytes + 64) / 64 * 64;
+    const std::size_t step = std::max(huge_page, std::bit_floor(bytes) / 8);
+    return (bytes + step - 1) / step * step;
+}
 
-/// Large blocks that nobody uses now. Whoever finds the lock taken goes without: a child of fork() may find it taken
-/// for good.
+/// Large blocks that nobody uses now, and how much is in use. Whoever finds the lock taken goes without: a child of
+/// fork() may find it taken for good.
 class Kept {
   public:
-    /// A block of at least `bytes` and not much more, or null, and then as much is let go of as is allocated instead:
-    /// what is used and what is kept are together never more than what was once used.
+    /// A block of so many bytes, or null; then so much is let go of that what is used and what is kept are together
+    /// never more than what was once used.
     void* take(std::size_t bytes) noexcept {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         if (!lock) return nullptr;
-        Block* best = nullptr;
-        for (Block& block : blocks_) {
-            const bool fits = block.memory != nullptr && block.bytes >= bytes && block.bytes <= bytes + bytes / 4;
-            if (fits && (best == nullptr || block.bytes < best->bytes)) best = &block;
-        }
-        if (best == nullptr) {
-            let_go(bytes);
-            return nullptr;
-        }
-        void* memory = best->memory;
-        bytes_ -= best->bytes;
-        *best = {};
-        return memory;
+        const auto found = std::ranges::find(blocks_, bytes, &Block::bytes);
+        if (found != blocks_.end()) return take_out(*found);
+        const std::size_t used = used_ + bytes;
+        const std::size_t most = std::max<std::size_t>(used, most_used_);
+        while (bytes_ > 0 && used + bytes_ > most) std::free(let_go(used + bytes_ - most));
+        return nullptr;
     }
 
+    void count(std::size_t bytes) noexcept {
+        const std::size_t used = used_ += bytes;
+        for (std::size_t most = most_used_; used > most && !most_used_.compare_exchange_weak(most, used);) continue;
+    }
+
+    /// Of a block that is no longer used; false when it is the caller's to free.
     bool keep(void* memory, std::size_t bytes) noexcept {
+        used_ -= bytes;
         const std::unique_lock lock(mutex_, std::try_to_lock);
-        if (!lock || bytes_ + bytes > most_kept) return false;
+        if (!keeps || !lock || bytes_ + bytes > most_kept) return false;
         const auto room = std::ranges::find(blocks_, nullptr, &Block::memory);
         if (room == blocks_.end()) return false;
         *room = {memory, bytes};
         bytes_ += bytes;
         // The pages stay as they are until the kernel needs some.
-        ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE);
+        ::madvise(memory, bytes, MADV_FREE);
         return true;
+    }
+
+    void let_go_of_all() noexcept {
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        while (lock && bytes_ > 0) std::free(let_go(bytes_));
     }
 
     std::size_t bytes() noexcept {
         const std::lock_guard lock(mutex_);
         return bytes_;
     }
+    std::size_t most_used() const noexcept { return most_used_; }
 
   private:
     struct Block {
         void* memory = nullptr;
         std::size_t bytes = 0;
     };
-    /// Of at least so many bytes, or of all; the largest first.
-    void let_go(std::size_t bytes) noexcept {
-        for (std::size_t gone = 0; gone < bytes && bytes_ > 0;) {
-            Block& block = *std::ranges::max_element(blocks_, {}, &Block::bytes);
-            std::free(block.memory);
-            gone += block.bytes;
-            bytes_ -= block.bytes;
-            block = {};
+    void* take_out(Block& block) noexcept {
+        bytes_ -= block.bytes;
+        return std::exchange(block, {}).memory;
+    }
+    /// The smallest block that is enough, or the largest.
+    void* let_go(std::size_t enough) noexcept {
+        Block* best = &blocks_.front();
+        for (Block& block : blocks_) {
+            const bool suffices = block.bytes >= enough;
+            if (suffices ? best->bytes < enough || block.bytes < best->bytes : block.bytes > best->bytes) best = &block;
         }
+        return take_out(*best);
     }
 
     std::mutex mutex_;
     std::array<Block, 16> blocks_ = {};
     std::size_t bytes_ = 0;
+    std::atomic<std::size_t> used_{0};
+    std::atomic<std::size_t> most_used_{0};
 };
 
 /// Never taken down: buffers of static objects may outlive it otherwise.
@@ -97,21 +117,28 @@ Kept& kept() {
 
 void* allocate_memory(std::size_t bytes) {
     const bool is_large = bytes >= large;
-    if (keeps && is_large) {
-        if (void* memory = kept().take(bytes)) return memory;
+    const std::size_t size = rounded(bytes);
+    void* memory = keeps && is_large ? kept().take(size) : nullptr;
+    if (memory == nullptr) {
+        const std::size_t alignment = is_large ? huge_page : 64;
+        if (::posix_memalign(&memory, alignment, size) != 0) {
+            kept().let_go_of_all();
+            if (::posix_memalign(&memory, alignment, size) != 0) throw std::bad_alloc();
+        }
+        // Whether the kernel follows the advice is its business.
+        if (is_large) ::madvise(memory, size, MADV_HUGEPAGE);
     }
-    void* memory = nullptr;
-    if (::posix_memalign(&memory, is_large ? huge_page : 64, rounded(bytes)) != 0) throw std::bad_alloc();
-    // Whether the kernel follows the advice is its business.
-    if (is_large) ::madvise(memory, rounded(bytes) / huge_page * huge_page, MADV_HUGEPAGE);
+    if (is_large) kept().count(size);
     return memory;
 }
 
 void release_memory(void* memory, std::size_t bytes) noexcept {
-    if (keeps && bytes >= large && kept().keep(memory, bytes)) return;
+    if (bytes >= large && kept().keep(memory, rounded(bytes))) return;
     std::free(memory);
 }
 
 std::size_t kept_memory() noexcept { return kept().bytes(); }
+
+std::size_t most_used_memory() noexcept { return kept().most_used(); }
 
 }  // namespace couplet

@@ -40,33 +40,57 @@ TEST(Buffer, AbsurdSizesThrowInsteadOfWrapping) {
     EXPECT_THROW(Buffer<double>(std::int64_t{1} << 60), std::bad_alloc);
 }
 
+TEST(Buffer, SizesThatCannotBeHadAreNeverInUse) {
+    const std::size_t before = most_used_memory();
+    EXPECT_THROW(Buffer<char>(std::int64_t{1} << 60), std::bad_alloc);
+    EXPECT_EQ(most_used_memory(), before);
+    { const Buffer<char> more(static_cast<std::int64_t>(before) + 16 * mebibyte); }
+    EXPECT_GE(most_used_memory(), before + (std::size_t{16} << 20));
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(Buffer, ALargeBlockIsUsedAgain) {
+constexpr std::int64_t too_large = 288 * mebibyte;  // to be kept
+
+/// Blocks of this size, of which `sum` bytes are a multiple.
+std::vector<Buffer<char>> in_use(std::size_t sum) {
+    std::vector<Buffer<char>> pieces;
+    while (sum >= pieces.size() * too_large + too_large) pieces.emplace_back(too_large);
+    return pieces;
+}
+
+/// More is in use for a moment than ever was, all of it too large to be kept: nothing is kept after it, and what was
+/// once used is a multiple of these blocks.
+void let_go_of_everything() { in_use(most_used_memory() + too_large); }
+
+TEST(Buffer, ALargeBlockIsUsedAgainForSizesCloseToItsOwn) {
+    let_go_of_everything();
     const char* memory = nullptr;
     {
         Buffer<char> first(64 * mebibyte);
         memory = first.data();
     }
     EXPECT_EQ(kept_memory(), std::size_t{64} << 20);
-    const Buffer<char> second(60 * mebibyte);
-    EXPECT_EQ(second.data(), memory);
-    EXPECT_EQ(kept_memory(), 0U);
+    for (const std::int64_t size : {64 * mebibyte, 60 * mebibyte + 1, 63 * mebibyte}) {
+        const Buffer<char> second(size);
+        EXPECT_EQ(second.data(), memory) << size;
+        EXPECT_EQ(kept_memory(), 0U);
+    }
+    EXPECT_EQ(kept_memory(), std::size_t{64} << 20) << "nothing of it is lost to a smaller size";
+    const Buffer<char> small(60 * mebibyte);
+    EXPECT_NE(small.data(), memory);
 }
 
-TEST(Buffer, WhatNobodyWantsIsLetGo) {
-    { const Buffer<char> first(64 * mebibyte); }
-    { const Buffer<char> other(16 * mebibyte); }
-    EXPECT_EQ(kept_memory(), std::size_t{16} << 20) << "what is kept and what is used were never more together";
+TEST(Buffer, OnlyLargeBlocksAreKeptAndNotTheLargest) {
+    let_go_of_everything();
+    EXPECT_EQ(kept_memory(), 0U);
     { const Buffer<char> huge(512 * mebibyte); }
     EXPECT_EQ(kept_memory(), 0U) << "more than is ever kept";
     { const Buffer<char> small(mebibyte); }
     EXPECT_EQ(kept_memory(), 0U) << "the allocator keeps small ones";
 }
-#endif
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(Buffer, BlocksThatWereUsedTogetherAreAllUsedAgain) {
-    { const Buffer<char> huge(512 * mebibyte); }  // nothing is kept from before
+TEST(Buffer, BlocksOfManySizesAreAllUsedAgain) {
+    let_go_of_everything();
     const auto work = [] {
         std::vector<const char*> memory;
         const Buffer<char> first(12 * mebibyte);
@@ -77,10 +101,27 @@ TEST(Buffer, BlocksThatWereUsedTogetherAreAllUsedAgain) {
         return memory;
     };
     const auto once = work();
-    EXPECT_EQ(kept_memory(), std::size_t{73} << 20);
-    EXPECT_EQ(work(), once);
-    const Buffer<char> other(30 * mebibyte);
-    EXPECT_EQ(kept_memory(), std::size_t{24} << 20) << "the largest goes for a size that is not there";
+    EXPECT_EQ(kept_memory(), std::size_t{76} << 20);
+    { const Buffer<char> other(30 * mebibyte); }
+    EXPECT_EQ(work(), once) << "a size that is not there costs the others nothing while less is used than once was";
+}
+
+TEST(Buffer, UsedAndKeptAreTogetherNeverMoreThanWasOnceUsed) {
+    let_go_of_everything();
+    const auto most = most_used_memory();
+    for (const std::int64_t size : {48, 6, 100, 10}) {
+        const Buffer<char> kept(size * mebibyte);
+    }
+    EXPECT_EQ(kept_memory(), std::size_t{48 + 6 + 104 + 10} << 20);
+    const auto almost = in_use(most - too_large);
+    EXPECT_EQ(kept_memory(), std::size_t{48 + 6 + 104 + 10} << 20) << "there is room for all";
+    {
+        const Buffer<char> much(too_large - 128 * mebibyte);
+        EXPECT_EQ(kept_memory(), std::size_t{6 + 104 + 10} << 20) << "40 too many: the smallest that is enough goes";
+    }
+    const Buffer<char> all(too_large);
+    EXPECT_EQ(kept_memory(), 0U);
+    EXPECT_EQ(most_used_memory(), most);
 }
 #endif
 

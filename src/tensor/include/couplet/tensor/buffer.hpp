@@ -13,12 +13,13 @@ namespace couplet {
 void* allocate_memory(std::size_t bytes);
 
 /// Gives back what allocate_memory returned for `bytes`. A large block is kept for the next call that wants one of
-/// about its size, so that repeated work has no page faults; the kernel may take its pages at any time, and a call that
-/// finds no block of its size lets go of as much as it takes instead.
+/// about its size, so that repeated work has no page faults; the kernel may take its pages at any time, and what is
+/// used and what is kept are together never more than what was once used.
 void release_memory(void* memory, std::size_t bytes) noexcept;
 
-/// Bytes kept for reuse now.
+/// Bytes of large blocks that are kept for reuse now, and that were in use together at most.
 std::size_t kept_memory() noexcept;
+std::size_t most_used_memory() noexcept;
 
 /// Uninitialised, 64-byte aligned memory for `size` elements; moves, never copies by accident.
 template <class T>
