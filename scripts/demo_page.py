@@ -82,7 +82,7 @@ def picture(result: dict, raw: int) -> str:
     style = ("text{font:14px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#1c1e21}.soft{fill:#5c6068}.title{font-size:17px;font-weight:600}"
              ".ours{fill:#0072B2}.other{fill:#8a5a00}")
     drawings = [re.search(r"<svg[^>]*>(.*)</svg>", bars("", rows), re.DOTALL).group(1) for rows in compared(result, raw)]
-    titles = ["Squared error, four clients", "Sent over all links, % of the raw data"]
+    titles = ["Squared error", "Sent over all links, % of the raw data"]
     inside = "".join(f'<g transform="translate({20 + k * (WIDTH + 40)} 56)">{text(0, -24, title, "title")}{drawing}</g>'
                      for k, (title, drawing) in enumerate(zip(titles, drawings)))
     label = "Couplet has the error of all data in one place and sends a fraction of the data; the CTT of Zhang et al. 2024 has more of both"

@@ -376,7 +376,8 @@ std::string unbroken_sentence(const Finding& finding) {
 
 std::string bare_sentence(const Finding& finding) {
     const Recovery& best = finding.best();
-    const std::string found = best.recovered > 0 ? "; " + counts_text(best) : "";
+    const std::string found =
+        best.recovered > 0 ? "; " + counts_text(best) + (best.exceeds_control() ? "" : ", which may be chance") : "";
     switch (finding.verdict) {
         case Verdict::patients:
             return "reveals individual patients: " + counts_text(best) +

@@ -100,8 +100,9 @@ std::string percent_digits(double part) {
 std::string in_all_text(const SimulationReport& report) {
     const double bytes = report.result.bytes_up + report.result.bytes_down;
     const double raw = is_private(report) ? 0 : raw_bytes(report);
-    const std::string share =
-        raw > 0 ? fmt::format(", {}% of the raw data ({})", percent_digits(bytes / raw), size_text(raw)) : "";
+    const std::string share = raw > 0 ? fmt::format(", {}% of the raw data as plain numbers ({})",
+                                                    percent_digits(bytes / raw), size_text(raw))
+                                      : "";
     return fmt::format("{} in all{}", size_text(bytes), share);
 }
 

@@ -216,6 +216,8 @@ ErrorParts with_option_names(const ErrorParts& parts, const Command& app, const 
     ErrorParts named = spelled(parts, [&own](std::string_view name) {
         return own.contains(name) ? fmt::format("`{}`", name) : option_of(name);
     });
+    // A file may be called like an option, and is what the user wrote.
+    if (std::ranges::find(words, parts.where) != words.end()) return named;
     for (const CommandOption& option : app.options()) {
         for (const std::string& name : option.long_names()) {
             if (underscored(name) == parts.where) named.where = "--" + name;

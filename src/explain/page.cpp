@@ -64,8 +64,10 @@ std::string home_text(const Explanation& explanation, const Component& component
     const auto [least, most] = std::minmax_element(component.site_shares.begin(), component.site_shares.end());
     const std::string& top = sites[static_cast<std::size_t>(most - component.site_shares.begin())].name;
     if (*most <= 0) return "";
-    if (*least >= 0.67 * *most) return "It is found at all sites alike.";
-    return fmt::format("It is most pronounced at {} ({}), least at {} ({}).", escape_markup(top), percent_text(*most),
+    if (*least >= 0.9 * *most) return "It is found at all sites alike.";
+    return fmt::format("It is {} at {} ({}), least at {} ({}).",
+                       *least >= 0.67 * *most ? "found at all sites, most" : "most pronounced", escape_markup(top),
+                       percent_text(*most),
                        escape_markup(sites[static_cast<std::size_t>(least - component.site_shares.begin())].name),
                        percent_text(*least));
 }

@@ -157,6 +157,7 @@ TEST(Audit, NeverSaysThatNothingSucceededBesideWhatDid) {
         finding.verdict = verdict;
         finding.guarantee = PrivacyGuarantee{1, 1e-5};
         EXPECT_NE(verdict_sentence(finding).find("6 of 320 recovered, control 2 of 80"), std::string::npos);
+        EXPECT_NE(verdict_sentence(finding).find("chance"), std::string::npos) << "that is no more than the controls";
     }
 }
 

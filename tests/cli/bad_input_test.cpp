@@ -39,6 +39,14 @@ TEST_F(BadInputTest, Folder) {
     expect_refused("folder.npy", "a folder");
 }
 
+/// It is what the user wrote, and no option.
+TEST_F(BadInputTest, AFolderCalledLikeAnOption) {
+    std::filesystem::create_directory(path("seed"));
+    expect_refused("seed", "a folder");
+    std::filesystem::create_directory(path("max_rank"));
+    expect_refused("max_rank", "a folder");
+}
+
 TEST_F(BadInputTest, EmptyFile) {
     put("X.npy", "");
     expect_refused("X.npy", "X.npy: ");

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "clinical"), str(ROOT / "scripts"), str(ROOT / "tests" / "report")]
+sys.path[:0] = [str(ROOT / "examples" / "clinical"), str(ROOT / "scripts"), str(ROOT / "tests" / "report")]
 import hospitals  # noqa: E402
 from markdown import fenced_blocks  # noqa: E402
 
@@ -45,6 +45,13 @@ def dense(folder: pathlib.Path) -> np.ndarray:
     return x
 
 
+def follow_the_page(folder: pathlib.Path) -> None:
+    environment = dict(os.environ, PATH=f"{BUILD / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    for block in fenced_blocks((ROOT / "docs" / "clinical.md").read_text(), "sh"):
+        ran = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, block + ran.stderr
+
+
 @pytest.fixture(scope="module")
 def documented(tmp_path_factory) -> pathlib.Path:
     """The folder in which the commands of the page were run, once."""
@@ -52,14 +59,27 @@ def documented(tmp_path_factory) -> pathlib.Path:
         pytest.skip("COUPLET_DATA is not set")
     folder = tmp_path_factory.mktemp("clinical")
     hospitals.write_hospitals(folder, pathlib.Path(DATA))
-    environment = dict(os.environ, PATH=f"{BUILD / 'bin'}{os.pathsep}{os.environ['PATH']}")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for block in fenced_blocks((ROOT / "docs" / "clinical.md").read_text(), "sh"):
-        ran = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment, capture_output=True, text=True)
-        assert ran.returncode == 0, block + ran.stderr
+    follow_the_page(folder)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     (folder / "seconds").write_text(str(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
     return folder
+
+
+def test_the_page_is_for_everybody(tmp_path):
+    """Who has no data set follows it with patients that are made up, by the command that it names."""
+    command = "python3 examples/clinical/hospitals.py"
+    assert f"`{command} .`" in " ".join((ROOT / "docs" / "clinical.md").read_text().split())
+    write = [sys.executable, ROOT / command.split()[1], tmp_path]
+    subprocess.run(write, check=True)
+    follow_the_page(tmp_path)
+    titles = [component["title"] for component in json.loads((tmp_path / "finding.json").read_text())["components"]]
+    for conditions, medications in hospitals.PROFILES:
+        assert any(any(name in title for name in conditions) and any(name in title for name in medications) for title in titles), titles
+    again = subprocess.run(write, capture_output=True, text=True)
+    assert again.returncode == 2 and "exists" in again.stderr
+    nowhere = subprocess.run([*write[:2], tmp_path / "new", "--data", tmp_path], capture_output=True, text=True)
+    assert nowhere.returncode == 2 and "synthea_1k" in nowhere.stderr and not (tmp_path / "new").exists()
 
 
 def test_the_page_takes_less_than_two_minutes(documented):
