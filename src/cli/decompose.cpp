@@ -146,9 +146,9 @@ void execute_decompose(const DecomposeArguments& options, const Session& session
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
     const TensorFile file = read_tensor(options.input);
-    tell_conversion(file, session);
-    prepare_backend();  // no part of the computation
+    tell_oddities(file, session);
     const double read_seconds = watch.lap();
+    prepare_backend();  // no part of the computation
     file.visit([&](auto x) { decompose(x, file, read_seconds, options, session); });
 }
 

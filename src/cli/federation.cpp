@@ -50,7 +50,7 @@ void require_modes(const Tensor<double>& x, const std::string& name) {
 
 Tensor<double> read_client(const std::string& path, const FederationInput& input, const Session& session) {
     TensorFile file = input.missing ? read_incomplete_tensor(path) : read_tensor(path, input.missing_remedy);
-    tell_conversion(file, session);
+    tell_oddities(file, session);
     Tensor<double> x = std::move(file).take<double>();
     require_modes(x, path);
     return x;

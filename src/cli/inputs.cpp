@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
+#include <cmath>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/threads.hpp"
+#include "couplet/io/text.hpp"
 #include "couplet/tensor/partition.hpp"
 #include "couplet/tensor/schema.hpp"
 #include "format.hpp"
@@ -40,6 +45,46 @@ void require_finite_in_parallel(TensorView<const T> x, const std::string& path, 
         if (find_non_finite(std::span<const T>(x.data() + blocks.begin(i), count))) bad = true;
     });
     if (bad) require_finite_or(x, path, missing_remedy);
+}
+
+bool is_called_like_an_identifier(std::string_view label) {
+    std::string plain;
+    for (const char c : label) {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+    }
+    for (const char* whole : {"id", "pid", "uid", "mrn", "patient", "subject", "person"}) {
+        if (plain == whole) return true;
+    }
+    for (const std::string whose : {"patient", "subject", "person", "record", "case", "study"}) {
+        for (const char* what : {"id", "number", "no", "nr"}) {
+            if (plain == whose + what) return true;
+        }
+    }
+    return false;
+}
+
+/// Whether no two rows have the same number in this column, all of them whole.
+template <Real T>
+bool is_numbered(TensorView<const T> x, Index column) {
+    std::vector<T> values;
+    for (Index i = column; i < x.size(); i += x.shape()[1]) values.push_back(x.data()[i]);
+    std::ranges::sort(values);
+    return values.size() > 1 && std::ranges::adjacent_find(values) == values.end() &&
+           std::ranges::all_of(values, [](T value) { return value == std::floor(value); });
+}
+
+/// The label of the first column of a matrix that is called and filled like an identifier.
+std::optional<std::string> identifier_column(const TensorFile& file) {
+    if (file.shape().order() != 2 || file.labels().size() != 2) return std::nullopt;
+    const std::vector<std::string>& labels = file.labels()[1].entries;
+    for (std::size_t column = 0; column < labels.size(); ++column) {
+        if (!is_called_like_an_identifier(labels[column])) continue;
+        const bool numbered = file.visit([&](auto x) { return is_numbered(x, static_cast<Index>(column)); });
+        if (numbered) return labels[column];
+    }
+    return std::nullopt;
 }
 
 template <Real T>
@@ -99,9 +144,16 @@ TensorFile read_incomplete_tensor(const std::string& path) {
     return file;
 }
 
-void tell_conversion(const TensorFile& file, const Session& session) {
-    if (file.converted_from().empty()) return;
-    session.note(fmt::format("note: {}: {} elements are taken as float64", file.name(), file.converted_from()));
+void tell_oddities(const TensorFile& file, const Session& session) {
+    if (!file.converted_from().empty()) {
+        session.note(fmt::format("note: {}: {} elements are taken as float64", file.name(), file.converted_from()));
+    }
+    if (const auto column = identifier_column(file)) {
+        session.note(
+            fmt::format("warning: {}: column {} has another whole number in every row, as identifiers do, and counts "
+                        "as a feature. Take it out, or: couplet table {} --wide --patient {} -o FOLDER",
+                        file.name(), shown(*column), file.name(), shown(*column)));
+    }
 }
 
 void require_complete(TensorView<const double> x, const std::string& path, const std::string& missing_remedy) {

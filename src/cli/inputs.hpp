@@ -18,8 +18,9 @@ TensorFile read_tensor(const std::string& path, const std::string& missing_remed
 /// The same for a verb that was told what to do with NaN: only infinity is refused.
 TensorFile read_incomplete_tensor(const std::string& path);
 
-/// A note where elements of a file were converted: nothing is changed without a word.
-void tell_conversion(const TensorFile& file, const Session& session);
+/// Notes where elements of a file were converted, as nothing is changed without a word, and where a column is called
+/// and filled like an identifier, which would count as a feature.
+void tell_oddities(const TensorFile& file, const Session& session);
 
 /// require_finite() with that remedy for NaN.
 void require_complete(TensorView<const double> x, const std::string& path, const std::string& missing_remedy);

@@ -115,7 +115,7 @@ void execute_project(const ProjectArguments& options, const Session& session) {
                              : read_tensor(options.input,
                                            "With --missing impute every patient is fitted to what is "
                                            "known of it.");
-    tell_conversion(file, session);
+    tell_oddities(file, session);
     require_fit(file.shape(), train, options);
     const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
     Tensor<double> x = std::move(file).take<double>();

@@ -110,7 +110,7 @@ std::string plots(const std::vector<Unfolding>& all) {
 
 void execute_ranks(const RanksArguments& options, const Session& session) {
     const TensorFile file = read_tensor(options.input);
-    tell_conversion(file, session);
+    tell_oddities(file, session);
     if (file.shape().order() < 2) {
         throw InputError({options.input, "one mode", "a tensor of two modes or more",
                           "A vector has no unfolding: it is one exact core."});

@@ -638,5 +638,26 @@ TEST_F(SimulateTest, AnotherProgramIsRefusedInTheSameWords) {
     }
 }
 
+/// A number that names a patient is no measurement, and by its size it would be most of the tensor.
+TEST_F(SimulateTest, ANumberedPatientColumnIsPointedOut) {
+    const std::string rows = "1001,54,130\n1002,61,142\n1003,47,121\n";
+    const auto noted = [&](const std::string& header, const std::string& body) {
+        put("a.csv", header + "\n" + body);
+        const Outcome run = couplet({"simulate", "a.csv", "--rank", "1"});
+        EXPECT_EQ(run.status, 0) << run.err;
+        return run.err.find("as identifiers do") != std::string::npos;
+    };
+    for (const char* name : {"patient", "Patient_ID", "id", "subject no", "MRN", "record_id"}) {
+        EXPECT_TRUE(noted(std::string(name) + ",age,bp", rows)) << name;
+    }
+    EXPECT_TRUE(noted("age,bp,ID", "54,130,3\n61,142,1\n47,121,2\n")) << "wherever it stands";
+    EXPECT_FALSE(noted("patients_seen,age,bp", rows)) << "called otherwise";
+    EXPECT_FALSE(noted("patient,age,bp", "1,54,130\n1,61,142\n0,47,121\n")) << "a group, not a person";
+    EXPECT_FALSE(noted("id,age,bp", "0.5,54,130\n0.25,61,142\n0.75,47,121\n")) << "a measurement";
+    put("a.csv", "patient,age,bp\n" + rows);
+    const Outcome remedy = couplet({"table", "a.csv", "--wide", "--patient", "patient", "-o", "site"});
+    EXPECT_EQ(remedy.status, 0) << remedy.err;
+}
+
 }  // namespace
 }  // namespace couplet::testing

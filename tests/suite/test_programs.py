@@ -31,6 +31,9 @@ def test_a_planted_library_is_not_loaded(tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "planted.so", source], check=True)
     names = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic(COUPLET))
     assert "libsodium" in " ".join(names)
+    cache = (BUILD / "CMakeCache.txt").read_text()
+    if "COUPLET_STATIC_GRPC:BOOL=ON" in cache and "COUPLET_SANITIZE:STRING=\n" in cache:
+        assert "grpc" not in " ".join(names), "Debian 12 has every archive: a short command takes a third of the time with them"
     for name in names:
         (tmp_path / name).symlink_to("planted.so")
     done = subprocess.run([COUPLET, "--version"], cwd=tmp_path, text=True, capture_output=True)

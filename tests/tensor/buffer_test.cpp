@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -40,15 +41,6 @@ TEST(Buffer, AbsurdSizesThrowInsteadOfWrapping) {
     EXPECT_THROW(Buffer<double>(std::int64_t{1} << 60), std::bad_alloc);
 }
 
-TEST(Buffer, SizesThatCannotBeHadAreNeverInUse) {
-    const std::size_t before = most_used_memory();
-    EXPECT_THROW(Buffer<char>(std::int64_t{1} << 60), std::bad_alloc);
-    EXPECT_EQ(most_used_memory(), before);
-    { const Buffer<char> more(static_cast<std::int64_t>(before) + 16 * mebibyte); }
-    EXPECT_GE(most_used_memory(), before + (std::size_t{16} << 20));
-}
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr std::int64_t too_large = 288 * mebibyte;  // to be kept
 
 /// Blocks of this size, of which `sum` bytes are a multiple.
@@ -58,6 +50,18 @@ std::vector<Buffer<char>> in_use(std::size_t sum) {
     return pieces;
 }
 
+TEST(Buffer, SizesThatCannotBeHadAreNeverInUse) {
+    const std::size_t before = most_used_memory();
+    EXPECT_THROW(Buffer<char>(std::int64_t{1} << 60), std::bad_alloc);
+    for (const std::size_t size : {SIZE_MAX, SIZE_MAX - 1000, SIZE_MAX / 2 + 1, SIZE_MAX / 16 * 15}) {
+        EXPECT_THROW(allocate_memory(size), std::bad_alloc) << size;
+    }
+    EXPECT_EQ(most_used_memory(), before);
+    in_use(before + too_large);
+    EXPECT_GT(most_used_memory(), before);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /// More is in use for a moment than ever was, all of it too large to be kept: nothing is kept after it, and what was
 /// once used is a multiple of these blocks.
 void let_go_of_everything() { in_use(most_used_memory() + too_large); }
@@ -104,6 +108,26 @@ TEST(Buffer, BlocksOfManySizesAreAllUsedAgain) {
     EXPECT_EQ(kept_memory(), std::size_t{76} << 20);
     { const Buffer<char> other(30 * mebibyte); }
     EXPECT_EQ(work(), once) << "a size that is not there costs the others nothing while less is used than once was";
+}
+
+TEST(Buffer, TheOldestMakeRoomForWhatIsWantedNow) {
+    let_go_of_everything();
+    const auto stale = in_use(most_used_memory() + too_large);  // so that nothing is let go of for another reason
+    for (std::int64_t size = 4; size < 4 + 2 * 16; size += 2) {
+        const Buffer<char> once(size * mebibyte);
+    }
+    const char* memory = nullptr;
+    for (int round = 0; round < 3; ++round) {
+        const Buffer<char> wanted(48 * mebibyte);
+        if (round > 0) EXPECT_EQ(wanted.data(), memory) << "16 others are kept";
+        memory = wanted.data();
+    }
+    for (int round = 0; round < 3; ++round) {
+        const Buffer<char> wanted(160 * mebibyte);
+        if (round > 0) EXPECT_EQ(wanted.data(), memory) << "others fill what may be kept";
+        memory = wanted.data();
+    }
+    EXPECT_LE(kept_memory(), std::size_t{256} << 20);
 }
 
 TEST(Buffer, UsedAndKeptAreTogetherNeverMoreThanWasOnceUsed) {

@@ -13,8 +13,9 @@ namespace couplet {
 void* allocate_memory(std::size_t bytes);
 
 /// Gives back what allocate_memory returned for `bytes`. A large block is kept for the next call that wants one of
-/// about its size, so that repeated work has no page faults; the kernel may take its pages at any time, and what is
-/// used and what is kept are together never more than what was once used.
+/// about its size, so that repeated work has no page faults; the kernel may take its pages at any time. What is kept is
+/// at most 256 MiB, and together with what is used not more than what was once used, but for moments in which threads
+/// meet.
 void release_memory(void* memory, std::size_t bytes) noexcept;
 
 /// Bytes of large blocks that are kept for reuse now, and that were in use together at most.
