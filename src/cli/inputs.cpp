@@ -70,9 +70,10 @@ template <Real T>
 bool is_numbered(TensorView<const T> x, Index column) {
     std::vector<T> values;
     for (Index i = column; i < x.size(); i += x.shape()[1]) values.push_back(x.data()[i]);
+    // NaN is not whole, and could not be sorted.
+    if (!std::ranges::all_of(values, [](T value) { return value == std::floor(value); })) return false;
     std::ranges::sort(values);
-    return values.size() > 1 && std::ranges::adjacent_find(values) == values.end() &&
-           std::ranges::all_of(values, [](T value) { return value == std::floor(value); });
+    return values.size() > 1 && std::ranges::adjacent_find(values) == values.end();
 }
 
 /// The label of the first column of a matrix that is called and filled like an identifier.

@@ -653,6 +653,9 @@ TEST_F(SimulateTest, ANumberedPatientColumnIsPointedOut) {
     EXPECT_TRUE(noted("age,bp,ID", "54,130,3\n61,142,1\n47,121,2\n")) << "wherever it stands";
     EXPECT_FALSE(noted("patients_seen,age,bp", rows)) << "called otherwise";
     EXPECT_FALSE(noted("patient,age,bp", "1,54,130\n1,61,142\n0,47,121\n")) << "a group, not a person";
+    put("gaps.csv", "id,age,bp\n1,54,130\nnan,61,142\n3,47,121\nnan,50,119\n2,66,140\n");
+    const Outcome gaps = couplet({"simulate", "gaps.csv", "--rank", "1", "--missing", "impute", "--json"});
+    EXPECT_EQ(gaps.err.find("as identifiers do"), std::string::npos) << "what is not known is no number: " << gaps.err;
     EXPECT_FALSE(noted("id,age,bp", "0.5,54,130\n0.25,61,142\n0.75,47,121\n")) << "a measurement";
     put("a.csv", "patient,age,bp\n" + rows);
     const Outcome remedy = couplet({"table", "a.csv", "--wide", "--patient", "patient", "-o", "site"});

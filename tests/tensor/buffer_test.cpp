@@ -43,7 +43,7 @@ TEST(Buffer, AbsurdSizesThrowInsteadOfWrapping) {
 
 constexpr std::int64_t too_large = 288 * mebibyte;  // to be kept
 
-/// Blocks of this size, of which `sum` bytes are a multiple.
+/// As many blocks of this size as `sum` bytes have room for.
 std::vector<Buffer<char>> in_use(std::size_t sum) {
     std::vector<Buffer<char>> pieces;
     while (sum >= pieces.size() * too_large + too_large) pieces.emplace_back(too_large);
@@ -111,23 +111,24 @@ TEST(Buffer, BlocksOfManySizesAreAllUsedAgain) {
 }
 
 TEST(Buffer, TheOldestMakeRoomForWhatIsWantedNow) {
+    in_use(4 * too_large);  // from now on nothing is let go of because much is used
     let_go_of_everything();
-    const auto stale = in_use(most_used_memory() + too_large);  // so that nothing is let go of for another reason
-    for (std::int64_t size = 4; size < 4 + 2 * 16; size += 2) {
-        const Buffer<char> once(size * mebibyte);
-    }
-    const char* memory = nullptr;
-    for (int round = 0; round < 3; ++round) {
-        const Buffer<char> wanted(48 * mebibyte);
-        if (round > 0) EXPECT_EQ(wanted.data(), memory) << "16 others are kept";
-        memory = wanted.data();
-    }
-    for (int round = 0; round < 3; ++round) {
-        const Buffer<char> wanted(160 * mebibyte);
-        if (round > 0) EXPECT_EQ(wanted.data(), memory) << "others fill what may be kept";
-        memory = wanted.data();
-    }
-    EXPECT_LE(kept_memory(), std::size_t{256} << 20);
+    const auto use_together = [](std::size_t count, std::int64_t size) {
+        std::vector<Buffer<char>> together;
+        while (together.size() < count) together.emplace_back(size * mebibyte);
+    };
+    const auto is_used_again = [](std::int64_t size) {
+        const char* memory = Buffer<char>(size * mebibyte).data();
+        return Buffer<char>(size * mebibyte).data() == memory;
+    };
+    use_together(16, 4);
+    EXPECT_EQ(kept_memory(), std::size_t{16 * 4} << 20) << "as many blocks as are ever kept";
+    EXPECT_TRUE(is_used_again(48));
+    EXPECT_EQ(kept_memory(), std::size_t{15 * 4 + 48} << 20);
+    use_together(2, 104);
+    EXPECT_EQ(kept_memory(), std::size_t{48 + 2 * 104} << 20) << "256 MiB: all of 4 MiB are older";
+    EXPECT_TRUE(is_used_again(160));
+    EXPECT_EQ(kept_memory(), std::size_t{160} << 20);
 }
 
 TEST(Buffer, UsedAndKeptAreTogetherNeverMoreThanWasOnceUsed) {
