@@ -222,6 +222,7 @@ extern const Verb audit_verb{
         "couplet audit --split 8 X.npy --rank 30 --passes 2 -o leaks.html\n"
         "couplet audit X.npy --rank 20 --controls others.npy\n"
         "couplet audit --split 4 X.npy --rank 10 --dp-epsilon 1 --clip 4",
+    .common = "split rank client dp-epsilon clip heldout controls output",
     .setup = set_up_audit};
 
 }  // namespace couplet::cli

@@ -283,6 +283,7 @@ extern const Verb classify_verb{
         "couplet classify north south --labels outcomes.csv --label-column died --predictions out\n"
         "couplet classify diabetes --clients 4 --features 2,5,10 --splits 3\n"
         "couplet classify X.npy --labels y.npy --rank 5 --clients 2",
+    .common = "labels label-column id-column predictions rank clients folds",
     .setup = set_up_classify};
 
 }  // namespace couplet::cli

@@ -302,6 +302,7 @@ extern const Verb client_verb{
         "couplet client --kit hospital-a --data a.npy -o result --deadline 2h\n"
         "couplet client --kit hospital-a --data a.npy --policy strict.toml --ask\n"
         "couplet client --kit hospital-a --account",
+    .common = "kit data deadline policy ask account output",
     .setup = set_up_client};
 
 }  // namespace couplet::cli

@@ -79,6 +79,7 @@ Command::~Command() = default;
 
 void Command::prepare() {
     app_->set_help_flag();
+    app_->set_help_all_flag();
     app_->allow_extras();
     app_->require_subcommand(0, 1);
     app_->add_flag(end_of_options);
@@ -143,6 +144,10 @@ CommandOption Command::add_help(const std::string& description) {
     return CommandOption(*app_->set_help_flag("-h,--help", description));
 }
 
+CommandOption Command::add_help_all(const std::string& description) {
+    return CommandOption(*app_->set_help_all_flag("--help-all", description));
+}
+
 void Command::remove_option(const std::string& name) { app_->remove_option(app_->get_option(name)); }
 
 void Command::parse(std::vector<std::string> words) {
@@ -150,6 +155,8 @@ void Command::parse(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         app_->parse(std::move(words));
+    } catch (const CLI::CallForAllHelp& asked) {
+        throw ParseFailure(ParseFailure::Kind::help_all, asked.what());
     } catch (const CLI::Success& success) {
         throw ParseFailure(ParseFailure::Kind::help, success.what());
     } catch (const CLI::RequiredError& error) {

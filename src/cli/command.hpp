@@ -55,7 +55,7 @@ class CommandOption {
 /// Words that are no command line. `help`: none was wanted, but help.
 class ParseFailure : public std::runtime_error {
   public:
-    enum class Kind { help, missing, no_value, other };
+    enum class Kind { help, help_all, missing, no_value, other };
     ParseFailure(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
     Kind kind() const noexcept { return kind_; }
 
@@ -84,6 +84,8 @@ class Command {
     CommandOption add_flag(const std::string& names, std::function<void()> act, const std::string& description = "");
     /// -h, --help, which ends the parse as a failure of that kind.
     CommandOption add_help(const std::string& description);
+    /// --help-all, likewise.
+    CommandOption add_help_all(const std::string& description);
     void remove_option(const std::string& name);
 
     /// The words after the name of the root; those after "--" are no options of the verb before it. Throws

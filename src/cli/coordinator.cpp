@@ -203,6 +203,7 @@ extern const Verb coordinator_verb{
         "couplet coordinator --kit coordinator --rank 20 --missing impute\n"
         "couplet coordinator --kit coordinator --rank 10 --secure\n"
         "couplet coordinator --kit coordinator --rank 20 --centre --scale",
+    .common = "kit rank eps bytes secure dp-epsilon centre scale missing min-clients deadline output",
     .setup = set_up_coordinator};
 
 }  // namespace couplet::cli

@@ -333,6 +333,7 @@ extern const Verb data_verb{
         "couplet data ecg --data ecg.csv --embedding lag -o ecg\n"
         "couplet data diabetes --data diabetes.csv --count 5000 -o diabetes\n"
         "couplet data ehr --source cms --top 40x40 --data cms.csv -o ehr",
+    .common = "clients count data source top missing output",
     .setup = set_up_data};
 
 }  // namespace couplet::cli

@@ -362,6 +362,7 @@ extern const Verb explain_verb{
         "couplet explain result -o page.html --data a/tensor.tns b/tensor.tns\n"
         "couplet explain result --patient 4711 --patients a/patients.csv --site 1\n"
         "couplet explain result --compare older -o drift.html",
+    .common = "data rotate patient patients compare output",
     .setup = set_up_explain};
 
 }  // namespace couplet::cli

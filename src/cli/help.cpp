@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,10 +21,10 @@ namespace {
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view root_text =
-    "Decomposes tensors into tensor trains: chains of small cores whose product is the tensor, or close to it, for one "
-    "owner or for a federation of owners who share features but not their data. "
-    "Tensors are .npy files (also .csv, .csv.gz, .tns), models are .npz files that numpy.load reads. Words "
-    "after -- are no options, for files that begin with a dash.";
+    "Decomposes tensors into tensor trains, chains of small cores whose product approximates the tensor, for one data "
+    "owner or for a federation of owners who keep their data. "
+    "Tensors are .npy files (also .csv, .csv.gz, .tns); models are .npz files that numpy.load reads. Arguments after "
+    "-- are not parsed as options.";
 
 constexpr std::string_view root_examples =
     "couplet ranks X.npy                          which rank gives which error\n"
@@ -39,8 +41,7 @@ std::string label(const CommandOption& option) {
     return text;
 }
 
-std::string explanation(const CommandOption& option) {
-    std::string text = option.description();
+std::string with_values(const CommandOption& option, std::string text) {
     std::string words = option.type();
     if (words.find('|') != std::string::npos) {
         for (std::size_t i = 0; (i = words.find('|', i)) != std::string::npos;) words.replace(i, 1, ", ");
@@ -49,6 +50,8 @@ std::string explanation(const CommandOption& option) {
     if (!option.standard().empty()) text += fmt::format(" (default: {})", option.standard());
     return text;
 }
+
+std::string explanation(const CommandOption& option) { return with_values(option, option.description()); }
 
 Rows option_rows(const Command& app, bool positional, std::string_view group) {
     Rows rows;
@@ -99,10 +102,10 @@ std::string root_help(const Command& app) {
     }
     text += section(globals_group, option_rows(app, false, globals_group));
     text += example_section(root_examples);
-    return text + "\ncouplet <verb> --help explains a verb.\n";
+    return text + "\ncouplet VERB --help explains a verb; --help-all lists all of its options.\n";
 }
 
-std::string verb_help(const Command& app, const Verb* verb) {
+std::string full_verb_help(const Command& app, const Verb* verb) {
     std::string text = fmt::format("{}: {}\n\nUsage: {}\n", command_name(app), app.description(), usage_line(app));
     if (verb != nullptr) text += "\n" + wrapped(verb->description, 0) + "\n";
     text += section("Arguments", option_rows(app, true, ""));
@@ -111,15 +114,68 @@ std::string verb_help(const Command& app, const Verb* verb) {
     return text;
 }
 
+const Verb* verb_of(const Command& app) {
+    const auto all = verbs();
+    const bool top = app.parent() != nullptr && app.parent()->parent() == nullptr;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Verb* verb) { return top && verb->name == app.name(); });
+    return found == all.end() ? nullptr : *found;
+}
+
+/// The text up to the first sign that ends a sentence or begins an aside, but at least a few words of it.
+std::string first_clause(const std::string& text) {
+    constexpr std::size_t least = 12;
+    std::size_t end = std::min({text.find(". "), text.find(": "), text.find("; "), text.find(" (")});
+    if (end != std::string::npos && end < least) end = std::min(text.find(". ", end + 1), text.find("; ", end + 1));
+    return text.substr(0, end);
+}
+
+bool is_common(const CommandOption& option, const std::vector<std::string>& common) {
+    if (option.group() == globals_group) return false;
+    const auto names = option.long_names();
+    return common.empty() || std::ranges::any_of(common, [&](const std::string& name) {
+               return std::ranges::find(names, name) != names.end();
+           });
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::istringstream stream{std::string(text)};
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::string first_lines(std::string_view text, int count) {
+    std::size_t end = 0;
+    for (int i = 0; i < count && end != std::string_view::npos; ++i) end = text.find('\n', end + (i > 0));
+    return std::string(text.substr(0, end));
+}
+
+std::string short_verb_help(const Command& app, const Verb& verb) {
+    constexpr int examples = 6;
+    const std::vector<std::string> common = words_of(verb.common);
+    Rows rows;
+    for (const CommandOption& option : app.options()) {
+        if (option.is_argument() || !is_common(option, common)) continue;
+        rows.emplace_back(label(option), with_values(option, first_clause(option.description())));
+    }
+    const std::string_view description = verb.description;
+    std::string text = fmt::format("{}: {}\n\nUsage: {}\n\n{}\n", command_name(app), app.description(), usage_line(app),
+                                   wrapped(description.substr(0, description.find("\n\n")), 0));
+    text += example_section(first_lines(verb.examples, examples));
+    text +=
+        section("Arguments", option_rows(app, true, "")) + section(common.empty() ? "Options" : "Common options", rows);
+    return text + fmt::format("\n{} --help-all explains every option and the output.\n", command_name(app));
+}
+
 }  // namespace
 
 std::string help_text(const Command& app) {
     if (app.parent() == nullptr) return root_help(app);
-    const auto all = verbs();
-    const bool top = app.parent()->parent() == nullptr;
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const Verb* verb) { return top && verb->name == app.name(); });
-    return verb_help(app, found == all.end() ? nullptr : *found);
+    const Verb* verb = verb_of(app);
+    return verb == nullptr ? full_verb_help(app, nullptr) : short_verb_help(app, *verb);
+}
+
+std::string full_help_text(const Command& app) {
+    return app.parent() == nullptr ? root_help(app) : full_verb_help(app, verb_of(app));
 }
 
 }  // namespace couplet::cli

@@ -208,6 +208,7 @@ extern const Verb peer_verb{
         "couplet peer --kit p/a --data a.npy --rank 20 --deadline 10m -o result\n"
         "couplet peer --kit p/a --data a.npy --aggregate stack --eps 0.1\n"
         "couplet peer --kit p/a --data a.npy --rank 10 --secure",
+    .common = "kit data rank eps bytes secure dp-epsilon deadline gather policy output",
     .setup = set_up_peer};
 
 }  // namespace couplet::cli

@@ -228,6 +228,7 @@ extern const Verb provision_verb{
         "couplet provision --coordinator h:7443 --clients a,b --keys sites -o site-kits\n"
         "couplet provision --request a -o a\n"
         "couplet provision --sign a/request.pem -o site-kits",
+    .common = "network coordinator clients peers add revoke request sign output",
     .setup = set_up_provision};
 
 }  // namespace couplet::cli

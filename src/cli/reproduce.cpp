@@ -218,6 +218,7 @@ extern const Verb reproduce_verb{
         "couplet reproduce all -o report --data data\n"
         "couplet reproduce r1_synthetic eps1 -o report --repeats 20\n"
         "couplet reproduce quick missing -o report --seed 7",
+    .common = "output data list",
     .setup = set_up_reproduce};
 
 }  // namespace couplet::cli

@@ -36,7 +36,8 @@ class CommandLine {
         add_globals(root_, globals_);
         for (const Verb* verb : verbs()) {
             Command& app = root_.add_subcommand(std::string(verb->name), std::string(verb->summary));
-            app.add_help("Show this help").group(globals_group);
+            app.add_help("Show examples and the common options").group(globals_group);
+            app.add_help_all("Show every option and explain the output").group(globals_group);
             actions_[&app] = verb->setup(app);
             add_globals(app, globals_);
         }
@@ -45,12 +46,13 @@ class CommandLine {
     /// Throws InputError for any wrong usage.
     void parse(int argc, const char* const* argv) {
         words_.assign(argv, argv + argc);
-        help_ = read_words(root_, {words_.begin() + (words_.empty() ? 0 : 1), words_.end()}) == Request::help;
-        if (!help_ && !version_ && active_app(root_) == &root_) throw missing_verb(root_);
+        request_ = read_words(root_, {words_.begin() + (words_.empty() ? 0 : 1), words_.end()});
+        if (request_ == Request::work && !version_ && active_app(root_) == &root_) throw missing_verb(root_);
     }
 
     void execute() {
-        if (help_) return write_stdout(help_text(*active_app(root_)));
+        if (request_ == Request::help) return write_stdout(help_text(*active_app(root_)));
+        if (request_ == Request::help_all) return write_stdout(full_help_text(*active_app(root_)));
         if (globals_.threads) set_thread_count(*globals_.threads);
         Session session(globals_, name());
         if (version_) {
@@ -70,7 +72,7 @@ class CommandLine {
     Command root_;
     Globals globals_;
     bool version_ = false;
-    bool help_ = false;
+    Request request_ = Request::work;
     std::map<const Command*, Action> actions_;
     std::vector<std::string> words_;
 };

@@ -264,6 +264,7 @@ extern const Verb schema_verb{
         "couplet schema --compare a.csv b.csv\n"
         "couplet schema --propose site -o a.json\n"
         "couplet schema --merge a.json b.json c.json --top 60x60 -o schema.json",
+    .common = "compare propose merge output",
     .setup = set_up_schema};
 
 }  // namespace couplet::cli

@@ -800,6 +800,7 @@ extern const Verb simulate_verb{
         "couplet simulate a.npy b.npy c.npy --rank 20 --missing impute\n"
         "couplet simulate a.npy b.npy --rank 20 --save-state state.npz\n"
         "couplet simulate c.npy --rank 20 --resume state.npz -o result",
+    .common = "split synthetic rank eps bytes network secure dp-epsilon centre scale missing heldout dry-run output",
     .setup = set_up_simulate};
 
 }  // namespace couplet::cli

@@ -367,6 +367,7 @@ extern const Verb table_verb{
         "couplet table Condition.ndjson MedicationRequest.ndjson --schema schema.json -o site\n"
         "couplet table labs.csv --patient ID --modes test=CODE month=DATE@month --value RESULT -o labs\n"
         "couplet table survey.csv --wide --patient ID --modes body=bmi,sex:category habit=smoker -o survey",
+    .common = "patient modes wide value time aggregate schema top output",
     .setup = set_up_table};
 
 }  // namespace couplet::cli

@@ -193,6 +193,7 @@ extern const Verb tune_verb{
         "couplet tune --synthetic 40x8x8 --rank 5 --rounds 20 --cache tuning.json\n"
         "couplet tune a.npy b.npy c.npy --method trip --rank 5 --cache tuning.json\n"
         "couplet simulate a.npy b.npy c.npy --method trip --rank 5 --tuned",
+    .common = "split synthetic method rank cache",
     .setup = set_up_tune};
 
 }  // namespace couplet::cli

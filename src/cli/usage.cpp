@@ -188,9 +188,9 @@ Request read_words(Command& root, std::vector<std::string> words, const std::fun
     } catch (const ParseFailure& thrown) {
         failure = thrown;
     }
-    if (failure && failure->kind() == ParseFailure::Kind::help) {
+    if (failure && (failure->kind() == ParseFailure::Kind::help || failure->kind() == ParseFailure::Kind::help_all)) {
         refuse_unknown_verb(root);  // the word before --help
-        return Request::help;
+        return failure->kind() == ParseFailure::Kind::help ? Request::help : Request::help_all;
     }
     if (first) first();
     refuse_leftovers(root);

@@ -21,7 +21,7 @@ std::string command_name(const Command& app);
 /// "couplet decompose X.npy [options]".
 std::string usage_line(const Command& app);
 
-enum class Request { work, help };
+enum class Request { work, help, help_all };
 
 /// Parses what was written after the root's name. Throws InputError for words that are no command line, in the four
 /// parts of every message: an unknown verb or option, with the nearest name there is, one argument too many, a value

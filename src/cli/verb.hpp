@@ -21,6 +21,8 @@ struct Verb {
     std::string_view description;  ///< paragraphs, separated by blank lines
     std::string_view output;       ///< what the output means, paragraphs
     std::string_view examples;     ///< one command a line
+    std::string_view common =
+        {};  ///< long options that --help shows, with spaces between; empty: all of the verb's own
     /// Adds the verb's options to `app` and returns what to do with them.
     Action (*setup)(Command& app);
 };

@@ -20,6 +20,7 @@ class CommandTest : public ::testing::Test {
         verb_.add_flag(
             "--slow", [this] { quick_ = false; }, "Slower");
         verb_.add_help("Says this");
+        verb_.add_help_all("Says all");
     }
 
     ParseFailure::Kind failure(std::vector<std::string> words) {
@@ -89,6 +90,7 @@ TEST_F(CommandTest, AVerbAfterTheEndOfOptionsIsNoVerb) {
 
 TEST_F(CommandTest, SaysWhatIsWrong) {
     EXPECT_EQ(failure({"verb", "--help"}), ParseFailure::Kind::help);
+    EXPECT_EQ(failure({"verb", "--help-all"}), ParseFailure::Kind::help_all);
     EXPECT_EQ(failure({"verb", "--output"}), ParseFailure::Kind::no_value);
     EXPECT_EQ(failure({"verb", "--count", "1", "--output", "a", "--output", "b"}), ParseFailure::Kind::no_value);
     EXPECT_EQ(failure({"verb", "--quick=maybe"}), ParseFailure::Kind::other);

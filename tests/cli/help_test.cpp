@@ -1,5 +1,8 @@
 #include "help.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 #include "cli_test_support.hpp"
 #include "verb.hpp"
 
@@ -8,8 +11,8 @@ namespace {
 
 class HelpTest : public CliTest {
   protected:
-    std::string help(std::vector<std::string> arguments) {
-        arguments.push_back("--help");
+    std::string help(std::vector<std::string> arguments, const std::string& level = "--help") {
+        arguments.push_back(level);
         const Outcome run = couplet(arguments);
         EXPECT_EQ(run.status, 0);
         EXPECT_EQ(run.err, "");
@@ -39,15 +42,32 @@ TEST_F(HelpTest, RootShowsEveryVerbOnceInItsGroup) {
 
 TEST_F(HelpTest, EveryVerbExplainsItself) {
     for (const cli::Verb* verb : cli::verbs()) {
-        const std::string text = help({std::string(verb->name)});
+        const std::string text = help({std::string(verb->name)}, "--help-all");
         for (const char* part : {"Usage: couplet ", "\nOutput:\n", "\nExamples:\n", "--json", "--quiet", "--force"}) {
             EXPECT_NE(text.find(part), std::string::npos) << verb->name << ": " << part;
         }
     }
 }
 
+/// --help fits a screen, with examples before options; --help-all has the rest.
+TEST_F(HelpTest, TheFirstLevelFitsAScreen) {
+    for (const cli::Verb* verb : cli::verbs()) {
+        const std::string name(verb->name);
+        const std::string text = help({name});
+        EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 50) << name;
+        EXPECT_LT(text.find("\nExamples:\n"), std::min(text.find("\nOptions:\n"), text.find("\nCommon options:\n")));
+        EXPECT_NE(text.find("couplet " + name + " --help-all explains"), std::string::npos) << text;
+        const std::string everything = help({name}, "--help-all");
+        std::istringstream common{std::string(verb->common)};
+        for (std::string option; common >> option;) {
+            EXPECT_NE(text.find("--" + option), std::string::npos) << name << " has no --" << option;
+            EXPECT_NE(everything.find("--" + option), std::string::npos) << name << " --" << option;
+        }
+    }
+}
+
 TEST_F(HelpTest, DecomposeNamesItsOptionsAndDefaults) {
-    const std::string text = help({"decompose"});
+    const std::string text = help({"decompose"}, "--help-all");
     for (const char* part :
          {"Usage: couplet decompose X.npy [options]", "--eps E", "0 <= E < 1", "--max-rank R", "--method WORD",
           "[auto,", "random] (default: auto)", "--repeat N", "(default: 1)", "-o, --output FILE.npz", "rel_error"}) {
@@ -56,7 +76,7 @@ TEST_F(HelpTest, DecomposeNamesItsOptionsAndDefaults) {
 }
 
 TEST_F(HelpTest, SimulateNamesItsOptionsAndDefaults) {
-    const std::string text = help({"simulate"});
+    const std::string text = help({"simulate"}, "--help-all");
     for (const char* part : {"--network WORD", "(default: star)", "--rank R", "--eps E", "--graph GRAPH", "random:S",
                              "--heldout FRACTION", "--dry-run", "--save-state FILE.npz", "rel_error_bound", "fedsvd",
                              "\nOptions of the CP methods:\n", "--fibers N", "--tuned"}) {

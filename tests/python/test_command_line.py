@@ -91,9 +91,9 @@ def test_simulate_gives_the_same_result(clients, command, flags):
 
 
 def test_every_flag_of_the_verb_is_there():
-    """What `couplet simulate --help` lists, no more and no less, by the same names."""
-    text = subprocess.run([str(COMMAND), "simulate", "--help"], text=True, capture_output=True, check=True).stdout
-    listed = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help"}
+    """What `couplet simulate --help-all` lists, no more and no less, by the same names."""
+    text = subprocess.run([str(COMMAND), "simulate", "--help-all"], text=True, capture_output=True, check=True).stdout
+    listed = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help", "help-all"}
     known = dict(couplet._engine.simulate_flags())
     assert listed == set(known) and len(listed) > 40
     x = np.ones((3, 2))

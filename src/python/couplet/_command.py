@@ -56,7 +56,7 @@ def _argument(value: Any) -> bytes:
 
 
 def _flag(name: str, value: Any) -> list[bytes]:
-    if name in ("json", "quiet", "help"):
+    if name in ("json", "quiet", "help", "help_all"):
         raise TypeError(f"{name}: set by this function; expected other flags")
     flag = "--" + name.replace("_", "-")
     if value is None or value is False:

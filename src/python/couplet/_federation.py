@@ -175,7 +175,7 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
     aggregate ("stack", "average" or "subspace"), refit, sketch, passes, graph, weights, consensus, iterations,
     scale_clients, centre, scale, heldout, missing, precision, bytes, bytes_total, secure, policy, dp_epsilon, dp_delta,
     clip, save_state, resume, dry_run, unnamed, method and its parameters, output, force, seed.
-    True switches one on, False off; None leaves it out. `couplet simulate --help` explains each.
+    True switches one on, False off; None leaves it out. `couplet simulate --help-all` explains each.
 
     ValueError in the engine's words for what it refuses; TypeError for a flag that does not exist.
 
