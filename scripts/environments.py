@@ -32,6 +32,11 @@ HOW = {"break-system-packages", "cache-dir", "default-timeout", "disable-pip-ver
        "no-warn-script-location", "progress-bar", "quiet", "require-virtualenv", "retries", "root-user-action", "timeout", "verbose"}
 
 
+def chosen(folder: pathlib.Path, arguments: list[str]) -> list:
+    """What pytest gets: all tests of a folder with these arguments, or those that the arguments name as FILE::TEST."""
+    return arguments if any("::" in argument for argument in arguments) else [folder, *arguments]
+
+
 def version_of(python: str) -> tuple[int, int] | None:
     """Its version when it is a CPython that can build modules here."""
     code = ("import os, sys, sysconfig; assert sys.implementation.name == 'cpython' and not sysconfig.get_config_var("
