@@ -2,7 +2,7 @@
 # # Phenotypes from Synthea
 #
 # Three hospitals export what they have: lines that say which patient had which condition, and which took which medication. From
-# raw tables to patterns with names, without a record leaving its hospital. The patients are those of
+# raw tables to patterns with names, without pooling the tables. The patients are those of
 # [Synthea](https://synthetichealth.github.io/synthea/), which nobody is; `COUPLET_DATA` names the folder with `synthea_1k`.
 
 # %%

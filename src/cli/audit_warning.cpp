@@ -8,6 +8,7 @@
 #include "couplet/audit/audit.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/prepare.hpp"
+#include "couplet/privacy/masking_warning.hpp"
 #include "couplet/privacy/records.hpp"
 
 namespace couplet::cli {
@@ -22,7 +23,8 @@ constexpr Index least_patients = 10;
 }  // namespace
 
 std::string audit_warning(const wire::JobSpec& spec, const Tensor<double>& x, const std::string& worst) {
-    if (spec.shield || spec.missing) return "";
+    if (spec.shield) return worst == to_string(Verdict::patients) ? "" : masking_warning(spec.shield->guarantee);
+    if (spec.missing) return "";
     const Index patients = count_patients(x.view());
     const auto features = static_cast<double>(x.size() / std::max<Index>(1, x.shape()[0]));
     const auto rank = static_cast<double>(std::min(patients, spec.job.rank.value_or(patients)));

@@ -62,9 +62,7 @@ void warn_of_idle_errors(const Command& app, const net::CoordinatorResult& resul
 void execute_coordinator(const Command& app, CoordinatorArguments& options, const Session& session) {
     options.flags.job.seed = session.seed();
     const auto shield = star_shield(app, options.flags.job, options.privacy);
-    if (shield && !shield->policy) {
-        session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
-    }
+    warn_of_masking(options.privacy, session);
     if (shield && shield->guarantee) {
         constexpr std::int64_t usual_patients = 1000;
         const std::string weak = weakness(*shield->guarantee, usual_patients);
@@ -170,9 +168,10 @@ extern const Verb coordinator_verb{
         "What clients send is kept in the folder job of the kit until it is merged: killed at any moment and started "
         "again with the same flags, the job continues. A client that is lost on the way is left out when enough others "
         "remain (--min-clients). While it runs, couplet status and a page on this machine show how it stands.\n\n"
-        "With --secure the coordinator sees sums over all clients and nothing of any one: not its numbers, nor how "
-        "many "
-        "patients it has, nor how well the features fit them. Clients that are lost in the first sum over the data are "
+        "With --secure the coordinator sees sums over all clients: not one client's numbers, nor how many patients it "
+        "has, nor how well the features fit them. Masks hide who contributed what, not the records: from exact sums "
+        "most sparse records can be rebuilt, and only noise (--dp-epsilon) protects them. Clients that are lost in the "
+        "first sum over the data are "
         "left out, as long as more than half of them (and of one that may collude) stay; after that sum everybody in "
         "it "
         "is needed, because a sum without one would show what that one contributed: when it does not come back, the "

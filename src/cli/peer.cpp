@@ -101,6 +101,7 @@ net::PeerOptions peer_options(const PeerArguments& options, const Job& job) {
 
 void execute_peer(const Command& app, PeerArguments& options, const Session& session) {
     const auto shield = shield_of(app, options);
+    warn_of_masking(options.privacy, session);
     const Job job = checked_job(app, options, session);
     net::PeerOptions how = peer_options(options, job);
     how.spec.shield = shield;
@@ -160,10 +161,12 @@ Action set_up_peer(Command& app) {
     add_duration(app, "--link-deadline", "5s, or a twelfth of the deadline", options->link_deadline,
                  "A neighbour that is silent for so long is lost");
     add_policy_flag(app, options->policy);
-    app.add_flag("--secure", options->privacy.secure,
-                 "Peers mask what they send, and only the sums over all of them can be read; implies --aggregate "
-                 "subspace. At least three peers, all of whom must stay until the end. With --policy off the masked "
-                 "sums may show any number of directions");
+    app.add_flag(
+        "--secure", options->privacy.secure,
+        "Peers mask what they send, and only the sums over all of them can be read: that hides who contributed what, "
+        "not the records, which --dp-epsilon protects; implies --aggregate subspace. At least three peers, all of whom "
+        "must stay until the end. With --policy off the masked "
+        "sums may show any number of directions");
     add_noise_flags(app, options->privacy);
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         .type("DIR");
@@ -191,7 +194,9 @@ extern const Verb peer_verb{
         "With --secure every pair of peers hides its numbers behind masks that cancel in the sum over all of them, "
         "made "
         "from keys that their certificates have signed: a neighbour sees nothing but random numbers, and everybody "
-        "learns the sums and nothing else. A peer that is lost once masked numbers were sent ends the job for all: the "
+        "learns the sums. Masks hide who contributed what, not the records: from exact sums most sparse records can be "
+        "rebuilt, and only noise (--dp-epsilon) protects them. A peer that is lost once masked numbers were sent ends "
+        "the job for all: the "
         "same sums without it would show what it contributed.",
     .output =
         "A line per member with its rank and RSE, who is in the result, and what was sent.\n"

@@ -7,7 +7,9 @@
 #include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
+#include "couplet/privacy/masking_warning.hpp"
 #include "options.hpp"
+#include "session.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -44,10 +46,13 @@ void add_noise_flags(Command& app, PrivacyFlags& flags) {
 void add_privacy_flags(Command& app, PrivacyFlags& flags) {
     app.add_flag(
         "--secure", flags.secure,
-        "Secure aggregation: clients mask what they send, and only the sums over all clients can be read; implies "
-        "--aggregate subspace. At least three clients");
+        "Secure aggregation: clients mask what they send, and only the sums over all clients can be read. That hides "
+        "who "
+        "contributed what, not the records: from exact sums most sparse records can be rebuilt, and --dp-epsilon is "
+        "what protects them. Implies --aggregate subspace. At least three clients");
     add_text(app, "--policy", "on|off", "on with --secure",
-             "How much masked sums may show: one direction for ten honest patients at most, of those who remain when "
+             "Limits how many directions masked sums show, which does not stop records from being rebuilt: one "
+             "direction for ten honest patients at most, of those who remain when "
              "as many clients are lost as may be (fewer passes, then less oversampling, then a smaller rank), records "
              "clipped at the 90th percentile of their norms. Empty records and copies within a client are no patients. "
              "Not with --dp-epsilon, which limits what is shown by itself",
@@ -65,6 +70,12 @@ void add_privacy_flags(Command& app, PrivacyFlags& flags) {
                           : word == "central" ? NoisePlace::central
                                               : NoisePlace::distributed;
         });
+}
+
+void warn_of_masking(const PrivacyFlags& flags, const Session& session) {
+    if (!flags.secure) return;
+    const std::string warning = masking_warning(flags.guarantee());
+    if (!warning.empty()) session.note("warning: " + spelled(warning, session.spelling()));
 }
 
 void add_patients_flag(Command& app, PrivacyFlags& flags) {

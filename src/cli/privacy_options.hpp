@@ -8,6 +8,7 @@
 namespace couplet::cli {
 
 class Command;
+class Session;
 
 /// What shall not be seen, as the user says it.
 struct PrivacyFlags {
@@ -32,6 +33,8 @@ void add_noise_flags(Command& app, PrivacyFlags& flags);
 void add_privacy_flags(Command& app, PrivacyFlags& flags);
 /// --dp-patients, for who tells beforehand what noise may cost.
 void add_patients_flag(Command& app, PrivacyFlags& flags);
+/// A line before a masked job without noise: what masks do not hide.
+void warn_of_masking(const PrivacyFlags& flags, const Session& session);
 /// All of them.
 inline constexpr const char* privacy_flag_names[] = {"--secure",   "--policy", "--dp-noise",   "--dp-epsilon",
                                                      "--dp-delta", "--clip",   "--dp-patients"};

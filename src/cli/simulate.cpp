@@ -243,9 +243,7 @@ SimulationResult compute_shielded(const Federation& federation, const SimulateAr
                                   const Session& session, std::shared_ptr<const ShieldReport>& report) {
     const PrivacyFlags& privacy = options.privacy;
     warn_of_weak_guarantee(privacy, session);
-    if (privacy.secure && !privacy.policy_on() && !privacy.epsilon) {
-        session.note("warning: --policy off: the sums may show patients; couplet audit says how many");
-    }
+    warn_of_masking(privacy, session);
     if (options.centring.any()) {
         session.note(
             "warning: means and scales are sums over all patients as their records are, not clipped, and part of the "

@@ -42,7 +42,11 @@ TEST(AuditWarning, SaysWhereNothingCanBeTried) {
               std::string::npos);
     wire::JobSpec masked = stack(2);
     masked.shield.emplace();
-    EXPECT_EQ(audit_warning(masked, sparse_patients(40, 60), "features-only"), "");
+    const std::string text = audit_warning(masked, sparse_patients(40, 60), "membership");
+    EXPECT_NE(text.find("not the records"), std::string::npos) << text;
+    EXPECT_EQ(audit_warning(masked, sparse_patients(40, 60), "patients"), "") << "agreed to";
+    masked.shield->guarantee = PrivacyGuarantee{1, 1e-5};
+    EXPECT_EQ(audit_warning(masked, sparse_patients(40, 60), "membership"), "");
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
     std::vector<pid_t> clients{client("a"), client("b"), client("c")};
     EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
     for (const pid_t one : clients) EXPECT_EQ(finish(one), 0) << get("a.err");
+    // Both ends are told what masks do not hide.
+    EXPECT_NE(get("coordinator.err").find("not the records"), std::string::npos) << get("coordinator.err");
+    EXPECT_NE(get("a.err").find("not the records"), std::string::npos) << get("a.err");
     const Json real = Json::parse(get("coordinator.out"));
     const Json expected =
         couplet({"simulate", "a.npy", "b.npy", "c.npy", "--rank", "3", "--secure", "--json", "--quiet"}).json();
@@ -71,6 +74,7 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
     for (const pid_t one : clients) EXPECT_EQ(finish(one), 0) << get("b.err");
     EXPECT_GT(Json::parse(get("coordinator.out"))["privacy"]["patients_needed"], 100);
     EXPECT_NE(get("coordinator.err").find("noise of standard deviation"), std::string::npos);
+    EXPECT_EQ(get("coordinator.err").find("not the records"), std::string::npos) << "noise protects them";
     const Json account = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--account", "--json"}).json();
     ASSERT_EQ(account["data"].size(), 1U);
     EXPECT_NEAR(account["data"][0]["epsilon"], 1, 1e-3);

@@ -84,6 +84,7 @@ TEST_F(PeerTest, MaskedSumsGiveEachPeerWhatASimulationGives) {
                   ::open(path(name(k) + ".err").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600)));
     }
     for (const pid_t process : running) EXPECT_EQ(finish(process), 0) << get("p1.err");
+    EXPECT_NE(get("p1.err").find("not the records"), std::string::npos) << get("p1.err");
     const Outcome simulated =
         couplet({"simulate", path("d/client_1.npy"), path("d/client_2.npy"), path("d/client_3.npy"), "--network",
                  "decentralized", "--graph", "ring", "--rank", "3", "--secure", "--policy", "off", "--json"});

@@ -230,7 +230,15 @@ def simulated(sites, tmp_path, monkeypatch):
 SECURE = ("--rank=3", "--secure", "--policy=off", "--sketch=random", "--passes=2")
 
 
-def test_secure_sums_give_what_simulate_gives_and_show_nothing_else(clients, simulated, tmp_path):
+@pytest.mark.parametrize("flags, warned", [(SECURE, True), (("--rank=3", "--secure", "--dp-epsilon=1", "--clip=9"), False), (("--rank=3",), False)])
+def test_a_masked_job_without_noise_says_what_masks_do_not_hide(simulated, caplog, flags, warned):
+    run_job(InThisProcess(simulated), JobOptions(flags))
+    told = [line for line in caplog.messages if "masking hides who contributed what, not the records" in line]
+    assert len(told) == warned
+    assert all("dp_epsilon" in line for line in told)
+
+
+def test_secure_sums_give_what_simulate_gives_and_show_nothing_but_sums(clients, simulated, tmp_path):
     heard = []
     carrier = InThisProcess(simulated, lambda site, count, answer: heard.append(answer.message) or answer)
     result = run_job(carrier, JobOptions(SECURE))

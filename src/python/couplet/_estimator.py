@@ -31,7 +31,7 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     With missing="impute" NaN stands for what nobody knows, in transform() too. centre=True takes the mean of every feature
     over all clients away, scale=True its standard deviation too; transform() does the same to new patients,
     inverse_transform() puts both back, and errors are those of such data. secure=True lets clients send masked sums of which
-    nobody can read a single one; it needs three clients or more.
+    nobody can read a single one, which hides who contributed what but not the records; it needs three clients or more.
 
     fit() takes a list of arrays, one per client, patients first; or one array and `groups`, the client of each patient;
     or one array, which is then the only client. Arrays have two or more modes; transform() gives patients x R_1.

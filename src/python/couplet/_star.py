@@ -164,6 +164,8 @@ class _Job:
         self._begun = time.monotonic()
 
     def run(self) -> JobResult:
+        if self._job.warning:
+            log.warning("warning: %s", self._job.warning)
         self._join(self._gather())
         members = self._fitting()
         self._require(members, "take part")

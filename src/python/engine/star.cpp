@@ -19,6 +19,7 @@
 #include "couplet/net/disclosure_ledger.hpp"
 #include "couplet/net/privacy_book.hpp"
 #include "couplet/net/site_memory.hpp"
+#include "couplet/privacy/masking_warning.hpp"
 #include "couplet/privacy/records.hpp"
 #include "couplet/wire/envelope.hpp"
 #include "couplet/wire/site.hpp"
@@ -259,6 +260,11 @@ std::vector<std::pair<std::string, std::string>> refuse_misfits(StarJob& job) {
     return refused;
 }
 
+/// What sites should know before they take part; "": nothing.
+std::string warning_of(const StarJob& job) {
+    return job.is_secure() ? in_python_words(masking_warning(job.spec().shield->guarantee)) : "";
+}
+
 /// Merging may take its time; the caller keeps the bytes.
 void take(StarJob& job, Index member, const nb::bytes& bytes) {
     const std::string_view message = view(bytes);
@@ -276,6 +282,7 @@ void add_star(nb::module_& module) {
                Index tree) { new (self) StarJob(job_options(arguments, id, kit, tree)); },
             nb::arg("arguments"), nb::arg("id"), nb::arg("kit"), nb::arg("tree") = 0)
         .def_prop_ro("is_secure", &StarJob::is_secure)
+        .def_prop_ro("warning", &warning_of)
         .def("asked", &StarJob::asked)
         .def("close_step", &StarJob::close_step)
         .def_prop_ro("needs_places", &StarJob::needs_places)

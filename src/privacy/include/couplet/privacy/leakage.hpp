@@ -19,7 +19,7 @@ struct SketchPlan {
     friend bool operator==(const SketchPlan&, const SketchPlan&) = default;
 };
 
-/// What sums over patients may show. The defaults were chosen on some seeds and checked on others: nobody recovered.
+/// What sums over patients may show. They stop linear attacks, not a lattice on exact sums: masking_warning().
 struct LeakageLimits {
     double patients_per_direction = 10;  ///< d <= honest patients / this
     double patients_per_feature = 10;    ///< Gram matrix: honest patients >= this x P
