@@ -285,7 +285,8 @@ extern const Verb client_verb{
     .output =
         "Who is in the result, RSE of this client's patients, what was sent and received.\n"
         "--json: rse, rse_heldout, rel_error_bound (of all together), ranks, personal_ranks, numbers_up_per_client, "
-        "numbers_down_per_client, bytes_up, bytes_down (its own), seconds {clients_max, total}, rounds, method, "
+        "numbers_down_per_client, bytes_up, bytes_down (its own questions, answers and features, each message once), "
+        "bytes_overhead (the rest: greetings, schema, reports), seconds {clients_max, total}, rounds, method, "
         "network, "
         "aggregate, seed, version, job, clients, members, missing, output.\n"
         "imputed {settled, unknown_features (that this client knows of nobody)}: of a job with --missing impute, whose "

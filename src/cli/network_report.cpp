@@ -75,6 +75,7 @@ Json coordinator_json(const net::CoordinatorResult& r, const std::string& output
     json["bytes_up"] = number(r.bytes_up);
     json["bytes_down"] = number(r.bytes_down);
     json["bytes_total"] = number(r.bytes_up + r.bytes_down);
+    json["bytes_overhead"] = number(r.bytes_overhead);
     json["seconds"] = {{"clients_max", r.seconds_clients_max},
                        {"clients_sum", r.seconds_clients_sum},
                        {"server", r.seconds_server},
@@ -103,6 +104,7 @@ Json client_json(const net::ClientResult& r, const std::string& output) {
     json["numbers_down_per_client"] = number(r.numbers_down);
     json["bytes_up"] = number(r.bytes_up);
     json["bytes_down"] = number(r.bytes_down);
+    json["bytes_overhead"] = number(r.bytes_overhead);
     json["seconds"] = {{"clients_max", r.seconds_client}, {"total", r.seconds_total}};
     add_job(json, r.spec, r.job, r.rounds);
     json["clients"] = r.members.size();
@@ -147,8 +149,9 @@ std::string coordinator_text(const net::CoordinatorResult& r, const std::string&
     }
     if (r.shield) add_shield_rows(*r.shield, rows);
     rows.emplace_back("rounds", count_text(r.rounds));
-    rows.emplace_back("sent", fmt::format("{} up, {} down, {} numbers in all", size_text(r.bytes_up),
-                                          size_text(r.bytes_down), numbers_text(r.numbers_total)));
+    rows.emplace_back("sent", fmt::format("{} up, {} down, {} numbers in all; greetings, schema and reports {}",
+                                          size_text(r.bytes_up), size_text(r.bytes_down), numbers_text(r.numbers_total),
+                                          size_text(r.bytes_overhead)));
     rows.emplace_back("time", fmt::format("{}; slowest client {}, server {}", seconds_text(r.seconds_total),
                                           seconds_text(r.seconds_clients_max), seconds_text(r.seconds_server)));
     rows.emplace_back("written", output + "/features.npz");
@@ -173,9 +176,10 @@ std::string client_text(const net::ClientResult& r, const std::string& output) {
     }
     if (!r.doubt.empty()) rows.emplace_back("NOT certified", with_option_names(r.doubt));
     if (r.shield) add_shield_rows(*r.shield, rows);
-    rows.emplace_back(
-        "sent", fmt::format("{} numbers ({}), received {} ({})", numbers_text(r.numbers_up), size_text(r.bytes_up),
-                            numbers_text(r.numbers_down), size_text(r.bytes_down)));
+    rows.emplace_back("sent",
+                      fmt::format("{} numbers ({}), received {} ({}); greetings, schema and reports {}",
+                                  numbers_text(r.numbers_up), size_text(r.bytes_up), numbers_text(r.numbers_down),
+                                  size_text(r.bytes_down), size_text(r.bytes_overhead)));
     rows.emplace_back("time", fmt::format("{}, of which computing {}", seconds_text(r.seconds_total),
                                           seconds_text(r.seconds_client)));
     rows.emplace_back("written", fmt::format("{}/features.npz, personal.npz", output));

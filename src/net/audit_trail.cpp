@@ -173,6 +173,19 @@ std::map<std::string, std::size_t> AuditTrail::unwritten() const {
     return unwritten_;
 }
 
+void for_each_line(const std::filesystem::path& file, const std::function<void(const AuditTrail::Fields& line)>& use) {
+    if (!std::filesystem::exists(file)) return;
+    std::ifstream stream(file);
+    if (!stream) {
+        throw InputError(
+            {file.string(), "not readable", "what this party has written down", "Ask as the user that it runs as."});
+    }
+    for (std::string line; std::getline(stream, line);) {
+        const auto json = AuditTrail::Fields::parse(line, nullptr, false);
+        if (json.is_object()) use(json);
+    }
+}
+
 std::optional<std::size_t> first_broken_line(const std::filesystem::path& file) {
     std::ifstream stream(file);
     std::string before;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,10 @@
 #include "couplet/ctt/blocks.hpp"
 
 namespace couplet::net {
+
+/// Lines of messages.
+inline constexpr const char* sent_event = "sent";
+inline constexpr const char* received_event = "received";
 
 /// SHA-256 of bytes that come in pieces.
 class Sha256 {
@@ -69,6 +74,18 @@ class AuditTrail {
     std::map<std::string, std::set<std::string>> known_;  ///< hashes of the lines of each party
     std::map<std::string, std::size_t> unwritten_;
 };
+
+/// Calls `use` with every line that is one; none where there is no file. Throws InputError when it cannot be read.
+void for_each_line(const std::filesystem::path& file, const std::function<void(const AuditTrail::Fields& line)>& use);
+/// A field that the trail of another version may lack or have otherwise.
+template <class T>
+T field(const AuditTrail::Fields& line, const char* key, T otherwise) {
+    try {
+        return line.value(key, otherwise);
+    } catch (const AuditTrail::Fields::exception&) {
+        return otherwise;
+    }
+}
 
 /// Number of the first line, from 1, that does not follow from the one before; nothing when all do.
 std::optional<std::size_t> first_broken_line(const std::filesystem::path& file);

@@ -375,6 +375,7 @@ Client::~Client() = default;
 ClientResult Client::run() {
     try {
         ClientResult result = parts_->run();
+        parts_->trail.count(result);
         parts_->trail.end(result);
         return result;
     } catch (const Error& error) {

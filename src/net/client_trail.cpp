@@ -14,7 +14,10 @@ ClientTrail::ClientTrail(const Kit& kit, Spelling spelling)
 
 void ClientTrail::begin(const wire::Message& welcome, const std::string& serial, const std::string& address) {
     const auto& told = std::get<wire::Welcome>(welcome.body);
-    audit_.write("job", {{"job", wire::to_hex(welcome.route.job)},
+    const std::string job = wire::to_hex(welcome.route.job);
+    counted_ = counted_messages(audit_.file(), job)[coordinator];
+    for (const auto& [kind, bytes] : greetings_) counted_.add(true, kind, {}, bytes);
+    audit_.write("job", {{"job", job},
                          {"role", "client"},
                          {"party", self_},
                          {"version", version()},
@@ -32,6 +35,18 @@ void ClientTrail::write(const char* event, const wire::Message& message, const P
                        {"step", message.route.step},
                        {"bytes", passed.bytes},
                        {"hash", passed.hash}});
+    if (message.route.job == wire::JobId{}) {
+        greetings_[message.kind()] = passed.bytes;
+    } else {
+        counted_.add(std::string_view(event) == sent_event, message.kind(), message.route, passed.bytes);
+    }
+}
+
+void ClientTrail::count(ClientResult& result) const {
+    result.bytes_overhead = counted_.others().sent + counted_.others().received;
+    if (!result.shield) return;
+    result.bytes_up = counted_.rounds().sent;
+    result.bytes_down = counted_.rounds().received;
 }
 
 void ClientTrail::end(const ClientResult& result) {

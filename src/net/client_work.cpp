@@ -10,7 +10,6 @@
 #include "couplet/ctt/message_bytes.hpp"
 #include "couplet/net/doubts.hpp"
 #include "couplet/secure/shield_plan.hpp"
-#include "couplet/wire/encoder.hpp"
 
 namespace couplet::net {
 namespace {
@@ -76,7 +75,6 @@ const wire::Message* ClientWork::answer_masked(const wire::Message& question) {
     }
     result_.numbers_up += masked_->numbers(*request, reply);
     keep(question.route, std::move(reply));
-    result_.bytes_up += static_cast<double>(wire::encoded_bytes(*answer_));
     return &*answer_;
 }
 

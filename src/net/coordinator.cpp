@@ -38,8 +38,15 @@ struct Coordinator::Parts {
           log(l),
           lock(lock_kit(kit)),
           trail(kit, log.spelling()),
-          room(open_job(kit, options), {kit.file("job"), options.late_merge}, log),
+          room(make_room()),
           desk(room, log, {options.deadline, options.min_clients}) {}
+
+    Room make_room() {
+        JobFile job = open_job(kit, options);
+        Room::Options how{.folder = kit.file("job"), .late_merge = options.late_merge};
+        how.counted = counted_messages(trail.audit().file(), wire::to_hex(job.id));
+        return Room(std::move(job), std::move(how), log);
+    }
 
     // ---- from joining to features
 
@@ -253,6 +260,7 @@ struct Coordinator::Parts {
     CoordinatorResult result() {
         const JobFile job = room.job();
         CoordinatorResult r = make_coordinator_result({job, newest_features(), room.schema(), statements(job)});
+        add_messages(room.counted(), r);
         r.seconds_server = desk.seconds();
         r.seconds_total = std::chrono::duration<double>(Clock::now() - begun).count();
         return r;

@@ -168,6 +168,18 @@ CompletionCourse course_of(const JobFile& job) {
     return course;
 }
 
+void add_messages(const std::vector<MessageCount>& counted, CoordinatorResult& result) {
+    MessageCount::Bytes rounds;
+    for (const MessageCount& one : counted) {
+        rounds.sent += one.rounds().sent;
+        rounds.received += one.rounds().received;
+        result.bytes_overhead += one.others().sent + one.others().received;
+    }
+    if (!result.shield) return;
+    result.bytes_up = rounds.received;
+    result.bytes_down = rounds.sent;
+}
+
 CoordinatorResult make_coordinator_result(const FinishedJob& finished) {
     const JobFile& job = finished.job;
     CoordinatorResult result;

@@ -7,6 +7,7 @@
 #include "couplet/net/coordinator.hpp"
 #include "couplet/net/doubts.hpp"
 #include "job_file.hpp"
+#include "message_count.hpp"
 
 namespace couplet::net {
 
@@ -46,5 +47,8 @@ struct FinishedJob {
 /// What a coordinator says of it; without seconds_server and seconds_total, which are the caller's. Doubts take the
 /// certificate away.
 CoordinatorResult make_coordinator_result(const FinishedJob& finished);
+/// Books what has passed between the coordinator and everybody on the roster: all bytes of a job of secure sums, and of
+/// any job those that no round has.
+void add_messages(const std::vector<MessageCount>& counted, CoordinatorResult& result);
 
 }  // namespace couplet::net

@@ -42,6 +42,9 @@ Room::Room(JobFile job, Options options, Log& log)
     for (std::size_t k = 0; k < job_.roster.size(); ++k) {
         const auto place = static_cast<Index>(k);
         hellos_.push_back(folder_.hello(place, who(place)));
+        if (const auto at = options_.counted.find(job_.roster[k]); at != options_.counted.end()) {
+            seat(place).counted = at->second;
+        }
         seat(place).owed_a_word = job_.phase != Phase::closed && job_.reports.contains(place);
     }
     folder_.write(job_);
@@ -323,10 +326,16 @@ void Room::leave(Ticket ticket) noexcept {
     changed_.notify_all();
 }
 
-void Room::count(Ticket ticket, double bytes_up, double bytes_down) {
+void Room::count(Ticket ticket, bool sent, wire::Kind kind, const wire::Route& route, double bytes) {
     const std::lock_guard lock(mutex_);
-    seat(ticket.place).bytes_up += bytes_up;
-    seat(ticket.place).bytes_down += bytes_down;
+    seat(ticket.place).counted.add(sent, kind, route, bytes);
+}
+
+std::vector<MessageCount> Room::counted() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<MessageCount> result;
+    for (const Seat& one : seats_) result.push_back(one.counted);
+    return result;
 }
 
 void Room::refused(const std::string& name, const std::string& reason) {
@@ -623,8 +632,8 @@ ClientStatus Room::client_status(Index place) const {
     const Seat& one = seat(place);
     ClientStatus client{.name = job_.roster[static_cast<std::size_t>(place)],
                         .state = state_text(place),
-                        .bytes_up = one.bytes_up,
-                        .bytes_down = one.bytes_down,
+                        .bytes_up = one.counted.rounds().received + one.counted.others().received,
+                        .bytes_down = one.counted.rounds().sent + one.counted.others().sent,
                         .last_refusal = spelled(one.last_refusal, log_.spelling())};
     // Where only sums are seen nobody knows how many patients a client has, nor how well they fit.
     if (job_.spec.shield) return client;

@@ -16,6 +16,7 @@
 #include "couplet/net/log.hpp"
 #include "couplet/net/status.hpp"
 #include "job_folder.hpp"
+#include "message_count.hpp"
 #include "schema_vote.hpp"
 
 namespace couplet::net {
@@ -37,6 +38,8 @@ class Room {
         bool late_merge = false;       ///< clients that come after the members are fixed may wait to be merged
         /// How long two sides must differ before all are told: a connection that is gone is not noticed at once.
         std::chrono::milliseconds tie_stands{2000};
+        /// What has passed in this job before this process, by client.
+        std::map<std::string, MessageCount> counted = {};
     };
     /// Writes `job`, or continues it with what is spooled in the folder.
     Room(JobFile job, Options options, Log& log);
@@ -71,7 +74,8 @@ class Room {
     void report(Ticket ticket, const wire::Message& message);
     wire::Message bye(Ticket ticket);
     void leave(Ticket ticket) noexcept;
-    void count(Ticket ticket, double bytes_up, double bytes_down);
+    /// Books what has passed: `sent` to the client, or received.
+    void count(Ticket ticket, bool sent, wire::Kind kind, const wire::Route& route, double bytes);
     /// Books a refusal of somebody; `name` may be empty.
     void refused(const std::string& name, const std::string& reason);
 
@@ -138,6 +142,8 @@ class Room {
     std::optional<Index> await_latecomer(Deadline deadline);
     /// This latecomer did not answer. It has its turn again when it reconnects, after others and not for ever.
     void give_up(Index place);
+    /// What has passed between everybody and the coordinator.
+    std::vector<MessageCount> counted() const;
     /// Turns everybody away from here on.
     void fail(const std::string& reason);
     /// What they are told; empty: it has not failed.
@@ -151,8 +157,7 @@ class Room {
         std::uint64_t generation = 0;
         bool connected = false;
         bool owed_a_word = false;  ///< it has reported, to an earlier process
-        double bytes_up = 0;
-        double bytes_down = 0;
+        MessageCount counted = {};
         std::string last_refusal;
         std::string rejected;  ///< why its answer cannot be used; it is told and has to come again
         int lost = 0;          ///< how often it was given up as a latecomer

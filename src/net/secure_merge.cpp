@@ -9,10 +9,8 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
-#include "couplet/ctt/message_bytes.hpp"
 #include "couplet/secure/secure_coordinator.hpp"
 #include "couplet/secure/shield_plan.hpp"
-#include "couplet/wire/encoder.hpp"
 #include "couplet/wire/job_print.hpp"
 #include "couplet/wire/star_job.hpp"
 #include "crash_point.hpp"
@@ -83,9 +81,7 @@ class SecureMerge {
     std::vector<Index> ask() {
         std::map<Index, wire::Body> questions;
         for (const Party party : secure_.asked()) {
-            wire::Message message{{}, secure_.request(party)};
-            outcome_.traffic.bytes_down += static_cast<double>(wire::encoded_bytes(message));
-            questions.emplace(party, std::move(message.body));
+            questions.emplace(party, secure_.request(party));
         }
         const std::vector<Index> asked(secure_.asked().begin(), secure_.asked().end());
         room_.publish_each(std::move(questions), static_cast<Index>(secure_.number_bytes()));
@@ -107,7 +103,6 @@ class SecureMerge {
         try {
             const Stopwatch watch(desk_.seconds());
             wire::Message reply = room_.take_reply(place);
-            outcome_.traffic.bytes_up += static_cast<double>(wire::encoded_bytes(reply));
             secure_.take(static_cast<Party>(place), std::move(body_as<SecureReply>(reply, "reply", room_.who(place))));
             return true;
         } catch (const InputError& error) {
@@ -149,7 +144,6 @@ class SecureMerge {
         outcome_.traffic.numbers_up = clients * secure_.numbers_up();
         outcome_.traffic.numbers_down =
             clients * (secure_.numbers_down() + static_cast<double>(outcome_.features.features.numbers()));
-        outcome_.traffic.bytes_down += clients * static_cast<double>(serialised_bytes(outcome_.features));
         const Index p = room_.schema().features.size();
         outcome_.personal_ranks.assign(outcome_.cohort.size(), std::min(plan.job.rank.value_or(p), p));
         outcome_.rounds = plan.sums + 5 * secure_.sums_done();

@@ -294,9 +294,10 @@ class Visit {
     /// Throws InputError to turn the client away, Disconnected when it is gone.
     grpc::Status attend() {
         const auto join = receive<wire::Join>();
-        const auto& said = std::get<wire::Join>(join.body);
+        const auto& said = std::get<wire::Join>(join.message.body);
         ticket_ = room_.enter(name_, said);
         entered_ = true;
+        room_.count(ticket_, false, wire::Kind::join, {}, join.bytes);
         // The port is another one with every connection.
         const std::string host = caller_.address.substr(0, caller_.address.rfind(':'));
         audit_.write_once(name_, "joined",
@@ -310,7 +311,7 @@ class Visit {
         send(room_.welcome(ticket_));
         crash_point("welcomed");
         stream_.expect_at_leisure();
-        room_.greet(ticket_, receive<Hello>());
+        room_.greet(ticket_, receive<Hello>().message);
         wire::Route cursor;
         for (;;) {
             const Room::Next next = room_.next(ticket_, cursor, patience);
@@ -338,6 +339,7 @@ class Visit {
                            {"step", route.step},
                            {"bytes", passed.bytes},
                            {"hash", passed.hash}});
+        if (entered_) room_.count(ticket_, std::string_view(event) == sent_event, kind, route, passed.bytes);
     }
     /// Features to fill from, of which the answer is here already.
     static bool is_base(const wire::Message& message) {
@@ -346,19 +348,17 @@ class Visit {
     }
     void send(const wire::Message& message) {
         const Passed passed = send_message(stream_, message);
-        record("sent", message.kind(), message.route, passed);
+        record(sent_event, message.kind(), message.route, passed);
         if (message.kind() == wire::Kind::start) crash_point("start-sent");
         if (message.kind() == wire::Kind::secure_request) crash_point("secure-asked");
         if (message.kind() == wire::Kind::sum_request) crash_point("request-sent");
         if (message.kind() == wire::Kind::centring) crash_point("centring-sent");
         if (message.kind() == wire::Kind::features) crash_point("features-sent");
-        if (entered_) room_.count(ticket_, 0, passed.bytes);
     }
     template <class T>
-    wire::Message receive() {
+    Received receive() {
         Received received = receive_message(stream_, who(), {.max_payload_bytes = 0});
-        if (entered_) room_.count(ticket_, received.bytes, 0);
-        record("received", received.message.kind(), received.message.route, {received.bytes, received.hash});
+        record(received_event, received.message.kind(), received.message.route, {received.bytes, received.hash});
         if (const auto* refusal = std::get_if<wire::Refusal>(&received.message.body)) {
             throw InputError({who(), "refused: " + refusal->reason, "a client that agrees to the job", ""});
         }
@@ -366,7 +366,7 @@ class Visit {
             throw InputError(
                 {who(), fmt::format("{}", wire::to_string(received.message.kind())), "another message now", ""});
         }
-        return std::move(received.message);
+        return received;
     }
     void take_reply() {
         stream_.expect_at_leisure();
@@ -385,14 +385,13 @@ class Visit {
         });
         stream_.expect_chunks(false);
         crash_point("upload-spooled");
-        record("received", kind, route, passed);
-        room_.count(ticket_, passed.bytes, 0);
+        record(received_event, kind, route, passed);
         if (kind == wire::Kind::refusal) room_.declined(ticket_, *where);
         if (kept) room_.arrived(ticket_, *kept);
     }
     grpc::Status take_report() {
         stream_.expect_at_leisure();
-        room_.report(ticket_, receive<wire::Report>());
+        room_.report(ticket_, receive<wire::Report>().message);
         send(room_.bye(ticket_));
         return grpc::Status::OK;
     }

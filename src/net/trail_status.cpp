@@ -13,29 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A field that the trail of another version may lack or have otherwise.
-template <class T>
-T field(const Json& line, const char* key, T otherwise) {
-    try {
-        return line.value(key, otherwise);
-    } catch (const Json::exception&) {
-        return otherwise;
-    }
-}
 std::string text_of(const Json& line, const char* key) { return field<std::string>(line, key, ""); }
-
-void for_each_line(const std::filesystem::path& file, const std::function<void(const Json&)>& use) {
-    if (!std::filesystem::exists(file)) return;
-    std::ifstream stream(file);
-    if (!stream) {
-        throw InputError({file.string(), "not readable", "what this peer has written down",
-                          "Ask as the user that the peer runs as."});
-    }
-    for (std::string line; std::getline(stream, line);) {
-        const Json json = Json::parse(line, nullptr, false);
-        if (json.is_object()) use(json);
-    }
-}
 
 TrailStatus blank(const PeerNetwork& network) {
     TrailStatus status{.party = network.own_name(), .state = "none"};

@@ -101,6 +101,7 @@ TEST_F(CoordinatorTest, GivesTheBitsOfASimulation) {
         const Expected expected = simulated(federation, federation.everybody(), job);
         expect_same(done, expected);
         expect_accounts(done, expected.result);
+        federation.expect_one_count(done.result, done.clients);
         EXPECT_EQ(done.result.members, federation.names);
         EXPECT_EQ(done.clients[1].members, federation.names);
         EXPECT_TRUE(done.result.missing.empty());

@@ -33,6 +33,7 @@
 #include "couplet/net/provision.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "federations.hpp"
+#include "message_count.hpp"
 
 namespace couplet::net {
 
@@ -110,6 +111,37 @@ struct TestFederation {
         Clients copies;
         for (const std::size_t k : members) copies.push_back(Tensor<double>::copy(data[k].view()));
         return MemorySource(std::move(copies));
+    }
+    /// The sum over what the trails in these kits say of the messages of a job, each once. Sent and received are the
+    /// party's own.
+    MessageCount::Bytes recorded_rounds(const std::vector<std::string>& parties, const std::string& job) const {
+        MessageCount::Bytes sum;
+        for (const auto& party : parties) {
+            for (const auto& [other, count] : counted_messages(kits / party / "audit.jsonl", job)) {
+                sum.sent += count.rounds().sent;
+                sum.received += count.rounds().received;
+            }
+        }
+        return sum;
+    }
+    /// The coordinator, its clients and all trails count the same bytes, to the last one.
+    void expect_one_count(const CoordinatorResult& result, const std::vector<ClientResult>& clients) const {
+        ClientResult sum;
+        for (const ClientResult& client : clients) {
+            sum.bytes_up += client.bytes_up;
+            sum.bytes_down += client.bytes_down;
+            sum.bytes_overhead += client.bytes_overhead;
+        }
+        EXPECT_EQ(sum.bytes_up, result.bytes_up);
+        EXPECT_EQ(sum.bytes_down, result.bytes_down);
+        EXPECT_EQ(sum.bytes_overhead, result.bytes_overhead);
+        EXPECT_GT(result.bytes_overhead, 0);
+        const auto centre = recorded_rounds({"coordinator"}, result.job);
+        EXPECT_EQ(centre.received, result.bytes_up);
+        EXPECT_EQ(centre.sent, result.bytes_down);
+        const auto sites = recorded_rounds(names, result.job);
+        EXPECT_EQ(sites.sent, result.bytes_up);
+        EXPECT_EQ(sites.received, result.bytes_down);
     }
     std::vector<std::size_t> everybody() const {
         std::vector<std::size_t> all(data.size());

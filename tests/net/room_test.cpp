@@ -686,10 +686,15 @@ TEST_F(RoomTest, AnOlderConnectionNeitherAsksNorLeaves) {
     EXPECT_EQ(r.next(old, {}, 0ms).reason, "a newer connection took over");
     r.leave(old);
     EXPECT_EQ(r.status().clients[0].state, "joined") << "the newer one stays";
-    r.count(fresh, 3, 5);
-    r.count(old, 10, 20);
+    const auto at = [](std::uint32_t step) { return wire::Route{wire::protocol_version, {}, 1, step}; };
+    r.count(fresh, false, wire::Kind::upload, at(1), 3);
+    r.count(fresh, true, wire::Kind::start, at(1), 5);
+    r.count(old, false, wire::Kind::sum_reply, at(2), 10);
+    r.count(old, true, wire::Kind::start, at(1), 5) /* told again */;
     EXPECT_EQ(r.status().clients[0].bytes_up, 13);
-    EXPECT_EQ(r.status().clients[0].bytes_down, 25);
+    EXPECT_EQ(r.status().clients[0].bytes_down, 5);
+    EXPECT_EQ(r.counted()[0].rounds().received, 13);
+    EXPECT_EQ(r.counted()[0].others().sent, 5);
     r.leave(fresh);
     EXPECT_EQ(r.status().clients[0].state, "disconnected");
 }

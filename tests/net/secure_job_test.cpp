@@ -65,6 +65,8 @@ TEST_F(SecureJobTest, GivesTheFeaturesOfThePlainJobAndShowsNothingElse) {
         EXPECT_GT(client.rse, 0);
         EXPECT_EQ(client.numbers_up, result.numbers_up_per_client);
     }
+    parties.expect_one_count(result, results);
+    EXPECT_GT(result.bytes_up, 8 * 3 * result.numbers_up_per_client) << "the steps of every sum are in it";
     EXPECT_NEAR(results[0].rse, expected.result.rse_per_client[0], 1e-9);
     EXPECT_EQ(result.members, parties.names);
     ASSERT_TRUE(result.shield);
@@ -88,7 +90,10 @@ TEST_F(SecureJobTest, MessagesSayNeitherHowManyPatientsThereAreNorHowLong) {
     auto others = std::async(std::launch::async, [&] { return attend(parties, 1); });
     auto third = std::async(std::launch::async, [&] { return attend(parties, 2); });
     std::string sent;
-    attend(parties, 0, {.capture = [&](std::span<const char> bytes) { sent.append(bytes.data(), bytes.size()); }});
+    const ClientResult first =
+        attend(parties, 0, {.capture = [&](std::span<const char> bytes) { sent.append(bytes.data(), bytes.size()); }});
+    EXPECT_LT(first.bytes_up, static_cast<double>(sent.size())) << "every byte that is counted was handed over";
+    EXPECT_GT(first.bytes_up + first.bytes_overhead, static_cast<double>(sent.size()));
     others.get();
     third.get();
     done.get();

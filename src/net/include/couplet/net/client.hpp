@@ -22,6 +22,7 @@ struct ClientResult : wire::SiteResult {
     Centring centring;    ///< of the data that features and personal core are of; empty: as it is
     PreparedClient data;  ///< as the job saw it, held-out patients too; without tensors in a job with missing entries
     std::string doubt;    ///< why there is no bound though the coordinator claims one; empty: no doubt
+    double bytes_overhead = 0;  ///< as in CoordinatorResult
 };
 
 struct ClientOptions {

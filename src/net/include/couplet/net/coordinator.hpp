@@ -39,8 +39,11 @@ struct CoordinatorResult {
     double numbers_up_per_client = 0;
     double numbers_down_per_client = 0;
     double numbers_total = 0;
-    double bytes_up = 0;  ///< all of the attempt that gave the result, and of late merges; each message once
+    /// Of questions, answers and features, each message once: of the attempt that gave the result and of late merges;
+    /// of secure sums everything that passed.
+    double bytes_up = 0;
     double bytes_down = 0;
+    double bytes_overhead = 0;  ///< of greetings, the job, its schema, reports and last words, both ways
     double seconds_clients_max = 0;
     double seconds_clients_sum = 0;
     double seconds_server = 0;
