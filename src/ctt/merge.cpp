@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/rounding.hpp"
@@ -51,10 +52,16 @@ struct Rotation {
     double tail2 = 0;
 };
 
-/// Singular directions of the rows that carry the weights.
-Rotation singular_rotation(MatrixView<const double> weights, double tail2, Index max_rank) {
-    auto svd = truncated_svd<double>(weights, {.max_tail = std::sqrt(std::max(0.0, tail2)), .max_rank = max_rank});
-    return {std::move(svd.v), std::move(svd.sigma), svd.tail2};
+/// Singular directions of the rows that carry the weights, as far as they are above the noise.
+Rotation singular_rotation(MatrixView<const double> weights, double tail2, const MergeCuts& cuts) {
+    auto svd = truncated_svd<double>(weights, {.max_tail = std::sqrt(std::max(0.0, tail2)), .max_rank = cuts.max_rank});
+    const double rounding = rounding_noise(weights.rows, weights.cols, std::sqrt(squared_norm<double>(weights)));
+    const Index rank = numerical_rank(svd.sigma, rounding + cuts.noise);
+    while (static_cast<Index>(svd.sigma.size()) > rank) {
+        svd.tail2 += svd.sigma.back() * svd.sigma.back();
+        svd.sigma.pop_back();
+    }
+    return {leading_columns(svd.v.view(), rank), std::move(svd.sigma), svd.tail2};
 }
 
 /// Feature train whose first core is v^T times the R x (I2 R2) matrix `core`.
@@ -108,7 +115,7 @@ Merged sweep_rows(Matrix<double> s, const Shape& features, const MergeCuts& cuts
         merged = rank;
     }
     s.reshape(rows, features[0] * merged);
-    const auto rotation = singular_rotation(s.view(), cuts.budget2 - discarded2, cuts.max_rank);
+    const auto rotation = singular_rotation(s.view(), cuts.budget2 - discarded2, cuts);
     return end_of_sweep(rotation, std::move(cores), features[0], discarded2);
 }
 
@@ -291,8 +298,7 @@ Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts&
     auto decomposed = tt_svd(Tensor<double>(Shape(std::move(sizes)), std::move(s).release()), options);
     const auto right = right_orthonormalise(std::move(decomposed.train)).train;
     double discarded2 = decomposed.rel_error * decomposed.rel_error * norm2;
-    const auto rotation =
-        singular_rotation(right.left_unfolding(0), std::max(0.0, cuts.budget2 - discarded2), cuts.max_rank);
+    const auto rotation = singular_rotation(right.left_unfolding(0), cuts.budget2 - discarded2, cuts);
     std::vector<Tensor<double>> rest;
     for (Index n = 2; n < right.order(); ++n) rest.push_back(Tensor<double>::copy(right.core(n)));
     return {{with_first(rotation.v, right.right_unfolding(1), features[0], std::move(rest)), rotation.sigma},
@@ -302,7 +308,7 @@ Merged merge_dense(std::span<const FeatureBlock* const> blocks, const MergeCuts&
 Merged merge_trains(std::span<const FeatureBlock* const> blocks, const MergeCuts& cuts) {
     require_mergeable(blocks);
     auto swept = sweep_trains(blocks, cuts.bond_tail2);
-    const auto rotation = singular_rotation(swept.rows.view(), cuts.budget2 - swept.discarded2, cuts.max_rank);
+    const auto rotation = singular_rotation(swept.rows.view(), cuts.budget2 - swept.discarded2, cuts);
     return end_of_sweep(rotation, std::move(swept.cores), blocks.front()->features()[0], swept.discarded2);
 }
 

@@ -8,6 +8,7 @@
 
 #include "code_rows.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/rounding.hpp"
@@ -237,9 +238,19 @@ MergeState Merger::state() {
     return {blocks_.front().clone(), ledger_};
 }
 
-MergeCuts Merger::final_cuts() const {
+MergeCuts Merger::rank_cuts() const {
     MergeCuts cuts;
     cuts.max_rank = job_.rank.value_or(unlimited_rank);
+    // A certified error decides by itself.
+    if (job_.eps) return cuts;
+    Index rows = 0;
+    for (const auto& block : blocks_) rows += block.rows();
+    cuts.noise = spread_noise(rows, features_.size(), std::sqrt(ledger_.tt_tail2));
+    return cuts;
+}
+
+MergeCuts Merger::final_cuts() const {
+    MergeCuts cuts = rank_cuts();
     const double bonds = static_cast<double>(std::max<Index>(1, features_.order() - 1));
     if (job_.eps) {
         cuts.budget2 = final_budget2();
@@ -313,8 +324,7 @@ Merger::Outcome Merger::finish_exact() {
 std::optional<Merger::Outcome> Merger::finish_coded() {
     const double budget2 = final_budget2() * (job_.eps ? 1 : message_share);
     if (!(budget2 > 0)) return std::nullopt;
-    MergeCuts cuts;
-    cuts.max_rank = job_.rank.value_or(unlimited_rank);
+    MergeCuts cuts = rank_cuts();
     Index rows = 0;
     for (const auto& block : blocks_) rows += block.rows();
     const double bonds2 = can_expand(std::min(rows, cuts.max_rank), features_) ? 0 : bond_share * budget2;
@@ -335,9 +345,7 @@ std::optional<Merger::Outcome> Merger::finish_coded() {
 }
 
 std::optional<Merger::Outcome> Merger::finish_within(Index bytes) {
-    MergeCuts cuts;
-    cuts.max_rank = job_.rank.value_or(unlimited_rank);
-    const auto merged = merge_blocks(pointers(blocks_), cuts);
+    const auto merged = merge_blocks(pointers(blocks_), rank_cuts());
     const auto weighted = weighted_train(merged.features);
     auto coded = can_expand(weighted.left_rank(), features_) ? code_rows_within(expanded(weighted), features_, bytes)
                                                              : code_train_within(weighted, bytes);

@@ -7,6 +7,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/prepare.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/contraction.hpp"
@@ -32,6 +33,10 @@ bool dense_is_cheaper(const Shape& shape, const TensorTrain<double>& train) {
     const double rank = static_cast<double>(train.left_rank());
     const double expand = 2 * rank * p * static_cast<double>(r[r.size() - 2]);
     return expand + 2 * static_cast<double>(shape[0]) * p * rank < contraction;
+}
+
+double length(const std::vector<double>& values) {
+    return std::sqrt(squared_norm(MatrixView<const double>(values.data(), 1, static_cast<Index>(values.size()))));
 }
 
 void require_fit(const Shape& shape, const TensorTrain<double>& train) {
@@ -91,9 +96,12 @@ Features orthonormal_features(const TensorTrain<double>& weighted) {
     for (Index n = 0; n < weighted.order(); ++n) cores.push_back(Tensor<double>::copy(weighted.core(n)));
     const auto right = right_orthonormalise(TensorTrain<double>(std::move(cores))).train;
     auto svd = truncated_svd<double>(right.left_unfolding(0), {});
+    const double noise = rounding_noise(rank, weighted.shape().size(), length(svd.sigma));
+    const Index kept = numerical_rank(svd.sigma, noise);
+    svd.sigma.resize(static_cast<std::size_t>(kept));
+    svd.v = leading_columns(svd.v.view(), kept);
     auto first = product<double>(svd.v.view(), right.right_unfolding(1), Op::transpose);
     std::vector<Tensor<double>> result;
-    const Index kept = svd.v.cols();
     result.emplace_back(Shape{kept, weighted.shape()[0], right.ranks()[2]}, std::move(first).release());
     for (Index n = 2; n < right.order(); ++n) result.push_back(Tensor<double>::copy(right.core(n)));
     std::vector<Orthogonality> kinds(result.size(), Orthogonality::right);

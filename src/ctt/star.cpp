@@ -274,9 +274,6 @@ std::optional<ToClient> StarCoordinator::next() {
         if (job_.aggregate == Aggregate::stack) make_mergers(features, everybody);
         if (job_.aggregate == Aggregate::subspace) {
             subspace_.emplace(job_, features);
-            for (std::size_t k = 0; k < hellos.size(); ++k) {
-                personal_ranks_[k] = std::min(job_.rank.value_or(features.size()), features.size());
-            }
         }
         start_sent_ = true;
         return *start_;
@@ -301,7 +298,10 @@ std::optional<ToClient> StarCoordinator::next() {
 }
 
 FeaturesMessage StarCoordinator::finish() {
-    if (subspace_) return {subspace_->features().clone(), std::nullopt};
+    if (subspace_) {
+        std::ranges::fill(personal_ranks_, subspace_->features().train.left_rank());
+        return {subspace_->features().clone(), std::nullopt};
+    }
     if (merger_ || tree_) {
         auto outcome = merger_ ? merger_->finish() : tree_->finish();
         return {std::move(outcome.features), outcome.rel_error_bound};

@@ -8,6 +8,7 @@
 #include "couplet/core/random.hpp"
 #include "couplet/ctt/refit.hpp"
 #include "couplet/linalg/eigen.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "couplet/tt/tt_svd.hpp"
@@ -33,6 +34,12 @@ Matrix<double> from_triangle(std::span<const double> values, Index n) {
         for (Index j = i; j < n; ++j) g(i, j) = g(j, i) = values[at++];
     }
     return g;
+}
+
+double trace(const Matrix<double>& square) {
+    double sum = 0;
+    for (Index i = 0; i < square.rows(); ++i) sum += square(i, i);
+    return sum;
 }
 
 bool gram_is_smaller(const Job& job, Index p, Index l) {
@@ -83,16 +90,16 @@ Index SubspaceIteration::sums_left() const noexcept {
     return want_ == Want::sketch ? passes_left_ + 1 : 1;
 }
 
-void SubspaceIteration::take(std::span<const double> sum) {
+void SubspaceIteration::take(std::span<const double> sum, double deviation) {
     if (static_cast<Index>(sum.size()) != sum_length() || want_ == Want::nothing) {
         throw InputError({"sum", std::to_string(sum.size()) + " numbers", std::to_string(sum_length()), ""});
     }
     if (want_ == Want::sketch) {
         take_sketch(sum);
     } else if (want_ == Want::gram) {
-        finish({}, sum);
+        finish({}, sum, deviation);
     } else {
-        finish(basis_, sum);
+        finish(basis_, sum, deviation);
     }
 }
 
@@ -112,11 +119,14 @@ void SubspaceIteration::take_sketch(std::span<const double> sum) {
     want_ = Want::projected;
 }
 
-void SubspaceIteration::finish(const Matrix<double>& space, std::span<const double> upper_triangle) {
+void SubspaceIteration::finish(const Matrix<double>& space, std::span<const double> upper_triangle, double deviation) {
     const Index n = space.cols() > 0 ? space.cols() : shape_.size();
-    const auto ritz = symmetric_eigen(from_triangle(upper_triangle, n).view(), std::min(rank_, n));
-    const auto vectors = space.cols() > 0 ? product<double>(space.view(), ritz.vectors.view())
-                                          : Matrix<double>::copy(ritz.vectors.view());
+    const auto sums = from_triangle(upper_triangle, n);
+    auto ritz = symmetric_eigen(sums.view(), std::min(rank_, n));
+    const double noise = gram_noise(trace(sums)) + white_noise(n, n, deviation);
+    ritz.vectors = leading_columns(ritz.vectors.view(), numerical_rank(ritz.values, noise));
+    const auto vectors =
+        space.cols() > 0 ? product<double>(space.view(), ritz.vectors.view()) : std::move(ritz.vectors);
     auto w = transpose(vectors.view());
     for (Index i = 0; i < w.rows(); ++i) {
         const double sigma = std::sqrt(std::max(0.0, ritz.values[static_cast<std::size_t>(i)]));

@@ -33,7 +33,7 @@ SubspacePeer::SubspacePeer(const Job& job, const ConsensusPlan& plan, Index node
       last_step_(2 * subspace_.sums_left() - 1),
       consensus_(this->plan(), node) {}
 
-Index SubspacePeer::personal_rank() const noexcept { return std::min(*job().rank, features_shape().size()); }
+Index SubspacePeer::personal_rank() const noexcept { return features().train.left_rank(); }
 
 void SubspacePeer::check(Index, const PeerMessage& message) const {
     switch (phase_of(message.step)) {

@@ -144,8 +144,7 @@ class SecureMerge {
         outcome_.traffic.numbers_up = clients * secure_.numbers_up();
         outcome_.traffic.numbers_down =
             clients * (secure_.numbers_down() + static_cast<double>(outcome_.features.features.numbers()));
-        const Index p = room_.schema().features.size();
-        outcome_.personal_ranks.assign(outcome_.cohort.size(), std::min(plan.job.rank.value_or(p), p));
+        outcome_.personal_ranks.assign(outcome_.cohort.size(), outcome_.features.features.train.left_rank());
         outcome_.rounds = plan.sums + 5 * secure_.sums_done();
         outcome_.shield = secure_.report();
         return std::move(outcome_);

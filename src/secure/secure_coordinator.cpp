@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/privacy/shamir.hpp"
 #include "couplet/secure/early_features.hpp"
 #include "couplet/secure/shield_report.hpp"
@@ -199,8 +200,10 @@ void SecureCoordinator::fall_short(const std::set<Party>& there) {
         "shown what " +
         name_list(missing) + " contributed";
     asked_.clear();
-    features_ = features_from_block(plan_->job, shape_, block_basis_, block_);
+    features_ = features_from_block(plan_->job, shape_, block_basis_, block_, rounding_of_sums());
 }
+
+double SecureCoordinator::rounding_of_sums() const { return step_deviation(plan_->how.step, clients()); }
 
 void SecureCoordinator::finish_sum() {
     const std::vector<std::uint64_t> total = sums_->sum();
@@ -221,7 +224,7 @@ void SecureCoordinator::finish_sum() {
         block_ = Matrix<double>(block_basis_.rows(), block_basis_.cols());
         std::copy(values.begin(), values.end(), block_.data());
     }
-    iteration_->take(values);
+    iteration_->take(values, rounding_of_sums());
     if (iteration_->want() != Want::nothing) return begin(sum_ + 1, 0);
     asked_.clear();
     features_ = iteration_->features().clone();

@@ -9,6 +9,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/masked_state.hpp"
 #include "couplet/ctt/refit.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/privacy/clip.hpp"
 #include "couplet/privacy/shamir.hpp"
 #include "couplet/secure/own_numbers.hpp"
@@ -185,7 +186,7 @@ void SecurePeer::end_sum() {
     const std::array<Key, 2> heard{
         told_, hash_bytes({reinterpret_cast<const std::uint8_t*>(sum.data()), sum.size() * sizeof(std::uint64_t)})};
     told_ = hash_bytes({heard.front().data(), sizeof heard});
-    if (plan_) return iteration_->take(decode_fixed(sum, how_));
+    if (plan_) return iteration_->take(decode_fixed(sum, how_), step_deviation(how_.step, options_.graph.nodes()));
     agree_on_plan(read_census(sum, LeakageLimits{}.clip_quantile));
 }
 
@@ -225,7 +226,7 @@ void SecurePeer::agree_on_plan(const std::optional<Census>& census) {
 }
 
 void SecurePeer::finish() {
-    personal_rank_ = std::min(plan_->job.rank.value_or(features_.size()), features_.size());
+    personal_rank_ = iteration_->features().train.left_rank();
     result_ = refit(x_, iteration_->features());
 }
 

@@ -10,6 +10,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/client.hpp"
 #include "couplet/ctt/subspace.hpp"
+#include "couplet/linalg/numerical_rank.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/privacy/clip.hpp"
 #include "couplet/secure/secure_messages.hpp"
@@ -78,7 +79,7 @@ class ShieldedRun {
         Index rounds = 0;
         while (iteration.want() != Want::nothing) {
             if (rounds > 0) count_down(iteration.basis().size());
-            iteration.take(total(iteration.want(), iteration.basis()));
+            iteration.take(total(iteration.want(), iteration.basis()), rounding_of_sums());
             rounds += 2;
         }
         conclude(iteration.features(), rounds);
@@ -157,6 +158,7 @@ class ShieldedRun {
         return NoiseSource(Secret::random());
     }
 
+    double rounding_of_sums() const { return sums_ ? step_deviation(plan_.how.step, run_.clients()) : 0; }
     std::vector<double> total(Want want, const Matrix<double>& basis) {
         Parts parts(training_.size());
         const Index sum = sum_++;

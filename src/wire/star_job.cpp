@@ -213,8 +213,7 @@ void StarJob::conclude_secure() {
     std::vector<std::string> cohort;
     for (const Party party : secure_->cohort()) cohort.push_back(members_[static_cast<std::size_t>(party)]);
     members_ = std::move(cohort);
-    const Index p = schema_.features.size();
-    traffic_.personal_ranks.assign(members_.size(), std::min(plan.job.rank.value_or(p), p));
+    traffic_.personal_ranks.assign(members_.size(), features.features.train.left_rank());
     features_ = std::move(features);
     phase_ = Phase::delivering;
     publish(clone(*features_));

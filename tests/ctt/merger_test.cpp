@@ -4,6 +4,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/block_code.hpp"
+#include "couplet/ctt/centring.hpp"
 #include "federations.hpp"
 
 namespace couplet {
@@ -41,6 +42,27 @@ Clients random_federation(Random& random) {
         clients.push_back(std::move(x));
     }
     return clients;
+}
+
+TEST(MergerTest, NeitherRoundingNorTheErrorOfMessagesIsAFeature) {
+    for (const auto precision : {Precision::automatic, Precision::f32, Precision::f64}) {
+        for (const double mean : {0.0, 40.0}) {
+            for (const double unit : {1.0, 3.0, 7.0}) {
+                // Fewer patients at a client than features, of which three directions are left.
+                auto clients = population(3, {15, 6, 7}, 3, 0.8, 0);
+                FeatureSums sums;
+                for (auto& x : clients) {
+                    for (double& value : x.elements()) value = unit * (value + mean);
+                    sums.add(feature_sums(x.view(), {.centre = true}));
+                }
+                const Centring moved = centring_of(sums, {.centre = true});
+                for (auto& x : clients) x = centred(x.view(), moved, "x");
+                const auto outcome = drive_star(resolve_job({.rank = 6, .precision = precision}), clients);
+                EXPECT_EQ(outcome.message->features.train.left_rank(), 3) << to_string(precision) << mean << unit;
+                EXPECT_LE(std::sqrt(outcome.rse), *outcome.message->rel_error_bound);
+            }
+        }
+    }
 }
 
 TEST(MergerTest, CertifiedBoundIsNeverViolated) {

@@ -44,6 +44,36 @@ TEST(SubspaceTest, ReachesCentralizedAccuracy) {
     }
 }
 
+TEST(SubspaceTest, RoundingIsNoFeature) {
+    for (const double unit : {1.0, 3.0, 7.0}) {
+        auto clients = population(3, {15, 6, 7}, 3, 0.8, 0);
+        for (auto& x : clients) {
+            for (double& value : x.elements()) value *= unit;
+        }
+        for (const auto sketch : {Sketch::random, Sketch::gram}) {
+            const Job job = resolve_job({.aggregate = Aggregate::subspace, .rank = 6, .sketch = sketch});
+            const auto outcome = drive_star(job, clients);
+            EXPECT_EQ(outcome.message->features.train.left_rank(), 3) << unit;
+            EXPECT_LT(outcome.rse, 1e-20);
+            EXPECT_EQ(outcome.coordinator->personal_ranks(), std::vector<Index>(3, 3));
+        }
+    }
+}
+
+TEST(SubspaceTest, DirectionsBelowTheStepOfTheSumsAreNoFeatures) {
+    const auto clients = population(3, {15, 6, 7}, 3, 0.8, 0);
+    const Job job = resolve_job({.aggregate = Aggregate::subspace, .rank = 8, .sketch = Sketch::gram});
+    for (const bool told : {false, true}) {
+        SubspaceIteration iteration(job, {6, 7});
+        auto sum = sum_over(clients, iteration);
+        constexpr double step = 1e-4;
+        for (double& value : sum) value = step * std::round(value / step);
+        iteration.take(sum, told ? step / std::sqrt(12.0) : 0);
+        const Index rank = iteration.features().train.left_rank();
+        EXPECT_EQ(rank, told ? 3 : 8);
+    }
+}
+
 TEST(SubspaceTest, BasisIsOrthonormalAndComesFromTheSeed) {
     const Job job = resolve_job({.aggregate = Aggregate::subspace, .rank = 3, .sketch = Sketch::random, .seed = 5});
     const SubspaceIteration a(job, {9, 10}), b(job, {9, 10});

@@ -32,6 +32,10 @@ TEST(EarlyFeatures, OfDataOfLowRankAreExact) {
     }
     const auto exact = plain(clients, {0, 1, 2}, job);
     EXPECT_LT(projector_distance(*exact.features, features_from_block(job, {9, 8}, iteration.basis(), y)), 1e-6);
+    Job wider = job;
+    wider.rank = 9;
+    const Features all = features_from_block(wider, {9, 8}, iteration.basis(), y);
+    EXPECT_EQ(all.train.left_rank(), 4);
 }
 
 }  // namespace

@@ -64,6 +64,23 @@ TEST(Shielded, SecureSumsEqualPlainOnes) {
     EXPECT_FALSE(secure.privacy.clip);
 }
 
+TEST(Shielded, RoundingOfMaskedSumsIsNoFeature) {
+    for (const Network network : {Network::star, Network::decentralized}) {
+        for (const double unit : {1.0, 3.0, 7.0}) {
+            auto clients = support::synthetic_clients("120x8x9:rank=3,noise=0", 3, 4);
+            // One record a thousand times as long as the others: the step of the sums follows it.
+            for (double& value : clients.front().elements().first(72)) value *= 1000;
+            for (auto& x : clients) {
+                for (double& value : x.elements()) value *= unit;
+            }
+            const auto secure = simulate_shielded(MemorySource(std::move(clients)), ranked(6, network),
+                                                  {.secure = true, .policy = false});
+            EXPECT_EQ(secure.simulation.ranks.front(), 3) << unit;
+            EXPECT_EQ(secure.simulation.personal_ranks, std::vector<Index>(4, 3));
+        }
+    }
+}
+
 TEST(Shielded, SecureGramMatricesToo) {
     const auto source = people(3);
     const auto plain = simulate(source, ranked(6, Network::star, Sketch::gram));

@@ -13,6 +13,7 @@ struct MergeCuts {
     double budget2 = 0;               ///< for all bonds together; the R1 bond takes what the feature bonds leave
     double bond_tail2 = 0;            ///< for each of the N - 2 feature bonds
     Index max_rank = unlimited_rank;  ///< of R1
+    double noise = 0;                 ///< of S, a spectral norm: directions of R1 below it are no features
 };
 
 struct Merged {

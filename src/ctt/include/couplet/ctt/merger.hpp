@@ -76,6 +76,8 @@ class Merger {
     void flush();
     /// Server's part of the certified error, in absolute squares of everything, as planned before any cut is known.
     double planned_budget2() const;
+    /// The rank that was asked for, and what messages lost of the rows: what lies below is not of the data.
+    MergeCuts rank_cuts() const;
     MergeCuts final_cuts() const;
     /// What the coordinator may lose in all: cuts, and the coding of its message.
     double final_budget2() const;

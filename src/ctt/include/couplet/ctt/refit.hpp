@@ -22,7 +22,7 @@ PersonalFit refit(const TensorView<const double>& x, const Features& features, s
 /// as they are.
 double fixed_error2(const TensorView<const double>& x, const Matrix<double>& weighted, const Features& features);
 
-/// Same row space, orthonormal and ordered by importance.
+/// Same row space, orthonormal and ordered by importance; directions that are rounding are left out.
 Features orthonormal_features(const TensorTrain<double>& weighted);
 
 }  // namespace couplet

@@ -27,8 +27,10 @@ class SubspaceIteration {
     Index sum_length() const noexcept;
     /// Sums still to come, this one included.
     Index sums_left() const noexcept;
-    /// Takes the wanted sum over all clients and moves on.
-    void take(std::span<const double> sum);
+    /// Takes the wanted sum over all clients and moves on. `deviation`: standard deviation of what each of its numbers
+    /// may be off by beyond the rounding of doubles, as by the step of a fixed point; directions that cannot be told
+    /// from it are no features.
+    void take(std::span<const double> sum, double deviation = 0);
     /// Moves on without the sum, for a party that is told the next basis or the features by another.
     void skip();
     /// Replaces the basis by somebody else's, so that all parties go on from the same bits. Throws InputError unless it
@@ -39,7 +41,7 @@ class SubspaceIteration {
 
   private:
     void take_sketch(std::span<const double> sum);
-    void finish(const Matrix<double>& space, std::span<const double> upper_triangle);
+    void finish(const Matrix<double>& space, std::span<const double> upper_triangle, double deviation);
 
     Job job_;
     Shape shape_;

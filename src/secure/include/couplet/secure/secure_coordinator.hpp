@@ -67,6 +67,7 @@ class SecureCoordinator {
     enum class Step { keys, shares, numbers, endorsement, unmasking };
     Index clients() const noexcept { return static_cast<Index>(options_.names.size()); }
     void begin(Index sum, Index again);
+    double rounding_of_sums() const;
     void finish_sum();
     bool complete(const std::set<Party>& there) const;
     void fall_short(const std::set<Party>& there);
