@@ -1,5 +1,6 @@
 #include "couplet/privacy/gaussian.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -93,6 +94,23 @@ double rho_of_epsilon(PrivacyGuarantee wanted) {
     const double log_delta = std::log(1 / wanted.delta);
     const double root = std::sqrt(log_delta + wanted.epsilon) - std::sqrt(log_delta);
     return root * root;
+}
+
+double mu_of_guarantee(PrivacyGuarantee wanted) { return 1 / gaussian_sigma(wanted, 1); }
+
+double rho_of_mu(double mu) { return mu * mu / 2; }
+double mu_of_rho(double rho) { return std::sqrt(2 * rho); }
+
+double epsilon_of_mu(double mu, double delta) {
+    require(mu >= 0 && std::isfinite(mu), "`mu`", mu, "a number that is not negative");
+    return epsilon_of_gaussian_rho(rho_of_mu(mu), delta);
+}
+
+double rounded_sensitivity(double change, std::int64_t numbers) {
+    const auto n = static_cast<double>(numbers);
+    const double root = std::sqrt(n);
+    const double spread = std::sqrt(-2 * std::log(rounding_failure));
+    return std::min(change + root, std::sqrt(change * change + n / 4 + spread * (change + root / 2)));
 }
 
 }  // namespace couplet

@@ -2,13 +2,13 @@
 
 #include <sodium.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/privacy/discrete_gaussian.hpp"
 
 namespace couplet {
 
@@ -83,30 +83,36 @@ NoiseSource NoiseSource::repeatable(std::uint64_t seed, std::uint64_t stream) {
     return NoiseSource(Secret(key));
 }
 
-double NoiseSource::uniform() {
-    if (used_ + 8 > sizeof bytes_) {
-        std::memset(bytes_, 0, sizeof bytes_);
+std::uint64_t NoiseSource::word() {
+    if (used_ + sizeof(std::uint64_t) > bytes_.size()) {
+        constexpr std::size_t block = 64;
+        bytes_.fill(0);
         const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {};
-        ::crypto_stream_chacha20_xor_ic(bytes_, bytes_, sizeof bytes_, nonce, block_++, key_.bytes().data());
+        ::crypto_stream_chacha20_xor_ic(bytes_.data(), bytes_.data(), bytes_.size(), nonce, block_,
+                                        key_.bytes().data());
+        block_ += bytes_.size() / block;
         used_ = 0;
     }
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes_ + used_, 8);
-    used_ += 8;
-    return (static_cast<double>(word >> 11) + 0.5) * 0x1.0p-53;  // never 0
+    std::uint64_t drawn = 0;
+    std::memcpy(&drawn, bytes_.data() + used_, sizeof drawn);
+    used_ += sizeof drawn;
+    return drawn;
 }
 
-double NoiseSource::normal() {
-    if (std::exchange(has_spare_, false)) return spare_;
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    const double angle = 2 * M_PI * uniform();
-    spare_ = radius * std::sin(angle);
-    has_spare_ = true;
-    return radius * std::cos(angle);
+std::uint64_t noise_variance(double sigma, double step, double clip, std::int64_t numbers) {
+    const double change = clip / step * clip;
+    const double steps = sigma / step * (rounded_sensitivity(change, numbers) / change);
+    if (!(steps >= 1 && steps * steps <= static_cast<double>(most_noise_variance))) {
+        throw InputError({"noise", std::to_string(steps) + " steps of the fixed point", "1 to 2^25",
+                          "Choose `clip` and `dp_epsilon` of usual sizes."});
+    }
+    return static_cast<std::uint64_t>(std::ceil(steps * steps));
 }
 
-void NoiseSource::add(std::span<double> values, double sigma) {
-    for (double& value : values) value += sigma * normal();
+void add_noise(std::span<std::uint64_t> values, const Ring& ring, std::uint64_t variance, NoiseSource& source) {
+    for (std::uint64_t& value : values) {
+        value = (value + static_cast<std::uint64_t>(discrete_gaussian(source, variance))) & ring.mask();
+    }
 }
 
 }  // namespace couplet

@@ -1,6 +1,7 @@
 #include "couplet/secure/shield_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -47,9 +48,13 @@ void fit_clip(ShieldPlan& plan, double usual) {
 void fit_ring(ShieldPlan& plan, const std::optional<Census>& census, Index clients) {
     if (plan.noise) {
         constexpr double most_patients = 0x1.0p32;  // the count itself is nobody's business
-        plan.bound = most_patients * *plan.clip * *plan.clip + largest_normal * plan.noise->own;
-        // The step need only be small beside the noise.
-        plan.how = agree_fixed_point(plan.bound * static_cast<double>(clients), clients, 58);
+        const double least = plan.noise->own > 0 ? plan.noise->own : plan.noise->sigma;
+        plan.bound = most_patients * *plan.clip * *plan.clip;
+        const double all = (plan.bound + largest_noise * least) * static_cast<double>(clients);
+        // The step need only be small beside the noise, and the noise must fit the integers that it is drawn from.
+        constexpr double steps = 0x1.0p20;
+        const int precision = static_cast<int>(std::clamp(std::floor(std::log2(all / least * steps)), 1.0, 58.0));
+        plan.how = agree_fixed_point(all, clients, precision);
         return;
     }
     const double longest = census->longest;

@@ -22,7 +22,7 @@ namespace couplet {
 namespace {
 
 using Want = SubspaceIteration::Want;
-using Parts = std::vector<std::vector<double>>;
+using Numbers = std::vector<std::vector<std::uint64_t>>;
 
 Job require_job(const ClientSource& source, const SimulationOptions& options, const ShieldOptions& shield) {
     JobOptions wanted = options.job;
@@ -160,40 +160,40 @@ class ShieldedRun {
 
     double rounding_of_sums() const { return sums_ ? step_deviation(plan_.how.step, run_.clients()) : 0; }
     std::vector<double> total(Want want, const Matrix<double>& basis) {
-        Parts parts(training_.size());
+        Numbers parts(training_.size());
         const Index sum = sum_++;
         run_.for_clients(
             "sums",
             [&](Index k) {
                 const auto at = static_cast<std::size_t>(k);
                 const auto& x = training_[at];
-                parts[at] =
-                    (want == Want::projected ? projected_gram(x, basis.view()) : sketch_sum(x, basis.view())).get();
+                const auto own =
+                    (want == Want::projected ? projected_gram(x, basis.view()) : sketch_sum(x, basis.view())).take();
+                parts[at] = encode_fixed(own, plan_.how, plan_.bound);
                 if (!report_.noise || report_.noise->own == 0) return;
-                const auto stream = static_cast<std::uint64_t>(sum * run_.clients() + k);
-                noise_source(stream).add(parts[at], report_.noise->own);
+                noise(parts[at], report_.noise->own, static_cast<std::uint64_t>(sum * run_.clients() + k));
             },
             [](Index) {});
         const Stopwatch watch(run_.result.seconds.server);
-        auto all = sums_ ? masked(parts) : plain(parts);
+        auto all = sums_ ? sums_->add(std::move(parts), plan_.how) : plain(parts);
         if (report_.noise && report_.noise->place == NoisePlace::central) {
-            noise_source(~static_cast<std::uint64_t>(sum)).add(all, report_.noise->sigma);
+            noise(all, report_.noise->sigma, ~static_cast<std::uint64_t>(sum));
         }
         numbers_up_ += static_cast<double>(all.size()) * static_cast<double>(run_.clients());
-        return all;
+        return decode_fixed(all, plan_.how);
     }
-    std::vector<double> plain(const Parts& parts) {
-        std::vector<double> all(parts.front().size(), 0.0);
+    void noise(std::vector<std::uint64_t>& numbers, double sigma, std::uint64_t stream) const {
+        const auto count = static_cast<std::int64_t>(numbers.size());
+        auto source = noise_source(stream);
+        add_noise(numbers, plan_.how.ring, noise_variance(sigma, plan_.how.step, *plan_.clip, count), source);
+    }
+    std::vector<std::uint64_t> plain(const Numbers& parts) {
+        std::vector<std::uint64_t> all(parts.front().size(), 0);
         for (const auto& part : parts) {
             for (std::size_t i = 0; i < all.size(); ++i) all[i] += part[i];
             bytes_up_ += serialised_bytes(static_cast<double>(part.size()));
         }
         return all;
-    }
-    std::vector<double> masked(const Parts& parts) {
-        std::vector<std::vector<std::uint64_t>> integers;
-        for (const auto& part : parts) integers.push_back(encode_fixed(part, plan_.how, plan_.bound));
-        return decode_fixed(sums_->add(std::move(integers), plan_.how), plan_.how);
     }
     void count_down(Index numbers) {
         numbers_down_ += static_cast<double>(numbers) * static_cast<double>(run_.clients());

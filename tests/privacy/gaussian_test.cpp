@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
+#include "couplet/core/random.hpp"
 
 namespace couplet {
 namespace {
@@ -79,6 +80,61 @@ TEST(Rho, ThatIsNoNumberIsNotNothingSpent) {
     // At delta 1 every epsilon would be 0, at delta 0 none would do.
     EXPECT_THROW(epsilon_of_gaussian_rho(0.5, 1), InputError);
     EXPECT_THROW(epsilon_of_gaussian_rho(0.5, 0), InputError);
+}
+
+// Dong, Roth and Su 2022: mu-GDP is (epsilon, delta(epsilon))-DP with the analytic formula; and both ways.
+TEST(Mu, IsEpsilonAtADeltaWithAnotherSpelling) {
+    for (const double mu : {0.01, 0.5, 1.0, 4.0, 20.0}) {
+        const double epsilon = epsilon_of_mu(mu, 1e-5);
+        EXPECT_NEAR(mu_of_guarantee({epsilon, 1e-5}), mu, 1e-9 * mu);
+        const auto phi = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2)); };
+        const double delta = phi(-epsilon / mu + mu / 2) - std::exp(epsilon) * phi(-epsilon / mu - mu / 2);
+        EXPECT_NEAR(delta, 1e-5, 1e-9);
+        EXPECT_DOUBLE_EQ(mu_of_rho(rho_of_mu(mu)), mu);
+    }
+    // Known pairs: sigma 3.7306 at epsilon 1, 1.9938 at 2, 1.0812 at 4, for sensitivity 1 and delta 1e-5.
+    EXPECT_NEAR(mu_of_guarantee({1, 1e-5}), 1 / 3.7306, 1e-4);
+    EXPECT_NEAR(mu_of_guarantee({4, 1e-5}), 1 / 1.0812, 1e-4);
+    EXPECT_EQ(epsilon_of_mu(0, 1e-5), 0);
+    EXPECT_THROW(epsilon_of_mu(-1, 1e-5), InputError);
+    EXPECT_THROW(epsilon_of_mu(1, 0), InputError);
+    EXPECT_THROW(mu_of_guarantee({-1, 1e-5}), InputError);
+}
+
+TEST(Mu, ComposesInSquares) {
+    const double three_and_four = std::hypot(3.0, 4.0);
+    EXPECT_NEAR(epsilon_of_gaussian_rho(rho_of_mu(3) + rho_of_mu(4), 1e-6), epsilon_of_mu(three_and_four, 1e-6), 1e-9);
+}
+
+/// Rounded with the same secret uniform numbers, what two sums differ by stays within the bound.
+TEST(RoundedSensitivity, HoldsForSumsThatAreRoundedAtRandom) {
+    Random random(5);
+    for (const std::int64_t numbers : {1, 3, 100, 5000}) {
+        for (const double change : {0.3, 10.0, 300.0}) {
+            const double bound = rounded_sensitivity(change, numbers);
+            EXPECT_LE(bound, change + std::sqrt(static_cast<double>(numbers)));
+            EXPECT_GE(bound, change);
+            std::vector<double> step(static_cast<std::size_t>(numbers));
+            double squares = 0;
+            for (double& one : step) {
+                one = random.normal();
+                squares += one * one;
+            }
+            double worst = 0;
+            for (int trial = 0; trial < 20; ++trial) {
+                double moved = 0;
+                for (const double one : step) {
+                    const double u = random.uniform() * 7;
+                    const double by = std::floor(u + one * change / std::sqrt(squares)) - std::floor(u);
+                    moved += by * by;
+                }
+                worst = std::max(worst, std::sqrt(moved));
+            }
+            EXPECT_LE(worst, bound) << numbers << " " << change;
+        }
+    }
+    // With a step that is small against the change, rounding costs nothing.
+    EXPECT_LT(rounded_sensitivity(1000, 100) / 1000, 1.01);
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "couplet/core/error.hpp"
+#include "couplet/privacy/discrete_gaussian.hpp"
 
 namespace couplet {
 namespace {
@@ -49,35 +51,49 @@ TEST(ExpectedLoss, SaysHowManyPatientsItTakes) {
 TEST(NoiseSource, OfRandomKeysDoesNotRepeat) {
     NoiseSource one(Secret::random());
     NoiseSource other(Secret::random());
-    EXPECT_NE(one.normal(), other.normal());
+    EXPECT_NE(one.word(), other.word());
 }
 
-TEST(NoiseSource, IsNormalAndFollowsItsSeed) {
+TEST(NoiseSource, FollowsItsSeedAndStreamOverManyBlocks) {
     auto source = NoiseSource::repeatable(3, 4);
     auto again = NoiseSource::repeatable(3, 4);
     auto other = NoiseSource::repeatable(3, 5);
-    double sum = 0;
-    double squares = 0;
-    double fourth = 0;
-    int equal = 0;
-    constexpr int n = 200'000;
-    for (int i = 0; i < n; ++i) {
-        const double value = source.normal();
-        ASSERT_EQ(value, again.normal());
-        equal += value == other.normal();
-        sum += value;
-        squares += value * value;
-        fourth += value * value * value * value;
+    std::set<std::uint64_t> seen;
+    for (int i = 0; i < 10'000; ++i) {
+        const std::uint64_t drawn = source.word();
+        ASSERT_EQ(drawn, again.word());
+        EXPECT_NE(drawn, other.word());
+        seen.insert(drawn);
     }
-    EXPECT_EQ(equal, 0);
-    EXPECT_NEAR(sum / n, 0, 0.01);
-    EXPECT_NEAR(squares / n, 1, 0.015);
-    EXPECT_NEAR(fourth / n, 3, 0.1);
+    EXPECT_EQ(seen.size(), 10'000U);  // blocks are not repeated
+}
+
+TEST(NoiseVariance, IsInSquaredStepsAndCoversTheRounding) {
+    const double exact = 8.0 / 0.01 * (8.0 / 0.01);
+    EXPECT_GE(noise_variance(8, 0.01, 2, 1), exact);
+    EXPECT_LT(static_cast<double>(noise_variance(8, 0.01, 2, 1)), exact * 1.01);
+    // 10,000 numbers of a step of a quarter of what one record changes: rounding moves them by more than the record.
+    EXPECT_GT(static_cast<double>(noise_variance(8, 1, 2, 10'000)), 64 * 150);
+    EXPECT_THROW(noise_variance(1e-3, 1, 2, 1), InputError);
+    EXPECT_THROW(noise_variance(1e9, 1, 2, 1), InputError);
+}
+
+TEST(AddNoise, WrapsAroundTheRing) {
+    const Ring ring(12);
+    std::vector<std::uint64_t> values(50'000, 0);
+    auto source = NoiseSource::repeatable(1, 2);
+    add_noise(values, ring, 100, source);
+    double squares = 0;
+    for (const std::uint64_t value : values) {
+        ASSERT_LE(value, ring.mask());
+        squares += static_cast<double>(ring.centred(value) * ring.centred(value));
+    }
+    EXPECT_NEAR(squares / 50'000, 100, 4);
 }
 
 /// The privacy loss that anybody can observe: the largest log ratio of the frequencies of "more than T" with and
 /// without one person, over thresholds T, less what delta allows. It must not exceed epsilon by more than chance.
-TEST(NoiseSource, ObservedPrivacyLossStaysBelowEpsilon) {
+TEST(AddNoise, ObservedPrivacyLossStaysBelowEpsilon) {
     constexpr double epsilon = 1;
     constexpr double delta = 1e-3;
     const auto plan = plan_noise({epsilon, delta}, 1, 1, NoisePlace::central, 1, 1);
@@ -85,10 +101,12 @@ TEST(NoiseSource, ObservedPrivacyLossStaysBelowEpsilon) {
     std::vector<double> with;
     std::vector<double> without;
     auto source = NoiseSource::repeatable(11, 0);
+    constexpr double step = 0.01;
+    const std::uint64_t variance = noise_variance(plan.sigma, step, 1, 1);
     for (int i = 0; i < trials; ++i) {
         // One person's clipped record adds at most 1 to a sum of squares.
-        with.push_back(7 + 1 + plan.sigma * source.normal());
-        without.push_back(7 + plan.sigma * source.normal());
+        with.push_back(7 + 1 + step * static_cast<double>(discrete_gaussian(source, variance)));
+        without.push_back(7 + step * static_cast<double>(discrete_gaussian(source, variance)));
     }
     std::sort(with.begin(), with.end());
     std::sort(without.begin(), without.end());

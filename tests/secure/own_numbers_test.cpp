@@ -41,6 +41,8 @@ TEST(OwnNumbers, BeyondTheBoundAreRefusedAndNoiseIsNew) {
     ShieldPlan noised = plan_for(1e4);
     noised.noise.emplace();
     noised.noise->own = 2;
+    noised.noise->clip = 1;
+    noised.how = agree_fixed_point(1e4, 3, 30);
     const auto first = decode_fixed(own_numbers(noised, x[0].view(), Want::sketch, basis), noised.how);
     const auto second = decode_fixed(own_numbers(noised, x[0].view(), Want::sketch, basis), noised.how);
     double squares = 0;

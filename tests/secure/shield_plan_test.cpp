@@ -83,7 +83,7 @@ TEST(ShieldPlan, TheRingHoldsTheSumOfAllNoise) {
             const ShieldTerms terms{.guarantee = PrivacyGuarantee{epsilon, 5e-11}, .clip = 1.0};
             const ShieldPlan plan =
                 plan_shield(ranked(2, Sketch::gram), {2}, terms, std::nullopt, clients, clients / 2 + 2);
-            EXPECT_GE(plan.bound, largest_normal * plan.noise->own);
+            EXPECT_GE(static_cast<double>(plan.how.ring.mask()) * plan.how.step, 2 * largest_noise * plan.noise->own);
             const std::vector<double> part{plan.bound, -plan.bound};
             const auto one = encode_fixed(part, plan.how, plan.bound);
             std::vector<std::uint64_t> sum(2, 0);
@@ -92,8 +92,9 @@ TEST(ShieldPlan, TheRingHoldsTheSumOfAllNoise) {
             }
             const auto all = decode_fixed(sum, plan.how);
             const double truth = plan.bound * static_cast<double>(clients);
-            EXPECT_NEAR(all[0] / truth, 1, 1e-9);
-            EXPECT_NEAR(all[1] / truth, -1, 1e-9);
+            const double rounding = static_cast<double>(clients) * plan.how.step;
+            EXPECT_NEAR(all[0], truth, rounding);
+            EXPECT_NEAR(all[1], -truth, rounding);
             EXPECT_LT(plan.how.step, (epsilon <= 1 ? 1e-3 : 1) * plan.noise->own);
         }
     }

@@ -36,4 +36,24 @@ double epsilon_of_gaussian_rho(double rho, double delta);
 /// The largest rho that keeps the guarantee.
 double rho_of_epsilon(PrivacyGuarantee wanted);
 
+/// Gaussian differential privacy (Dong, Roth and Su 2022): mu = sensitivity / sigma. Telling two data sets apart that
+/// differ by one person is then as hard as telling N(0, 1) from N(mu, 1). Releases and jobs compose in squares:
+/// mu^2 = sum mu_i^2. It is the same mechanism as (epsilon, delta) with another spelling; rho = mu^2 / 2.
+///
+/// The largest mu that keeps the guarantee. Throws InputError as gaussian_sigma().
+double mu_of_guarantee(PrivacyGuarantee wanted);
+/// The smallest epsilon that mu gives at this delta, exact. Throws InputError unless mu >= 0 and 0 < delta < 1.
+double epsilon_of_mu(double mu, double delta);
+double rho_of_mu(double mu);
+double mu_of_rho(double rho);
+
+/// Probability with which rounded_sensitivity() does not hold: far below any delta that is asked for.
+inline constexpr double rounding_failure = 1e-12;
+
+/// By how much, in steps, one person changes `numbers` integers that a site rounds at random (floor(x + u), u uniform
+/// on [0, 1)), when it changes the numbers before rounding by at most `change` steps (Euclidean): the smaller of change
+/// + sqrt(n), which always holds, and sqrt(change^2 + n/4 + sqrt(2 ln(1/b)) (change + sqrt(n)/2)), which holds but for
+/// a probability of b = rounding_failure (Kairouz, Liu and Steinke 2021, for the pair with the same u).
+double rounded_sensitivity(double change, std::int64_t numbers);
+
 }  // namespace couplet

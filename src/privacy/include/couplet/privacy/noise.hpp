@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "couplet/privacy/gaussian.hpp"
+#include "couplet/privacy/ring.hpp"
 #include "couplet/privacy/secret.hpp"
 
 namespace couplet {
@@ -49,29 +51,32 @@ double expected_loss(const NoisePlan& plan, std::int64_t patients, std::int64_t 
 double patients_for_loss(const NoisePlan& plan, double loss, std::int64_t features, std::int64_t rank,
                          std::optional<std::int64_t> width);
 
-/// Beyond this no normal number is drawn: it comes of 53 bits.
-inline constexpr double largest_normal = 9;
-
-/// Normal noise from ChaCha20 under a 256-bit key, which must be secret and random: who can guess the key takes the
-/// noise away, and nothing is private. Box-Muller in double; sums are rounded to a fixed point afterwards under secure
-/// aggregation, which costs no privacy.
+/// Random bits from ChaCha20 under a 256-bit key, which must be secret and random: who can guess the key takes the
+/// noise away, and nothing is private.
 class NoiseSource {
   public:
     explicit NoiseSource(Secret key);
     /// Noise that repeats, for tests. It protects nobody, and what it is added to must not be called private.
     static NoiseSource repeatable(std::uint64_t seed, std::uint64_t stream);
-    /// At most largest_normal in magnitude.
-    double normal();
-    void add(std::span<double> values, double sigma);
+    /// 64 random bits.
+    std::uint64_t word();
 
   private:
-    double uniform();
     Secret key_;
     std::uint64_t block_ = 0;
-    std::uint8_t bytes_[64];
-    std::size_t used_ = sizeof bytes_;
-    double spare_ = 0;
-    bool has_spare_ = false;
+    std::array<std::uint8_t, 512> bytes_{};
+    std::size_t used_ = 512;
 };
+
+/// Beyond so many standard deviations no noise lies, but for a probability below 1e-17.
+inline constexpr double largest_noise = 9;
+
+/// Noise of standard deviation `sigma` for a sum of `numbers` fixed-point numbers, as integers of the step: the
+/// variance in squared steps, rounded up, and made larger by what rounding to the step adds to what one record of norm
+/// `clip` changes. Throws InputError where the step is too fine or too coarse for the noise.
+std::uint64_t noise_variance(double sigma, double step, double clip, std::int64_t numbers);
+
+/// Adds discrete Gaussian noise of this variance, in steps, to numbers of a ring.
+void add_noise(std::span<std::uint64_t> values, const Ring& ring, std::uint64_t variance, NoiseSource& source);
 
 }  // namespace couplet
