@@ -9,7 +9,16 @@
 #include "release_gate.hpp"
 
 namespace couplet {
+
+double mean_rounding(double mean) noexcept { return 8 * std::numeric_limits<double>::epsilon() * std::abs(mean); }
+
 namespace {
+
+/// What is left of a value; of a constant nothing, not the rounding of its mean.
+double about(double value, double mean) {
+    const double left = value - mean;
+    return std::abs(left) <= mean_rounding(mean) ? 0 : left;
+}
 
 /// Patients and features of a tensor that fits.
 Index width_of(const TensorView<const double>& x, const Centring& centring, const std::string& where) {
@@ -104,9 +113,7 @@ Centring centring_of(const FeatureSums& sums, const CentringOptions& options) {
     }
     if (!options.scale) return result;
     for (std::size_t i = 0; i < sums.square.size(); ++i) {
-        // What the rounding of a few hundred clients' means leaves of a constant.
-        constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
-        const double lost = options.centre ? rounding * std::abs(result.mean[i]) : 0;
+        const double lost = options.centre ? mean_rounding(result.mean[i]) : 0;
         const double variance = sums.square[i] / count;
         const bool constant = variance <= lost * lost + sums.resolution / count;
         result.scale.push_back(constant ? 1 : std::sqrt(variance));
@@ -117,7 +124,7 @@ Centring centring_of(const FeatureSums& sums, const CentringOptions& options) {
 Tensor<double> centred(const TensorView<const double>& x, const Centring& centring, const std::string& where) {
     const Index width = width_of(x, centring, where);
     return changed(x, width, [&](double value, std::size_t i) {
-        if (!centring.mean.empty()) value -= centring.mean[i];
+        if (!centring.mean.empty()) value = about(value, centring.mean[i]);
         return centring.scale.empty() ? value : value / centring.scale[i];
     });
 }

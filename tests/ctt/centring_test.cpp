@@ -21,6 +21,30 @@ Tensor<double> patients(Index count, std::uint64_t seed) {
 
 constexpr CentringOptions both{.centre = true, .scale = true};
 
+TEST(CentringTest, NothingIsLeftOfAConstant) {
+    // A tenth has no exact mean: what its rounding leaves would be all there is of the data.
+    std::vector<Tensor<double>> sites;
+    FeatureSums sums;
+    for (const Index count : {7, 11, 3}) {
+        Tensor<double> x(Shape{count, 2});
+        for (Index p = 0; p < count; ++p) {
+            x.data()[2 * p] = 0.1;
+            x.data()[2 * p + 1] = 1e9 + 1e-3 * static_cast<double>(p);
+        }
+        sums.add(feature_sums(x.view(), {.centre = true}));
+        sites.push_back(std::move(x));
+    }
+    const Centring centring = centring_of(sums, {.centre = true});
+    for (const auto& x : sites) {
+        const Tensor<double> left = centred(x.view(), centring, "x");
+        for (Index p = 0; p < x.shape()[0]; ++p) {
+            EXPECT_EQ(left.data()[2 * p], 0);
+            EXPECT_NEAR(left.data()[2 * p + 1], x.data()[2 * p + 1] - centring.mean[1], 2e-6);
+            EXPECT_NE(left.data()[2 * p + 1], 0);
+        }
+    }
+}
+
 TEST(CentringTest, SumsOfClientsAreThoseOfAll) {
     const Tensor<double> x = patients(30, 1);
     for (const CentringOptions& how : {both, CentringOptions{.centre = true}, CentringOptions{.scale = true}}) {

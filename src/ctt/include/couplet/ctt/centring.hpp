@@ -45,10 +45,14 @@ struct Centring {
     friend bool operator==(const Centring&, const Centring&) = default;
 };
 
+/// What the rounding of the sums of a few hundred clients leaves of a constant with this mean.
+double mean_rounding(double mean) noexcept;
+
 /// Means, and standard deviations (around zero where nothing is moved); features without any spread keep their scale.
 Centring centring_of(const FeatureSums& sums, const CentringOptions& options);
 
-/// Patients of any number, features as in the centring. NaN stays NaN. Throws InputError, naming `where`, when the
+/// Patients of any number, features as in the centring. What is no further from a mean than its rounding becomes zero.
+/// NaN stays NaN. Throws InputError, naming `where`, when the
 /// features are others.
 Tensor<double> centred(const TensorView<const double>& x, const Centring& centring, const std::string& where);
 /// The way back.

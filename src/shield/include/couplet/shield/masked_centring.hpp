@@ -14,10 +14,10 @@ struct MaskedCentring {
     SumTraffic traffic;
 };
 
-/// Adds up the sums of all clients' patients under secure aggregation, in the job's network: counts of record norms
-/// first, which say how large a sum can become, then sums, then squares about the means that they give. Every number
-/// travels as four words, down to 2^-160 of the largest possible one, so that features in very different units all keep
-/// their digits. Throws InputError for fewer clients than the demands allow.
+/// Adds up the sums of all clients' patients under secure aggregation, in the job's network: sums, then squares about
+/// the means that they give. Before either, counts of clients by where their largest and smallest magnitudes lie (in
+/// classes of 16 doublings) say in how many words a number travels, so that features in units however different all
+/// keep their digits. Throws InputError for fewer clients than the demands allow.
 MaskedCentring masked_feature_sums(const std::vector<TensorView<const double>>& clients, const CentringOptions& options,
                                    const Job& job, const SumDemands& demands);
 
