@@ -78,7 +78,7 @@ void align_peers(SimulationRun& run, const std::vector<Hello>& hellos, std::vect
         const Schema schema =
             given && given->named() ? *given : peer_schema(hellos[k].schema(), prints, names, run.job.unnamed);
         run.result.reordered[k] = follow_schema(data[k], schema, run.job.unnamed, names[k]);
-        if (schema.named() && !run.result.schema.named()) run.result.schema = schema;
+        if (k == 0 || (schema.named() && !run.result.schema.named())) run.result.schema = schema;
     }
 }
 

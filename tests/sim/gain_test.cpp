@@ -96,31 +96,60 @@ TEST(GainTest, AloneKnowsNoMeansButItsOwn) {
         const SimulationResult result = simulate(source, {.job = job, .heldout = how.heldout});
         const auto gains = measure_gain(source, job, how, result.schema, *result.features, centring);
         for (std::size_t k = 0; k < raw.size(); ++k) {
-            // By hand: the site's own means, errors in the units of the job.
+            // By hand: the site's own means, learnt and judged in the units of the job.
             const HeldOut parts = hold_out(raw[k].view(), how.heldout, job.seed, static_cast<Index>(k));
-            const Centring own = centring_of(feature_sums(parts.training.view(), {true, scale}), {true, scale});
+            Centring own = centring_of(feature_sums(parts.training.view(), {.centre = true}), {.centre = true});
+            own.scale = centring.scale;
             std::vector<Tensor<double>> mine;
             mine.push_back(centred(parts.training.view(), own, "x"));
             JobOptions alone = job;
             alone.eps1 = 0;
             alone.precision = Precision::f64;
             const SimulationResult learnt = simulate(MemorySource(std::move(mine)), {.job = alone});
-            const Tensor<double> held = centred(parts.heldout.view(), own, "x");
-            const Matrix<double> personal = refit(held.view(), *learnt.features).personal;
-            const Tensor<double> shared = learnt.features->train.full();
-            double error2 = 0;
-            for (Index p = 0; p < held.shape()[0]; ++p) {
-                for (Index i = 0; i < 30; ++i) {
-                    double left = held.data()[p * 30 + i];
-                    for (Index r = 0; r < personal.cols(); ++r) left -= personal(p, r) * shared.data()[r * 30 + i];
-                    const auto at = static_cast<std::size_t>(i);
-                    if (scale) left *= own.scale[at] / centring.scale[at];
-                    error2 += left * left;
-                }
-            }
+            const double error2 = refit(centred(parts.heldout.view(), own, "x").view(), *learnt.features).error2;
             const Tensor<double> job_units = centred(parts.heldout.view(), centring, "x");
             const double norm2 = squared_norm<double>(job_units.view().unfold(1));
             EXPECT_NEAR(gains[k]->alone, error2 / norm2, 1e-9 * (1 + error2 / norm2)) << k << scale;
+        }
+    }
+}
+
+TEST(GainTest, PeersWithoutNamesHaveOneToo) {
+    const MemorySource source(small_sites());
+    JobOptions job{.network = Network::decentralized, .rank = 3};
+    const Preparation how{.heldout = 0.25};
+    const SimulationResult result = simulate(source, {.job = job, .heldout = how.heldout});
+    EXPECT_EQ(result.schema.features, (Shape{6, 5}));
+    for (const auto& gain : measure_gain(source, job, how, result.schema, *result.features)) {
+        ASSERT_TRUE(gain);
+        EXPECT_GT(gain->together, 0);
+    }
+}
+
+TEST(GainTest, IsTheSameInEveryUnit) {
+    // Three patients learn, and two directions are left about their means: a third would be rounding.
+    const Preparation how{.heldout = 0.6};
+    JobOptions job;
+    job.rank = 3;
+    const auto gains_in = [&](double unit) {
+        std::vector<Tensor<double>> sites = small_sites();
+        FeatureSums sums;
+        for (auto& x : sites) {
+            for (double& value : x.elements()) value = unit * (value + 30);
+            sums.add(feature_sums(x.view(), {.centre = true}));
+        }
+        const Centring centring = centring_of(sums, {.centre = true});
+        for (auto& x : sites) x = centred(x.view(), centring, "x");
+        const MemorySource source(std::move(sites));
+        const SimulationResult result = simulate(source, {.job = job, .heldout = how.heldout});
+        return measure_gain(source, job, how, result.schema, *result.features, centring);
+    };
+    const auto expected = gains_in(1);
+    for (const double unit : {3.0, 7.0, 1e-4}) {
+        const auto found = gains_in(unit);
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+            EXPECT_NEAR(found[k]->alone, expected[k]->alone, 1e-9) << unit;
+            EXPECT_NEAR(found[k]->together, expected[k]->together, 1e-6) << unit;
         }
     }
 }

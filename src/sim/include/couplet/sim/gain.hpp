@@ -19,9 +19,9 @@ struct ClientGain {
 };
 
 /// What one client gains by joining: its data in the order of the features, with patients held out. Alone it sends no
-/// messages, so nothing is cut for them, and it knows no means and deviations but its own: `centring` is what was done
-/// to the data here, and is undone first. Nothing without held-out patients, and where their records are zero. Costs a
-/// decomposition of the others.
+/// messages, so nothing is cut for them, and it knows no means but its own: where `centring` has moved the data, its
+/// rows are moved to their own means. It learns in the units of the job, in which both are judged. Nothing without
+/// held-out patients, and where their records are zero. Costs a decomposition of the others.
 std::optional<ClientGain> gain_of(const PreparedClient& client, const JobOptions& job, const Features& features,
                                   const Centring& centring = {});
 
