@@ -41,12 +41,17 @@ double column_square(const Matrix<double>& scores, Index column) {
     return sum;
 }
 
+/// What a square of this site counts in a sum over all: in the units of the job, where every client may have norm 1.
+double weight_of(const Findings& findings, const SiteScores& site) {
+    return findings.fit.scale_clients && site.norm2 > 0 ? 1 / site.norm2 : 1;
+}
+
 /// Largest share first. Without coordinates the order is that of the result.
 std::vector<Index> order_of(const Findings& findings) {
     std::vector<double> squares(static_cast<std::size_t>(findings.rows.rows()));
     for (const SiteScores& site : findings.sites) {
         for (std::size_t r = 0; r < squares.size(); ++r)
-            squares[r] += column_square(site.scores, static_cast<Index>(r));
+            squares[r] += weight_of(findings, site) * column_square(site.scores, static_cast<Index>(r));
     }
     std::vector<Index> order(squares.size());
     std::iota(order.begin(), order.end(), Index{0});
@@ -273,8 +278,8 @@ Component describe(const Explanation& explanation, Index r, const ExplainOptions
     for (const SiteScores& site : findings.sites) {
         const double mine = column_square(site.scores, r);
         component.site_shares.push_back(site.norm2 > 0 ? mine / site.norm2 : 0);
-        square += mine;
-        norm2 += site.norm2;
+        square += weight_of(findings, site) * mine;
+        norm2 += weight_of(findings, site) * site.norm2;
     }
     // Without anybody's coordinates there is nothing to have a share of.
     const double unknown = findings.sites.empty() ? std::numeric_limits<double>::quiet_NaN() : 0;

@@ -11,6 +11,7 @@
 #include "couplet/ctt/centring.hpp"
 #include "couplet/explain/varimax.hpp"
 #include "couplet/linalg/products.hpp"
+#include "couplet/linalg/qr.hpp"
 #include "couplet/sim/simulate.hpp"
 
 namespace couplet {
@@ -165,6 +166,37 @@ void name_features(std::vector<Tensor<double>>& clients, const Schema& schema) {
     for (auto& x : clients) x.set_labels(labels);
 }
 
+/// Orthonormal rows that are of nothing, turned as the others were.
+Matrix<double> random_rows(Index count, Index width, Rotation rotation, Random& random) {
+    Matrix<double> columns(width, count);
+    for (Index i = 0; i < columns.size(); ++i) columns.data()[i] = random.normal();
+    orthonormalise_columns(columns.view());
+    Matrix<double> rows = transpose(columns.view());
+    if (rotation == Rotation::varimax) varimax(rows);
+    return rows;
+}
+
+/// Agreement of each component with the match that chance gives it: many rows of few features always agree.
+std::vector<double> chance_agreement(const Explanation& explanation, const StabilityOptions& options) {
+    const Matrix<double>& rows = explanation.findings.rows;
+    std::vector<double> mean(explanation.components.size());
+    Random random(options.seed, 0x6368616e6365);
+    for (Index b = 0; b < options.resamples; ++b) {
+        const Matrix<double> drawn = random_rows(rows.rows(), rows.cols(), explanation.rotation, random);
+        const Matching matching = match_rows(rows, drawn);
+        for (std::size_t r = 0; r < mean.size(); ++r) {
+            mean[r] += std::abs(matching.cosine[r]) / static_cast<double>(options.resamples);
+        }
+    }
+    return mean;
+}
+
+/// What agreement there is beyond chance, 1 where it is complete; where chance gives that, nothing can be said.
+double beyond_chance(double agreement, double chance) {
+    constexpr double certain = 1 - 1e-6;
+    return chance < certain ? std::max(0.0, (agreement - chance) / (1 - chance)) : 0;
+}
+
 }  // namespace
 
 void add_stability(Explanation& explanation, const ClientSource& data, const StabilityOptions& options) {
@@ -195,9 +227,11 @@ void add_stability(Explanation& explanation, const ClientSource& data, const Sta
             least[r] = std::min(least[r], std::abs(matching.cosine[r]));
         }
     }
+    const std::vector<double> chance = chance_agreement(explanation, options);
     for (std::size_t r = 0; r < sum.size(); ++r) {
-        explanation.components[r].stability = sum[r] / static_cast<double>(options.resamples);
-        explanation.components[r].least_stability = least[r];
+        const double mean = sum[r] / static_cast<double>(options.resamples);
+        explanation.components[r].stability = beyond_chance(mean, chance[r]);
+        explanation.components[r].least_stability = beyond_chance(least[r], chance[r]);
     }
 }
 

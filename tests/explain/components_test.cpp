@@ -49,6 +49,25 @@ TEST(ComponentsTest, BelowAMeanIsLowAndNotNone) {
     EXPECT_EQ(title(false, ""), "ldl, no hdl");
 }
 
+TEST(ComponentsTest, SharesAreInTheUnitsOfTheJob) {
+    // Two sites of very different norms, and what is described of each.
+    const auto explained_with = [](bool scale_clients) {
+        Findings findings = testing::mixed_findings();
+        findings.fit.scale_clients = scale_clients;
+        findings.shares_of_data = true;
+        const double parts[] = {0.9, 0.2};
+        for (std::size_t k = 0; k < 2; ++k) {
+            SiteScores& site = findings.sites[k];
+            const double size = k == 0 ? 1 : 1000;
+            for (Index i = 0; i < site.scores.size(); ++i) site.scores.data()[i] *= size;
+            site.norm2 = squared_norm<double>(site.scores.view()) / parts[k];
+        }
+        return explain(std::move(findings)).explained;
+    };
+    EXPECT_NEAR(explained_with(true), 0.55, 1e-9);  // 1 - RSE: both clients had norm 1
+    EXPECT_NEAR(explained_with(false), 0.2, 1e-3);  // 1 - RSE of all data together
+}
+
 TEST(ComponentsTest, WithoutRotationItIsAsComputed) {
     const Explanation told = explain(testing::mixed_findings(), {.rotation = Rotation::none, .entries = 2});
     EXPECT_LT(std::abs(told.components[0].entries[0].weight), 0.99);

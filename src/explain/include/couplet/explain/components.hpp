@@ -34,7 +34,7 @@ struct Component {
     std::vector<NamedEntry> entries = {};    ///< strongest first
     std::vector<ModeProfile> profiles = {};  ///< one per feature mode
     double product_share = 0;                ///< part of the component that its profiles describe
-    std::optional<double> stability = {};    ///< mean agreement over resamples, 0 to 1
+    std::optional<double> stability = {};    ///< mean agreement over resamples beyond chance, 0 to 1
     std::optional<double> least_stability = {};
 };
 

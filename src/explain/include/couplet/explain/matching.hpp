@@ -17,7 +17,8 @@ struct Matching {
 Matching match_rows(const Matrix<double>& a, const Matrix<double>& b);
 
 /// How well components come back when every site draws as many of its own patients again, with replacement, and the
-/// federation is run anew: fills in `stability` (mean agreement over the resamples) and `least_stability`. Patients
+/// federation is run anew: fills in `stability` (mean agreement over the resamples) and `least_stability`, both beyond
+/// what as many random components of as many features agree: 0 is no more than chance, 1 is the same. Patients
 /// stay at their sites: only what the federation sends anyway is sent, `resamples` times. The features of `source` are
 /// put in the order of the explanation, and the job is that of the result. Throws InputError where features or sites
 /// are others, where no site has two patients to draw from, and for results of other methods.
