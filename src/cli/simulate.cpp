@@ -219,14 +219,16 @@ void announce_shield(const ShieldReport& shield, const Session& session) {
     for (const auto& warning : shield.warnings) session.note("warning: " + warning);
     if (!shield.noise) return;
     session.note(
-        fmt::format("noise of standard deviation {} in every number of {} sums: the RSE rises by at most about {} "
-                    "where {} patients take part, and by more the fewer there are",
+        fmt::format("noise of standard deviation {} in every number of {} sums: if all records are as long as the "
+                    "clip, the RSE rises by at most about {} with {} patients; records half as long need four times "
+                    "as many",
                     number_text(shield.noise->in_sum), shield.sums, acceptable_loss,
                     count_text(static_cast<Index>(std::min(9e15, *shield.patients_needed)))));
     if (!shield.expected_loss) return;
-    session.note(fmt::format("with the patients of --dp-patients it rises by at most about {}{}",
-                             number_text(*shield.expected_loss),
-                             *shield.expected_loss >= 1 ? ", that is, nothing may be left of the features" : ""));
+    session.note(
+        fmt::format("with the patients of --dp-patients, all as long as the clip, it rises by at most about {}{}",
+                    number_text(*shield.expected_loss),
+                    *shield.expected_loss >= 1 ? ", that is, nothing may be left of the features" : ""));
 }
 
 void warn_of_weak_guarantee(const PrivacyFlags& privacy, const Session& session) {
@@ -770,9 +772,11 @@ extern const Verb simulate_verb{
         "threshold "
         "(clients that must stay to the end of a sum), clip, clipped, changes (what the policy made of the job), "
         "warnings, "
-        "epsilon, delta, releases, noise, sigma, rho, against, patients_needed (for a loss of RSE of at most 0.01, "
-        "from "
-        "public quantities), expected_loss (with --dp-patients), not_covered (fields of this report that have no "
+        "epsilon, delta, releases, noise, sigma, rho, against, patients_needed (as long as the clip, for a loss of "
+        "RSE of at most 0.01, from public quantities), expected_loss (with --dp-patients, likewise), noise_cost (of "
+        "RSE "
+        "at most, whatever norms the records have, from the noisy sums; 1: it may have cost everything), not_covered "
+        "(fields of this report that have no "
         "noise: "
         "do not publish them)}. Noise is drawn anew in every run, whatever --seed says. With --dp-epsilon features.npz "
         "has no errors, and bytes_raw and clipped, which count patients, are left out.\n"

@@ -207,6 +207,7 @@ Json shield_json(const ShieldReport& shield) {
         json["sigma"] = noise.sigma;
         if (shield.patients_needed) json["patients_needed"] = *shield.patients_needed;
         if (shield.expected_loss) json["expected_loss"] = *shield.expected_loss;
+        if (shield.noise_cost) json["noise_cost"] = *shield.noise_cost;
     }
     return json;
 }
@@ -230,6 +231,13 @@ void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::stri
     }
     if (shield.noise) {
         const NoisePlan& noise = *shield.noise;
+        if (shield.noise_cost) {
+            rows.emplace_back("noise",
+                              *shield.noise_cost < 1
+                                  ? fmt::format("raised the RSE by at most about {}, as the sums themselves say",
+                                                number_text(*shield.noise_cost))
+                                  : "what it cost is not known: the sums are lost in it");
+        }
         if (!shield.withdrawn.empty()) {
             rows.emplace_back("privacy", "none: " + shield.withdrawn);
             return;

@@ -123,7 +123,9 @@ void SubspaceIteration::finish(const Matrix<double>& space, std::span<const doub
     const Index n = space.cols() > 0 ? space.cols() : shape_.size();
     const auto sums = from_triangle(upper_triangle, n);
     auto ritz = symmetric_eigen(sums.view(), std::min(rank_, n));
-    const double noise = gram_noise(trace(sums)) + white_noise(n, n, deviation);
+    squares_ = trace(sums);
+    squares_of_ = n;
+    const double noise = gram_noise(squares_) + white_noise(n, n, deviation);
     ritz.vectors = leading_columns(ritz.vectors.view(), numerical_rank(ritz.values, noise));
     const auto vectors =
         space.cols() > 0 ? product<double>(space.view(), ritz.vectors.view()) : std::move(ritz.vectors);

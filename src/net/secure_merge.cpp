@@ -130,8 +130,9 @@ class SecureMerge {
                              plan.sums, room_.job().members.size(), plan.directions, secure_.threshold()));
         if (!plan.noise) return;
         log.info("noise",
-                 fmt::format("noise of standard deviation {:.3g} in every number of {} sums: RSE rises by at most "
-                             "about {} where {:.0f} patients take part, and by more the fewer there are",
+                 fmt::format("noise of standard deviation {:.3g} in every number of {} sums: if all records are as "
+                             "long as the clip, RSE rises by at most about {} with {:.0f} patients; records half as "
+                             "long need four times as many",
                              plan.noise->in_sum, plan.sums, acceptable_loss, *secure_.report().patients_needed));
     }
     MergeOutcome finish() {

@@ -71,6 +71,15 @@ double patients_for_loss(const NoisePlan& plan, double loss, std::int64_t featur
     return 2 * static_cast<double>(rank) * plan.in_sum * norm / (plan.clip * plan.clip) / loss;
 }
 
+double noise_cost(const NoisePlan& plan, const NoisyEnergy& seen, std::int64_t features, std::int64_t rank,
+                  std::optional<std::int64_t> width) {
+    constexpr double deviations = 4;
+    const double off = deviations * plan.in_sum * std::sqrt(static_cast<double>(seen.numbers));
+    const double least = seen.squares - off;
+    if (!(least > 0)) return 1;
+    return std::min(1.0, patients_for_loss(plan, 1, features, rank, width) * plan.clip * plan.clip / least);
+}
+
 NoiseSource::NoiseSource(Secret key) : key_(std::move(key)) { require_sodium(); }
 
 NoiseSource NoiseSource::repeatable(std::uint64_t seed, std::uint64_t stream) {

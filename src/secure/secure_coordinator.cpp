@@ -238,6 +238,7 @@ ShieldReport SecureCoordinator::report() const {
     std::optional<Index> width;
     if (plan_->sums > 1) width = block_width(*plan_, shape_);
     const Index rank = plan_->job.rank.value_or(shape_.size());
+    report.noise_cost = noise_cost_of(*plan_, shape_, *iteration_);
     report.patients_needed = std::ceil(patients_for_loss(*plan_->noise, acceptable_loss, shape_.size(), rank, width));
     return report;
 }

@@ -66,7 +66,9 @@ const Features& SecurePeer::features() const {
 
 ShieldReport SecurePeer::report() const {
     result();
-    return report_of(options_.terms, &*plan_);
+    ShieldReport report = report_of(options_.terms, &*plan_);
+    report.noise_cost = noise_cost_of(*plan_, features_, *iteration_);
+    return report;
 }
 
 std::vector<PeerMessage> SecurePeer::start() {

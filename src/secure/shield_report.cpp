@@ -17,4 +17,12 @@ ShieldReport report_of(const ShieldTerms& terms, const ShieldPlan* plan) {
     return report;
 }
 
+std::optional<double> noise_cost_of(const ShieldPlan& plan, const Shape& features, const SubspaceIteration& finished) {
+    if (!plan.noise || finished.want() != SubspaceIteration::Want::nothing) return std::nullopt;
+    std::optional<Index> width;
+    if (plan.sums > 1) width = block_width(plan, features);
+    const Index rank = plan.job.rank.value_or(features.size());
+    return noise_cost(*plan.noise, {finished.squares(), finished.squares_of()}, features.size(), rank, width);
+}
+
 }  // namespace couplet

@@ -14,6 +14,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/privacy/clip.hpp"
 #include "couplet/secure/secure_messages.hpp"
+#include "couplet/secure/shield_report.hpp"
 #include "couplet/shield/masked_sums.hpp"
 #include "couplet/sim/reference.hpp"
 #include "couplet/sim/run.hpp"
@@ -82,6 +83,7 @@ class ShieldedRun {
             iteration.take(total(iteration.want(), iteration.basis()), rounding_of_sums());
             rounds += 2;
         }
+        report_.noise_cost = noise_cost_of(plan_, features_, iteration);
         conclude(iteration.features(), rounds);
         return std::move(report_);
     }

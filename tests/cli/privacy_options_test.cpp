@@ -94,11 +94,12 @@ TEST_F(ShieldedSimulateTest, DataThatDoesNotFitTheMasksIsRefused) {
 TEST_F(ShieldedSimulateTest, NoiseIsAnnouncedWithWhatItMayCost) {
     const Outcome run = simulate({"--dp-epsilon", "1", "--clip", "6"});
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.err.find("the RSE rises by at most about 0.01 where"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("the RSE rises by at most about 0.01 with"), std::string::npos) << run.err;
     EXPECT_EQ(run.err.find("with the patients of --dp-patients"), std::string::npos) << run.err;
     const Json privacy = run.json()["privacy"];
     EXPECT_GT(privacy["patients_needed"], 1000);
     EXPECT_FALSE(privacy.contains("expected_loss"));
+    EXPECT_GT(privacy["noise_cost"], 0);
     // Nothing that counts patients, and what has no noise is named.
     EXPECT_FALSE(privacy.contains("clipped"));
     EXPECT_FALSE(run.json().contains("bytes_raw"));

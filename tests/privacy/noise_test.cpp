@@ -48,6 +48,16 @@ TEST(ExpectedLoss, SaysHowManyPatientsItTakes) {
     EXPECT_NEAR(expected_loss(plan, std::llround(needed), 480, 10, {}), 0.01, 1e-6);
 }
 
+TEST(NoiseCost, FollowsTheNormsThatRecordsHave) {
+    const auto plan = plan_noise({1, 1e-5}, 100, 1, NoisePlace::central, 4, 4);
+    const double at_the_clip = 1e6 * 100 * 100;
+    EXPECT_NEAR(noise_cost(plan, {at_the_clip, 9}, 9, 2, {}), expected_loss(plan, 1'000'000, 9, 2, {}), 1e-4);
+    // A hundredth of the norm is a ten-thousandth of the energy.
+    EXPECT_GT(noise_cost(plan, {at_the_clip / 100, 9}, 9, 2, {}), 90 * expected_loss(plan, 1'000'000, 9, 2, {}));
+    EXPECT_EQ(noise_cost(plan, {at_the_clip / 1e4, 9}, 9, 2, {}), 1);
+    EXPECT_EQ(noise_cost(plan, {-3, 9}, 9, 2, {}), 1);
+}
+
 TEST(NoiseSource, OfRandomKeysDoesNotRepeat) {
     NoiseSource one(Secret::random());
     NoiseSource other(Secret::random());

@@ -260,6 +260,27 @@ TEST(Shielded, TheLossIsExpectedFromPublicNumbers) {
     EXPECT_NEAR(expected(2'000'000) / expected(1'000'000), 0.5, 1e-12);
 }
 
+TEST(Shielded, WhatNoiseCostsFollowsTheNormsOfTheRecords) {
+    const auto source = people(3);
+    const double exact = simulate(source, ranked(2, Network::star, Sketch::gram)).rse;
+    const auto with_clip = [&](double clip, double epsilon) {
+        return simulate_shielded(source, ranked(2, Network::star, Sketch::gram),
+                                 {.guarantee = PrivacyGuarantee{epsilon, 1e-5},
+                                  .clip = clip,
+                                  .noise = NoisePlace::central,
+                                  .public_patients = 1'000'000'000,
+                                  .repeatable_noise = 1});
+    };
+    // A clip far above the norms: expected of records at the clip next to nothing, and everything is lost.
+    const auto far = with_clip(1e4, 1);
+    EXPECT_LT(*far.privacy.expected_loss, 0.01);
+    EXPECT_EQ(*far.privacy.noise_cost, 1);
+    // One above all of them and hardly any noise: what was lost is below what is stated, and that is below all.
+    const auto near = with_clip(40, 1e7);
+    EXPECT_LT(*near.privacy.noise_cost, 0.9);
+    EXPECT_LE(near.simulation.rse - exact, *near.privacy.noise_cost);
+}
+
 TEST(Shielded, EmptyRecordsHideNobody) {
     const auto clients = [](Index real) {
         std::vector<Tensor<double>> all;

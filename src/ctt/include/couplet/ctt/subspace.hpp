@@ -36,6 +36,10 @@ class SubspaceIteration {
     /// Replaces the basis by somebody else's, so that all parties go on from the same bits. Throws InputError unless it
     /// fits.
     void agree(MatrixView<const double> basis);
+    /// Once nothing is wanted: the sum of squares of all rows that the last sum has, whatever noise was in it, and how
+    /// many numbers it is the sum of.
+    double squares() const noexcept { return squares_; }
+    Index squares_of() const noexcept { return squares_of_; }
     /// The result once nothing is wanted.
     const Features& features() const { return *features_; }
 
@@ -50,6 +54,8 @@ class SubspaceIteration {
     int passes_left_;
     Matrix<double> basis_;
     std::vector<Matrix<double>> blocks_;
+    double squares_ = 0;
+    Index squares_of_ = 0;
     std::optional<Features> features_;
 };
 

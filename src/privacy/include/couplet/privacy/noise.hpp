@@ -41,15 +41,27 @@ struct NoisePlan {
 NoisePlan plan_noise(PrivacyGuarantee guarantee, double clip, int releases, NoisePlace place, std::int64_t clients,
                      std::int64_t survivors, std::int64_t colluders = 0);
 
-/// The most that the noise is expected to cost, in RSE, from public quantities alone: twice R1 times the spectral norm
-/// of the noise (2 sigma sqrt(P) for a Gram matrix, sigma (sqrt(P) + sqrt(width)) for a block), over the energy of N
-/// records of the clip's norm. At most 1.
+/// The most that the noise is expected to cost, in RSE, from public quantities alone, if all records have the clip's
+/// norm: twice R1 times the spectral norm of the noise (2 sigma sqrt(P) for a Gram matrix, sigma (sqrt(P) +
+/// sqrt(width)) for a block), over the energy of N such records. At most 1. Records of a part f of that norm cost 1 /
+/// f^2 times as much; noise_cost() knows what they have.
 double expected_loss(const NoisePlan& plan, std::int64_t patients, std::int64_t features, std::int64_t rank,
                      std::optional<std::int64_t> width);
 
 /// Patients with whom the loss that is expected is no more than `loss`; from public quantities alone, as above.
 double patients_for_loss(const NoisePlan& plan, double loss, std::int64_t features, std::int64_t rank,
                          std::optional<std::int64_t> width);
+
+/// What a job has shown of the records' energy: the sum of so many numbers, each with the noise of the sums.
+struct NoisyEnergy {
+    double squares = 0;
+    std::int64_t numbers = 0;
+};
+/// The most that the noise is expected to have cost, in RSE, whatever norms the records have: as above, over the energy
+/// that they have at least, four standard deviations of its noise below what was seen. 1 where that is nothing: then
+/// the noise may have cost everything. It follows from what was released, and releases nothing more.
+double noise_cost(const NoisePlan& plan, const NoisyEnergy& seen, std::int64_t features, std::int64_t rank,
+                  std::optional<std::int64_t> width);
 
 /// Random bits from ChaCha20 under a 256-bit key, which must be secret and random: who can guess the key takes the
 /// noise away, and nothing is private.

@@ -63,9 +63,11 @@ struct ShieldReport {
     std::vector<std::string> warnings = {};
     std::optional<NoisePlan> noise = {};
     std::optional<double> patients_needed =
-        {};                                    ///< for a loss of RSE of at most acceptable_loss, from public quantities
-    std::optional<double> expected_loss = {};  ///< of RSE, at most; where it is public how many patients there are
-    std::string withdrawn = {};                ///< why the noise guarantees nothing, in words; empty: it does
+        {};  ///< as long as the clip, for a loss of RSE of at most acceptable_loss; from public quantities
+    /// Of RSE, at most, if all records are as long as the clip; where it is public how many patients there are.
+    std::optional<double> expected_loss = {};
+    std::optional<double> noise_cost = {};  ///< of RSE, at most, whatever norms records have; once the sums were seen
+    std::string withdrawn = {};             ///< why the noise guarantees nothing, in words; empty: it does
 };
 
 /// `clients` take part, of whom at least `survivors` stay. Throws InputError for what the policy refuses.
