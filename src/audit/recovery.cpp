@@ -8,6 +8,8 @@
 namespace couplet {
 namespace {
 
+constexpr double significant = 0.05;
+
 /// Rows centred and of norm 1; rows without any variation become zero.
 Matrix<double> standardised(MatrixView<const double> rows) {
     auto result = Matrix<double>::copy(rows);
@@ -49,9 +51,7 @@ Index count_recovered(MatrixView<const double> guesses, MatrixView<const double>
     return count;
 }
 
-bool Recovery::exceeds_control() const {
-    if (recovered == 0) return false;
-    if (controls == 0) return true;
+double Recovery::chance() const {
     const Index all = patients + controls;
     const Index hits = recovered + controls_recovered;
     double tail = 0;
@@ -59,7 +59,29 @@ bool Recovery::exceeds_control() const {
         if (hits - k > controls) continue;
         tail += std::exp(log_choose(patients, k) + log_choose(controls, hits - k) - log_choose(all, hits));
     }
-    return tail < 0.05;
+    return std::min(1.0, tail);
+}
+
+bool Recovery::exceeds_control() const {
+    if (recovered == 0) return false;
+    return controls == 0 || chance() < significant;
+}
+
+Index count_rebuilt(MatrixView<const double> records, MatrixView<const double> patients) {
+    Index count = 0;
+    for (Index i = 0; i < patients.rows; ++i) {
+        bool rebuilt = false;
+        for (Index k = 0; k < records.rows && !rebuilt; ++k) {
+            rebuilt = std::equal(patients.row(i), patients.row(i) + patients.cols, records.row(k));
+        }
+        count += rebuilt;
+    }
+    return count;
+}
+
+Recovery attack_exactly(MatrixView<const double> records, MatrixView<const double> patients,
+                        MatrixView<const double> controls) {
+    return {patients.rows, count_rebuilt(records, patients), controls.rows, count_rebuilt(records, controls)};
 }
 
 Recovery attack_recovery(MatrixView<const double> guesses, MatrixView<const double> patients,

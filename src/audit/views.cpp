@@ -18,6 +18,11 @@
 namespace couplet {
 namespace {
 
+// Columns that a lattice is given: a record of some tens of features is told by fewer.
+constexpr Index most_columns = 24;
+// Of the largest square: directions below it are rounding.
+constexpr double least_share = 1e-10;
+
 Shape feature_shape(const TensorView<const double>& x) {
     return Shape(std::vector<Index>(x.shape().sizes().begin() + 1, x.shape().sizes().end()));
 }
@@ -64,15 +69,40 @@ void add_noise(std::vector<double>& sum, const std::optional<SumNoise>& noise, I
 }
 
 std::vector<double> summed(const Clients& clients, const std::vector<Index>& of, SubspaceIteration::Want want,
-                           MatrixView<const double> basis) {
+                           MatrixView<const double> basis, double step = 0) {
     std::vector<double> sum;
     for (const Index k : of) {
         const auto& x = clients[static_cast<std::size_t>(k)];
         auto part = want == SubspaceIteration::Want::projected ? projected_gram(x, basis) : sketch_sum(x, basis);
         if (sum.empty()) sum.assign(part->size(), 0.0);
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part.get()[i];
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+            sum[i] += step > 0 ? step * std::nearbyint(part.get()[i] / step) : part.get()[i];
+        }
     }
     return sum;
+}
+
+/// The leading columns of `more` behind those of `left`.
+Matrix<double> beside(const Matrix<double>& left, const Matrix<double>& more, Index count) {
+    Matrix<double> all(more.rows(), left.cols() + count);
+    for (Index i = 0; i < all.rows(); ++i) {
+        std::copy_n(left.view().row(i), left.cols(), all.view().row(i));
+        std::copy_n(more.view().row(i), count, all.view().row(i) + left.cols());
+    }
+    return all;
+}
+
+/// Directions that an attacker draws.
+std::vector<Matrix<double>> few_directions(Index features) {
+    const Index count = std::min(features, most_columns);
+    Random random(0, 0x6c617474696365);
+    Matrix<double> basis(features, count);
+    for (Index i = 0; i < basis.size(); ++i) {
+        basis.data()[i] = random.normal() / std::sqrt(static_cast<double>(features));
+    }
+    std::vector<Matrix<double>> one;
+    one.push_back(std::move(basis));
+    return one;
 }
 
 Matrix<double> square_from_triangle(const std::vector<double>& values, Index n) {
@@ -162,6 +192,58 @@ Matrix<double> SumTranscript::from_gram(const std::vector<Index>& clients) const
         for (Index j = 0; j < p; ++j) rows(r, j) = scale * eigen.vectors(j, r);
     }
     return rows;
+}
+
+ReleasedSums SumTranscript::released(const std::vector<Index>& clients, double step, std::optional<double> clip) const {
+    // A Gram matrix times directions of one's own choice is a sketch as well.
+    const Index p = feature_shape(clients_.front()).size();
+    const std::vector<Matrix<double>> own = bases_.empty() ? few_directions(p) : std::vector<Matrix<double>>();
+    ReleasedSums released{.basis = Matrix<double>(p, 0), .sums = Matrix<double>(p, 0), .precision = {}, .clip = clip};
+    Index pass = 0;
+    for (const auto& basis : bases_.empty() ? own : bases_) {
+        if (released.basis.cols() >= most_columns) break;
+        auto sum = summed(clients_, clients, SubspaceIteration::Want::sketch, basis.view(), step);
+        add_noise(sum, noise_, pass++);
+        const Index count = std::min(basis.cols(), most_columns - released.basis.cols());
+        const auto block = Matrix<double>::copy(MatrixView<const double>(sum.data(), p, basis.cols()));
+        released.basis = beside(released.basis, basis, count);
+        released.sums = beside(released.sums, block, count);
+    }
+    const double largest = std::sqrt(squared_norm<double>(released.sums.view()));
+    const double noise = noise_ ? 3 * noise_->sigma : 0;
+    const double rounding = 4 * (step * static_cast<double>(clients.size()) + 0x1.0p-50 * largest);
+    released.precision.assign(static_cast<std::size_t>(released.sums.cols()), noise + rounding);
+    return released;
+}
+
+ReleasedSums sums_of_rows(MatrixView<const double> rows, const TensorView<const double>& client) {
+    ReleasedSums released{.basis = Matrix<double>(rows.cols, 0), .sums = Matrix<double>(rows.cols, 0), .precision = {}};
+    if (rows.rows == 0 || squared_norm<double>(rows) == 0) return released;
+    const auto eigen = symmetric_eigen(gram<double>(rows, Side::left).view());
+    Index d = 0;
+    while (d < std::min(rows.rows, most_columns) &&
+           eigen.values[static_cast<std::size_t>(d)] > least_share * eigen.values.front()) {
+        ++d;
+    }
+    const auto turn = leading_columns(eigen.vectors.view(), d);
+    released.sums = product<double>(rows, turn.view(), Op::transpose);
+    released.basis = Matrix<double>::copy(released.sums.view());
+    const Index p = rows.cols;
+    for (Index i = 0; i < p; ++i) {
+        for (Index r = 0; r < d; ++r) released.basis(i, r) /= eigen.values[static_cast<std::size_t>(r)];
+    }
+    const auto x = client.unfold(1);
+    const auto truth = product<double>(x, product<double>(x, released.basis.view()).view(), Op::transpose);
+    for (Index r = 0; r < d; ++r) {
+        double off = 0;
+        double largest = 0;
+        for (Index i = 0; i < p; ++i) {
+            off += std::pow(released.sums(i, r) - truth(i, r), 2) / static_cast<double>(p);
+            largest = std::max(largest, std::abs(released.sums(i, r)));
+        }
+        released.precision.push_back(std::sqrt(off) + 0x1.0p-44 * largest);
+    }
+    return released;
 }
 
 Matrix<double> stack_message(const TensorView<const double>& client, const Job& job, const Clients& all) {

@@ -26,14 +26,8 @@ Json finding_json(const Finding& finding) {
               {"what", finding.what},
               {"verdict", to_string(finding.verdict)},
               {"sentence", verdict_sentence(finding)},
-              {"directions", finding.directions},
-              {"direct", recovery_json(finding.direct)},
-              {"ica", recovery_json(finding.ica)}};
-    if (finding.counts) {
-        json.erase("direct");
-        json.erase("ica");
-    }
-    if (finding.rank_one.patients > 0) json["rank_one"] = recovery_json(finding.rank_one);
+              {"directions", finding.directions}};
+    for (const auto& attack : finding.attacks()) json[std::string(attack.name)] = recovery_json(attack.recovery);
     json["membership"] = {
         {"auc", finding.membership.value}, {"low", finding.membership.low}, {"high", finding.membership.high}};
     json["second_moment"] = {{"relative_error", finding.moment.relative_error},
@@ -48,12 +42,12 @@ Json finding_json(const Finding& finding) {
 }
 
 std::string recovered_text(const Finding& finding) {
-    const Recovery& best = finding.best();
+    const Recovery& best = finding.best().recovery;
     return best.patients == 0 ? "-" : fmt::format("{} of {}", best.recovered, best.patients);
 }
 
 std::string control_text(const Finding& finding) {
-    const Recovery& best = finding.best();
+    const Recovery& best = finding.best().recovery;
     return best.controls == 0 ? "-" : fmt::format("{} of {}", best.controls_recovered, best.controls);
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 // Attacks take about 300 R1 x R1 x P operations for each view: a start of a job is to take a few seconds more.
 constexpr double most_operations = 2e10;
+// Of the attack by a lattice, for the same reason.
+constexpr std::int64_t lattice_operations = 4'000'000'000;
 // Controls are patients of the same client who are left out of what is attacked.
 constexpr double control_share = 0.2;
 constexpr Index least_patients = 10;
@@ -39,8 +41,8 @@ std::string audit_warning(const wire::JobSpec& spec, const Tensor<double>& x, co
     const std::string mode(to_string(spec.job.aggregate));
     Job job = spec.job;
     if (!job.rank) job.rank = parts.training.shape()[0];  // at most
-    const AuditReport report =
-        audit({parts.training.view()}, parts.heldout.view(), {.job = job, .client = 0, .only = mode});
+    const AuditReport report = audit({parts.training.view()}, parts.heldout.view(),
+                                     {.job = job, .client = 0, .lattice = {.work = lattice_operations}, .only = mode});
     const auto found = std::min_element(report.findings.begin(), report.findings.end(),
                                         [](const Finding& a, const Finding& b) { return a.verdict < b.verdict; });
     if (found == report.findings.end()) return "";

@@ -1,49 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "couplet/audit/membership.hpp"
-#include "couplet/audit/recovery.hpp"
-#include "couplet/audit/second_moment.hpp"
+#include "couplet/audit/attack.hpp"
+#include "couplet/audit/finding.hpp"
 #include "couplet/audit/views.hpp"
 #include "couplet/core/progress.hpp"
 #include "couplet/privacy/gaussian.hpp"
 
 namespace couplet {
-
-/// What a view reveals, worst first.
-enum class Verdict { patients, membership, second_moments, untested, features_only, differentially_private };
-
-/// "patients", "membership", "second-moments", "untested", "features-only", "differentially-private".
-std::string_view to_string(Verdict verdict) noexcept;
-
-struct Finding {
-    std::string mode = {};
-    std::string seen_by = {};
-    std::string what = {};
-    Index directions = 0;  ///< of the row space that is seen
-    Recovery direct = {};  ///< the rows as they are, and their singular vectors
-    Recovery ica = {};
-    Recovery rank_one = {};  ///< no patients where features have a single mode: the attack means nothing there
-    Auc membership = {};
-    SecondMoment moment = {};
-    Verdict verdict = Verdict::features_only;
-    bool counts = false;  ///< not of rows: of how many records have which norm
-    std::optional<PrivacyGuarantee> guarantee = {};
-    std::string weakness = {};             ///< why the guarantee counts for nothing, in words; empty: it counts
-    std::vector<std::string> policy = {};  ///< what the leakage policy changed in the job, in words
-
-    /// The attack that tells more: one that finds more than its control does, then the one that finds more.
-    const Recovery& best() const noexcept;
-    /// Patients that the best of these attacks finds.
-    Index recovered() const noexcept { return std::max({direct.recovered, ica.recovered, rank_one.recovered}); }
-};
-
-/// The verdict as a sentence for a data-protection officer.
-std::string verdict_sentence(const Finding& finding);
 
 struct AuditOptions {
     Job job;                                         ///< rank, errors, passes, sketch and seed; every mode is tried
@@ -51,6 +18,7 @@ struct AuditOptions {
     std::optional<PrivacyGuarantee> guarantee = {};  ///< tries differential privacy as well
     std::optional<double> clip = {};                 ///< of row norms; private sums need one
     LeakageLimits limits = {};
+    PeelOptions lattice = {};
     std::string only = {};  ///< one mode; "": all
     ProgressSink progress = {};
 };
@@ -81,13 +49,5 @@ AuditReport audit(const Clients& clients, const TensorView<const double>& contro
 /// The controls that are any: not empty, each once, and no record of a patient who took part, who cannot be told apart
 /// from one.
 Tensor<double> usable_controls(const Clients& clients, const TensorView<const double>& controls);
-
-/// One view, attacked. Empty records and copies are no patients.
-Finding attack(View view, const Clients& clients, const TensorView<const double>& controls, const LeakageLimits& limits,
-               std::uint64_t seed);
-
-/// The counts of record norms that a secure job begins with, attacked: who took part, and which counts rest on few.
-Finding attack_counts(std::string mode, const Clients& clients, const TensorView<const double>& controls,
-                      const LeakageLimits& limits);
 
 }  // namespace couplet

@@ -27,9 +27,20 @@ struct Recovery {
     /// Anybody at all, and more of them than of the controls. A record that was rebuilt is one, whatever a test of
     /// significance with few controls can say.
     bool above_control() const noexcept { return recovered > 0 && share() > control_share(); }
-    /// More than chance finds: Fisher's exact test, one-sided, at 5%; without controls, anybody at all.
+    /// Fisher's exact test, one-sided: how likely so many of these are patients if patients are found as controls are.
+    double chance() const;
+    /// More than chance finds, at 5%; without controls, anybody at all.
     bool exceeds_control() const;
+    /// What a verdict rests on: more than chance finds, or, with fewer controls than could show that, a larger share.
+    bool is_evidence() const { return controls < least_controls ? above_control() : exceeds_control(); }
+    static constexpr Index least_controls = 20;
 };
+
+/// How many rows of `patients` are a row of `records`, in every entry.
+Index count_rebuilt(MatrixView<const double> records, MatrixView<const double> patients);
+/// An attack that gives records, not guesses: only a whole one counts.
+Recovery attack_exactly(MatrixView<const double> records, MatrixView<const double> patients,
+                        MatrixView<const double> controls);
 
 Recovery attack_recovery(MatrixView<const double> guesses, MatrixView<const double> patients,
                          MatrixView<const double> controls);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/audit/released_sums.hpp"
 #include "couplet/ctt/job.hpp"
 #include "couplet/privacy/leakage.hpp"
 #include "couplet/tensor/matrix.hpp"
@@ -18,7 +19,8 @@ struct View {
     std::string seen_by;  ///< "coordinator", "neighbour", "every client", "coordinator with a client"
     std::string what;     ///< in words
     Matrix<double> rows;
-    std::vector<Index> clients;  ///< whose patients are at stake
+    std::vector<Index> clients;                 ///< whose patients are at stake
+    std::optional<ReleasedSums> released = {};  ///< the numbers themselves, where they are sums over records
 };
 
 /// The training patients of every client, in the units of the job.
@@ -39,6 +41,9 @@ class SumTranscript {
     /// What the sums over these clients show (all of them: the coordinator's view; one: that of a plain sum; all but
     /// one: of the coordinator with that client).
     Matrix<double> shown(const std::vector<Index>& clients) const;
+    /// The numbers of the sums over these clients, each client's rounded to whole multiples of `step` before they are
+    /// added (0: as they are), of records clipped at `clip`. Of a Gram matrix, its products with a few directions.
+    ReleasedSums released(const std::vector<Index>& clients, double step = 0, std::optional<double> clip = {}) const;
     /// The published features, weighted.
     const Matrix<double>& features() const noexcept { return features_; }
     Index directions() const noexcept { return directions_; }
@@ -56,6 +61,10 @@ class SumTranscript {
 /// What a client sends with the stack, decoded as the receiver decodes it, and with the printed average.
 Matrix<double> stack_message(const TensorView<const double>& client, const Job& job, const Clients& all);
 Matrix<double> average_message(const TensorView<const double>& client, const Job& job);
+/// A client's compressed rows D = U^T X as the sums that they are: with singular vectors v_r of D, sigma_r v_r is the
+/// sum over its patients x of x (x^T v_r) / sigma_r. How precise they are follows from the coding, which the client's
+/// patients tell here.
+ReleasedSums sums_of_rows(MatrixView<const double> rows, const TensorView<const double>& client);
 /// Features that the stack publishes, weighted.
 Matrix<double> stack_features(const Clients& clients, const Job& job);
 
