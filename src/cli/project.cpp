@@ -13,10 +13,12 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/io/data_print.hpp"
+#include "couplet/models/loadings.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "job_options.hpp"
 #include "layout.hpp"
+#include "patients.hpp"
 #include "result_folder.hpp"
 #include "session.hpp"
 #include "verb.hpp"
@@ -32,7 +34,14 @@ struct ProjectArguments {
     Unnamed unnamed = Unnamed::refuse;
 };
 
-TensorTrain<double> read_features(const std::string& path, Centring& centring) {
+/// What patients are described by: features of a federation, or the rows of a model that was fitted to them.
+struct Frozen {
+    TensorTrain<double> rows;
+    Centring centring;
+    bool non_negative;  ///< loadings are to be
+};
+
+Frozen read_features(const std::string& path) {
     if (is_tensor_name(path)) {
         throw InputError({path, "a tensor, by its name", "the features first, then the patients",
                           fmt::format("couplet project features.npz {}", path)});
@@ -43,37 +52,15 @@ TensorTrain<double> read_features(const std::string& path, Centring& centring) {
                           "the features of a federation (core_2 ... core_N)",
                           "couplet simulate ... -o DIR writes them as DIR/features.npz."});
     }
-    centring = read_centring(model.metadata, path);
-    return train_of(std::move(model), path);
+    Centring centring = read_centring(model.metadata, path);
+    const bool non_negative = model.metadata.contains("model") && model.metadata["model"] == "nncp";
+    return {train_of(std::move(model), path), std::move(centring), non_negative};
 }
 
-void require_fit(const Shape& x, const TensorTrain<double>& train, const ProjectArguments& options) {
-    const Shape& features = train.shape();
-    if (x.order() != features.order() + 1) {
-        throw InputError({options.input, fmt::format("{} modes ({})", x.order(), shape_text(x)),
-                          fmt::format("{}: patients, then {} as in {}", features.order() + 1, shape_text(features),
-                                      options.features),
-                          ""});
-    }
-    const Labels& labels = train.labels();
-    for (Index n = 0; n < features.order(); ++n) {
-        if (x[n + 1] == features[n]) continue;
-        const std::string name = labels.empty() ? "" : labels[static_cast<std::size_t>(n)].name;
-        throw InputError({options.input,
-                          fmt::format("mode {}{} has size {}", n + 2, name.empty() ? "" : " (" + name + ")", x[n + 1]),
-                          fmt::format("{} as in {}", features[n], options.features),
-                          "Only the first mode, the patients, may differ."});
-    }
-}
-
-/// Puts the patients' features in the order of the federation's. Returns what was done, in words.
-std::string follow(Tensor<double>& x, const TensorTrain<double>& train, const ProjectArguments& options) {
-    const Schema job = make_schema(train.shape(), train.labels(), options.features);
-    const Schema mine = feature_schema(x, options.input);
-    const Alignment alignment = align(job, mine, options.unnamed, options.input, options.features);
-    if (alignment.empty()) return {};
-    x = reordered(x.view(), alignment);
-    return describe(alignment, job);
+Projection project_non_negative(const TensorTrain<double>& rows, const TensorView<const double>& x,
+                                const std::string& where) {
+    Loadings found = fit_loadings(rows, x, true, where);
+    return {std::move(found.values), found.norm2 > 0 ? found.error2 / found.norm2 : 0, 0, {}, {}};
 }
 
 /// "3, 7 and 12 more", counted from 1.
@@ -109,29 +96,28 @@ void execute_project(const ProjectArguments& options, const Session& session) {
     const bool impute = options.missing == "impute";
     session.claim_output(options.output, std::array{options.features, options.input});
     Stopwatch watch;
-    Centring centring;
-    TensorTrain<double> train = read_features(options.features, centring);
-    TensorFile file = impute ? read_incomplete_tensor(options.input)
-                             : read_tensor(options.input,
-                                           "With --missing impute every patient is fitted to what is "
-                                           "known of it.");
-    tell_oddities(file, session);
-    require_fit(file.shape(), train, options);
-    const ModeLabels labels = file.labels().empty() ? ModeLabels{} : file.labels().front();
-    Tensor<double> x = std::move(file).take<double>();
-    const std::string moved = follow(x, train, options);
-    if (!moved.empty()) session.note(fmt::format("note: {}: {}", options.input, moved));
-    if (!centring.empty()) x = centred(x.view(), centring, options.input);
+    const Frozen features = read_features(options.features);
+    const TensorTrain<double>& train = features.rows;
+    const Centring& centring = features.centring;
+    if (impute && features.non_negative) {
+        throw InputError({options.features, "non-negative factors, and --missing impute", "complete patients",
+                          "Fill the gaps first, or use the features of the federation."});
+    }
+    const Patients patients =
+        read_patients(options.input, {train, centring, options.features, options.unnamed, impute}, session);
+    const Tensor<double>& x = patients.x;
+    const std::string& moved = patients.moved;
     const double read_seconds = watch.lap();
 
-    const Projection fit =
-        impute ? project_incomplete(train, x.view(), options.input) : project(train, x.view(), options.input);
+    const Projection fit = impute                  ? project_incomplete(train, x.view(), options.input)
+                           : features.non_negative ? project_non_negative(train, x.view(), options.input)
+                                                   : project(train, x.view(), options.input);
     const double compute_seconds = watch.lap();
     const double rse = fit.rse;
 
     double write_seconds = 0;
     if (!options.output.empty()) {
-        save_personal(options.output, fit.personal, labels,
+        save_personal(options.output, fit.personal, patients.labels,
                       {{"features", options.features},
                        {"features_print", features_print(train)},
                        {"rse", rse},
@@ -190,7 +176,8 @@ extern const Verb project_verb{
     .group = federation_group,
     .summary = "embed new patients with frozen features",
     .description =
-        "Finds the personal core that fits new patients best while the feature cores of a federation stay as they are. "
+        "Finds the personal core that fits new patients best while the feature cores of a federation, or the factors "
+        "that couplet factor fitted to them, stay as they are; of non-negative factors it has no negative entry. "
         "Nothing is sent, and nothing of the federation changes: a row of the core describes a patient in as many "
         "numbers as the features have directions. Columns are matched by name: data in another order is put in the "
         "federation's, data with other names or units is refused.",

@@ -16,6 +16,7 @@
     VERB(table)                     \
     VERB(simulate)                  \
     VERB(tune)                      \
+    VERB(factor)                    \
     VERB(project)                   \
     VERB(schema)                    \
     VERB(explain)                   \

@@ -147,12 +147,14 @@ void check_model(const Model<T>& model, const std::string& where) {
 }
 
 template <Real T>
-void save_model(const std::filesystem::path& path, const Model<T>& model, bool overwrite) {
+void save_model(const std::filesystem::path& path, const Model<T>& model, bool overwrite,
+                std::span<const NamedArray> beside) {
     check_model(model, path.string());
     NpzWriter archive(path, overwrite);
     for (std::size_t i = 0; i < model.cores.size(); ++i) {
         archive.add(core_name(model.first_mode + static_cast<Index>(i)), model.cores[i].view());
     }
+    for (const NamedArray& array : beside) archive.add(array.name, array.values);
     add_npz_labels(archive, model.labels, model.first_mode);
     if (!model.metadata.empty()) archive.add_text("meta_json", model.metadata.dump());
     archive.commit();
@@ -200,8 +202,8 @@ Model<T> to_model(TensorTrain<T> train, Index first_mode) {
 
 template void check_model(const Model<float>&, const std::string&);
 template void check_model(const Model<double>&, const std::string&);
-template void save_model(const std::filesystem::path&, const Model<float>&, bool);
-template void save_model(const std::filesystem::path&, const Model<double>&, bool);
+template void save_model(const std::filesystem::path&, const Model<float>&, bool, std::span<const NamedArray>);
+template void save_model(const std::filesystem::path&, const Model<double>&, bool, std::span<const NamedArray>);
 template TensorTrain<float> to_train(Model<float>);
 template TensorTrain<double> to_train(Model<double>);
 template Model<float> to_model(TensorTrain<float>, Index);

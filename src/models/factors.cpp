@@ -338,4 +338,30 @@ double certified_error(double rel_error_on_rows, double merge_bound) {
     return std::min(1.0, (1 + merge_bound) * rel_error_on_rows + merge_bound);
 }
 
+double certified_error_of_patients(double rel_error_on_patients, double rse, double sine) {
+    const double kept = std::sqrt(std::max(0.0, 1 - rse));
+    const double lost = std::sqrt(rse);
+    const double error = std::min(1.0, rel_error_on_patients);
+    const double inside = std::max(0.0, kept * std::sqrt(1 - error * error) - sine * lost);
+    return std::min({1.0, kept * error + lost, std::sqrt(1 - inside * inside)});
+}
+
+double largest_sine(const Matrix<double>& captured, Index rows) {
+    constexpr double rounding = 1e-14;
+    const auto cosines2 = plain::eigen(captured.view()).values;
+    const double least = cosines2[static_cast<std::size_t>(std::min<Index>(rows, captured.rows()) - 1)];
+    return std::sqrt(std::clamp(1 - least + rounding, 0.0, 1.0));
+}
+
+bool looks_signed(const MergedRows& rows) {
+    constexpr Index most_features = Index{1} << 24;
+    constexpr double negligible = 1e-3;  // of the direction's square
+    if (rows.features.shape().size() > most_features) return false;
+    const auto leading = fit_pca(rows, {.model = FactorModel::pca, .components = 1}).rows.full();
+    double positive = 0;
+    double negative = 0;
+    for (const double value : leading.elements()) (value < 0 ? negative : positive) += value * value;
+    return std::min(positive, negative) > negligible * (positive + negative);
+}
+
 }  // namespace couplet

@@ -111,21 +111,29 @@ class ActiveSet {
     std::vector<bool> free_;
 };
 
+/// Loadings from products with the rows; error2 is what they keep of the data's square.
+Loadings fitted(MatrixView<const double> products, MatrixView<const double> gram, bool non_negative) {
+    Loadings result;
+    result.values = non_negative ? non_negative_least_squares(products, gram)
+                                 : product<double>(products, plain::power(plain::eigen(gram), -1).view());
+    const auto explained = product<double>(result.values.view(), gram);
+    for (Index i = 0; i < explained.rows(); ++i) {
+        for (Index r = 0; r < explained.cols(); ++r) {
+            result.error2 += result.values(i, r) * (2 * products(i, r) - explained(i, r));
+        }
+    }
+    return result;
+}
+
 Loadings non_negative_loadings(const TensorTrain<double>& rows, const TensorView<const double>& x,
                                const std::string& where) {
     require_finite(x, where);
     auto scaled = Tensor<double>::copy(x);
     const int exponent = make_squares_safe(scaled.elements());
     const auto products = contract_right(TensorView<const double>(scaled.view()), rows);
-    const auto gram = inner_products(rows, rows);
-    Loadings result{.values = non_negative_least_squares(products.view(), gram.view())};
+    Loadings result = fitted(products.view(), inner_products(rows, rows).view(), true);
     result.norm2 = squared_norm<double>(std::as_const(scaled).view().unfold(1));
-    const auto fitted = product<double>(result.values.view(), gram.view());
-    double kept = 0;
-    for (Index i = 0; i < fitted.size(); ++i) {
-        kept += result.values.data()[i] * (2 * products.data()[i] - fitted.data()[i]);
-    }
-    result.error2 = std::max(0.0, result.norm2 - kept);
+    result.error2 = std::max(0.0, result.norm2 - result.error2);
     scale_by_power(result.values.data(), result.values.size(), exponent, result.values.data());
     result.norm2 = std::ldexp(result.norm2, 2 * exponent);
     result.error2 = std::ldexp(result.error2, 2 * exponent);
@@ -143,6 +151,16 @@ Matrix<double> non_negative_least_squares(MatrixView<const double> products, Mat
         }
     });
     return y;
+}
+
+Loadings fit_projected_loadings(const TensorTrain<double>& rows, const TensorTrain<double>& features,
+                                MatrixView<const double> personal, bool non_negative) {
+    const auto across = inner_products(features, rows);
+    const auto products = product<double>(personal, across.view());
+    Loadings result = fitted(products.view(), inner_products(rows, rows).view(), non_negative);
+    result.norm2 = squared_norm<double>(personal);
+    result.error2 = std::max(0.0, result.norm2 - result.error2);
+    return result;
 }
 
 Loadings fit_loadings(const TensorTrain<double>& rows, const TensorView<const double>& x, bool non_negative,

@@ -39,6 +39,14 @@ TYPED_TEST(ModelTest, RoundTripKeepsEverything) {
     EXPECT_EQ(this->files(), std::vector<std::string>{"m.npz"});
 }
 
+TYPED_TEST(ModelTest, OtherArraysStandBesideTheCores) {
+    const auto factor = Tensor<double>::zeros({4, 2});
+    const std::vector<NamedArray> beside{{"factor_2", factor.view()}};
+    save_model(this->path("factors.npz"), sample<TypeParam>(2, {{3, 4, 2}, {2, 5, 1}}), false, beside);
+    EXPECT_EQ(NpzReader(this->path("factors.npz")).template tensor<double>("factor_2").shape(), (Shape{4, 2}));
+    EXPECT_TRUE(std::get<Model<TypeParam>>(load_model(this->path("factors.npz"))).is_features());
+}
+
 TYPED_TEST(ModelTest, TrainsBecomeModelsAndBack) {
     auto model = sample<TypeParam>(2, {{3, 4, 2}, {2, 5, 1}});
     model.labels = {{"a", {}}, {"b", {}}};

@@ -71,6 +71,40 @@ TEST(FactorsTest, TheErrorOfAllPatientsIsWithinTheBound) {
     }
 }
 
+TEST(FactorsTest, TheErrorIsWithinTheBoundOfThePatientsProjections) {
+    Random random(12);
+    double pca_gap = 0;
+    for (int world = 0; world < 60; ++world) {
+        const Shape shape{10 + static_cast<Index>(random.below(30)), 2 + static_cast<Index>(random.below(7)),
+                          2 + static_cast<Index>(random.below(6))};
+        const auto made =
+            planted(shape, 1 + static_cast<Index>(random.below(5)), random.uniform(), false, random.next());
+        const auto site = merged(made.x, 2 + static_cast<Index>(random.below(8)));
+        const PersonalFit patients = refit(made.x.view(), {site.rows.features.clone(), site.sigma, true});
+        const std::vector<MatrixView<const double>> personal{std::as_const(patients.personal).view()};
+        const auto rows = rows_of_patients(site.rows.features, personal);
+        const Index most = std::min<Index>(3, site.rows.features.left_rank());
+        const FactorOptions options{
+            .model = all_models[world % 4],
+            .components = 1 + static_cast<Index>(random.below(static_cast<std::uint64_t>(most))),
+            .starts = 2,
+            .sweeps = 50};
+        const auto fit = fit_factors(site.rows, options);
+        const auto inside = captured(rows.features, fit.rows);
+        const double bound = certified_error_of_patients(rel_error_on(rows, inside), patients.error2 / patients.norm2,
+                                                         largest_sine(inside, options.components));
+        const double exact = error_on(made.x, fit.rows);
+        EXPECT_LE(exact, bound + 1e-9) << world << " " << shape.to_string();
+        if (options.model == FactorModel::pca) pca_gap = std::max(pca_gap, bound - exact);
+    }
+    EXPECT_LT(pca_gap, 1e-5) << "inside the features it is the error";
+}
+
+TEST(FactorsTest, DataWithNegativeEntriesIsNoticed) {
+    EXPECT_TRUE(looks_signed(merged(planted({40, 8, 7}, 3, 0.1, false, 83).x, 10).rows));
+    EXPECT_FALSE(looks_signed(merged(planted({40, 8, 7}, 3, 0, true, 83).x, 10).rows));
+}
+
 TEST(FactorsTest, TheSameBitsForEveryNumberOfThreads) {
     const auto site = merged(planted({50, 11, 9}, 4, 0.3, true, 13).x, 15);
     const int before = thread_count();

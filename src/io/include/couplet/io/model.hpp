@@ -38,11 +38,18 @@ using AnyModel = std::variant<Model<float>, Model<double>>;
 template <Real T>
 void check_model(const Model<T>& model, const std::string& where);
 
+/// An array that is kept beside the cores, under a name of its own.
+struct NamedArray {
+    std::string name;
+    TensorView<const double> values;
+};
+
 /// Writes the cores as `core_<n>`, the metadata as JSON text in `meta_json`, the names of the modes in
 /// `mode_names`, their labels in `labels_<n>` and units in `units_<n>`. Atomic and reproducible (see NpzWriter); throws
 /// as check_model() and NpzWriter do.
 template <Real T>
-void save_model(const std::filesystem::path& path, const Model<T>& model, bool overwrite);
+void save_model(const std::filesystem::path& path, const Model<T>& model, bool overwrite,
+                std::span<const NamedArray> beside = {});
 
 /// Reads a model. Cores of both types give a Model<double>; arrays under other names are ignored. Throws
 /// InputError for anything that check_model() refuses and for NaN or infinity in a core.

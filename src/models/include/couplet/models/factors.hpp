@@ -77,4 +77,18 @@ double rel_error_on(const MergedRows& rows, const Matrix<double>& captured);
 /// bound) ||X||; at most 1, as a projection loses no more.
 double certified_error(double rel_error_on_rows, double merge_bound);
 
+/// The same where the patients' own projections G V are known, of squared relative error `rse`, with X = G V + E and E
+/// V^T = 0: the smaller of
+///     ||G V (I - QQ^T)|| + ||E||                          (the triangle inequality), and
+///     sqrt(||X||^2 - (||G V Q|| - sine ||E||)^2),
+/// sine the largest angle's between Q and V, as E Q = E (I - V^T V) Q. Of PCA, inside V, it is the error itself.
+double certified_error_of_patients(double rel_error_on_patients, double rse, double sine);
+
+/// The sine of the largest angle between a model's rows, so many, and the features.
+double largest_sine(const Matrix<double>& captured, Index rows);
+
+/// Whether the data has negative entries to speak of: the leading direction of a non-negative second moment has one
+/// sign (Perron). False also where the features are too many to look at (2^24).
+bool looks_signed(const MergedRows& rows);
+
 }  // namespace couplet

@@ -19,6 +19,11 @@ struct Loadings {
 Loadings fit_loadings(const TensorTrain<double>& rows, const TensorView<const double>& x, bool non_negative,
                       const std::string& where);
 
+/// The same for patients of whom only the coordinates in orthonormal features are at hand (patients x R1): of their
+/// projections, whose norms and errors these are.
+Loadings fit_projected_loadings(const TensorTrain<double>& rows, const TensorTrain<double>& features,
+                                MatrixView<const double> personal, bool non_negative);
+
 /// min over y >= 0 of y G y^T / 2 - b y for each row b of `products`; G positive semidefinite.
 Matrix<double> non_negative_least_squares(MatrixView<const double> products, MatrixView<const double> gram);
 
