@@ -22,27 +22,57 @@ import threading
 PIECE = 1 << 16
 
 
-GIVEN_PORTS = set()
+class Ports:
+    """Ports below those that the kernel hands out itself, so that no outgoing connection takes one before its owner listens, which
+    may be much later. Other tests, and other checkouts' tests, run at the same time: a process claims ports by the hundred.
+    tests/support/ports.hpp does the same for C++."""
 
+    HUNDREDS = range(100, 320)
 
-def free_port() -> int:
-    """A port nobody listens on now, and never the same one twice: who asked for it may start to listen much later. Below
-    the kernel's own choices, so that no outgoing connection takes it meanwhile, and apart from those of the other tests
-    that run beside: the command line's have 14000 to 14899, the network's 15000 and more, and COUPLET_TEST_PORTS keeps
-    one pytest from the ports of another."""
-    first, last = map(int, os.environ.get("COUPLET_TEST_PORTS", "10000-13999").split("-"))
-    for _ in range(10000):
-        port = random.SystemRandom().randrange(first, last + 1)
-        if port in GIVEN_PORTS:
-            continue
-        with socket.socket() as probe:
+    def __init__(self):
+        self.lock, self.claims, self.waiting, self.given = threading.Lock(), [], [], []
+
+    def next(self) -> int:
+        """A port that nobody listens on now, as well as the next; the same one again only when there are no others."""
+        with self.lock:
+            for _ in range(100 * len(self.HUNDREDS)):
+                if not self.waiting:
+                    self.waiting = self.claim()
+                if not self.waiting:  # all are taken: its own once more
+                    self.waiting, self.given = self.given, []
+                if not self.waiting:
+                    break
+                port = self.waiting.pop(0)
+                self.given.append(port)
+                if can_bind(port) and can_bind(port + 1):
+                    return port
+        raise RuntimeError("no free port")
+
+    def claim(self) -> list:
+        """A hundred, by a name that the kernel gives to one process at a time, and takes back however that ends."""
+        for k in range(len(self.HUNDREDS)):
+            hundred = self.HUNDREDS[(os.getpid() + k) % len(self.HUNDREDS)]  # not where the process before began
+            held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
-                probe.bind(("127.0.0.1", port))
+                held.bind(f"\0couplet-test-ports-{hundred}")
             except OSError:
+                held.close()
                 continue
-        GIVEN_PORTS.add(port)
-        return port
-    raise RuntimeError("no free port")
+            self.claims.append(held)
+            return list(range(100 * hundred, 100 * hundred + 100, 2))
+        return []
+
+
+def can_bind(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+free_port = Ports().next
 
 
 class Route:

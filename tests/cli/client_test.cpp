@@ -19,7 +19,7 @@ TEST_F(ClientVerbTest, RefusesWhatMakesNoSense) {
 TEST_F(ClientVerbTest, ToldWhyItIsRefused) {
     couplet({"provision", "--revoke", "b", "-o", "kits"});
     const pid_t lead = coordinator({"--rank", "3"});
-    const Outcome run = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "20s"});
+    const Outcome run = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "600s"});
     EXPECT_EQ(run.status, 1);
     EXPECT_NE(run.err.find("a certificate that was revoked"), std::string::npos) << run.err;
     ::kill(lead, SIGTERM);
@@ -29,18 +29,18 @@ TEST_F(ClientVerbTest, ToldWhyItIsRefused) {
 TEST_F(ClientVerbTest, ASiteDecidesForItselfAndBothEndsLearnWhy) {
     const pid_t lead = coordinator({"--rank", "3", "--heldout", "0.4"});
     put("kits/a/policy.toml", "max_heldout = 0.25\n");
-    const Outcome own = couplet({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "20s"});
+    const Outcome own = couplet({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "600s"});
     EXPECT_EQ(own.status, 2);
     EXPECT_NE(own.err.find("this site's policy: a job that holds out 0.4 of the patients"), std::string::npos)
         << own.err;
     EXPECT_NE(own.err.find("the job: aggregate stack, rank 3, 0.4 held out, 2 clients on the roster"),
               std::string::npos);
     // Five of nine patients take part: fewer than the defaults allow.
-    const Outcome few = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "20s"});
+    const Outcome few = couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "600s"});
     EXPECT_EQ(few.status, 2);
     EXPECT_NE(few.err.find("(min_patients)"), std::string::npos) << few.err;
     const Outcome asked =
-        couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "20s", "--policy", "off", "--ask"});
+        couplet({"client", "--kit", "kits/b", "--data", "b.npy", "--deadline", "600s", "--policy", "off", "--ask"});
     EXPECT_EQ(asked.status, 2);
     EXPECT_NE(asked.err.find("no terminal to ask on"), std::string::npos) << asked.err;
     ::kill(lead, SIGTERM);
@@ -56,7 +56,7 @@ TEST_F(ClientVerbTest, BothEndsReadOfOptionsWhereverItIsWritten) {
     shell("sed -i 's/^http_port.*/http_port = 0/' kits/coordinator/kit.toml");
     const pid_t lead = coordinator({"--rank", "3"});
     put("kits/a/policy.toml", "aggregates = [\"subspace\"]\n");
-    const Outcome own = couplet({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "20s", "--json"});
+    const Outcome own = couplet({"client", "--kit", "kits/a", "--data", "a.npy", "--deadline", "600s", "--json"});
     const std::string said = "a job with --aggregate stack; expected subspace (aggregates)";
     const std::string remedy = "policy.toml in its kit, or --policy.";
     EXPECT_EQ(own.status, 2);
@@ -91,7 +91,7 @@ TEST_F(ClientVerbTest, WarnsOfAJobThatRevealsPatients) {
         "np.save('a.npy', x)\n");
     const pid_t lead = coordinator({"--rank", "18"});
     const pid_t waiting = client("a");
-    for (int i = 0; i < 600 && get("a.err").find("agreed to") == std::string::npos; ++i) ::usleep(50'000);
+    EXPECT_TRUE(support::eventually([&] { return get("a.err").find("agreed to") != std::string::npos; }));
     EXPECT_NE(get("a.err").find("warning: what this job asks for, tried on this data: reveals individual patients"),
               std::string::npos)
         << get("a.err");

@@ -42,7 +42,7 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
         "r = np.random.default_rng(6); w = r.standard_normal((4, 5, 4))\n"
         "for name in 'abc':\n"
         "    np.save(name + '.npy', np.einsum('ia,ajk->ijk', r.random((200, 4)), w))\n");
-    const int port = 14900 + ::getpid() % 90;
+    const int port = support::free_port();
     couplet({"provision", "--coordinator", "127.0.0.1:" + std::to_string(port), "--clients", "a,b,c", "-o", "three"});
     shell("rm -r kits; mv three kits; sed -i 's/^http_port.*/http_port = -1/' kits/coordinator/kit.toml");
     const std::vector<std::string> flags{"--secure", "--rank", "3"};
@@ -163,8 +163,9 @@ TEST_F(CoordinatorVerbTest, CentresAsASimulationDoesAndSaysWhatJoiningBrings) {
 }
 
 TEST_F(CoordinatorVerbTest, ClientsAreToldWhyItFailed) {
-    const pid_t lead =
-        background({"coordinator", "--kit", "kits/coordinator", "--rank", "3", "--deadline", "1500ms"}, "coordinator");
+    const pid_t lead = background({"coordinator", "--kit", "kits/coordinator", "--rank", "3", "--deadline",
+                                   support::text_of(support::at_ease(std::chrono::milliseconds(1500)))},
+                                  "coordinator");
     const pid_t a = client("a");
     EXPECT_EQ(finish(lead), 1);
     EXPECT_EQ(finish(a), 1);
@@ -175,7 +176,7 @@ TEST_F(CoordinatorVerbTest, ClientsAreToldWhyItFailed) {
 
 TEST_F(CoordinatorVerbTest, OneAtATime) {
     const pid_t lead = coordinator({"--rank", "3"});
-    for (int i = 0; i < 400 && get("coordinator.err").find("listening") == std::string::npos; ++i) ::usleep(25'000);
+    EXPECT_TRUE(support::eventually([&] { return get("coordinator.err").find("listening") != std::string::npos; }));
     refused({"coordinator", "--kit", "kits/coordinator", "--rank", "4"}, 1, "another coordinator runs on this kit");
     ::kill(lead, SIGTERM);
     EXPECT_EQ(finish(lead), 143);

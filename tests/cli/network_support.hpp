@@ -1,6 +1,8 @@
 #pragma once
 
+#include "busy_times.hpp"
 #include "cli_test_support.hpp"
+#include "ports.hpp"
 
 namespace couplet::testing {
 
@@ -12,7 +14,7 @@ class NetworkVerbTest : public CliTest {
             "r = np.random.default_rng(5); w = r.standard_normal((4, 5, 4))\n"
             "for name, rows in zip('ab', (12, 9)):\n"
             "    np.save(name + '.npy', np.einsum('ia,ajk->ijk', r.random((rows, 4)), w))\n");
-        const int port = 14000 + ::getpid() % 900;
+        const int port = support::free_port();
         couplet({"provision", "--coordinator", "127.0.0.1:" + std::to_string(port), "--clients", "a,b", "-o", "kits"});
         shell("sed -i 's/^http_port.*/http_port = -1/' kits/coordinator/kit.toml");
     }
@@ -21,12 +23,12 @@ class NetworkVerbTest : public CliTest {
                      ::open(path(name + ".err").c_str(), O_CREAT | O_TRUNC | O_RDWR, 0600));
     }
     pid_t coordinator(std::vector<std::string> flags) const {
-        flags.insert(flags.begin(), {"coordinator", "--kit", "kits/coordinator", "--json", "--deadline", "60s"});
+        flags.insert(flags.begin(), {"coordinator", "--kit", "kits/coordinator", "--json", "--deadline", "600s"});
         return background(flags, "coordinator");
     }
     pid_t client(const std::string& name, std::vector<std::string> flags = {}) const {
         flags.insert(flags.begin(),
-                     {"client", "--kit", "kits/" + name, "--data", name + ".npy", "--json", "--deadline", "60s"});
+                     {"client", "--kit", "kits/" + name, "--data", name + ".npy", "--json", "--deadline", "600s"});
         return background(flags, name);
     }
     void refused(const std::vector<std::string>& arguments, int status, const std::string& message) {

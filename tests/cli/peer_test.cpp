@@ -1,4 +1,5 @@
 #include "cli_test_support.hpp"
+#include "ports.hpp"
 
 namespace couplet::testing {
 namespace {
@@ -8,9 +9,8 @@ class PeerTest : public CliTest {
     /// Kits for so many peers on a ring, in the folder kits, and their data in d.
     void provision(int peers) const {
         std::string list;
-        const int first = 16000 + 10 * (::getpid() % 900);  // a port of its own for every process that tests
         for (int k = 1; k <= peers; ++k) {
-            list += (k > 1 ? "," : "") + name(k) + "=127.0.0.1:" + std::to_string(first + k);
+            list += (k > 1 ? "," : "") + name(k) + "=127.0.0.1:" + std::to_string(support::free_port());
         }
         ASSERT_EQ(couplet({"provision", "--network", "decentralized", "--peers", list, "--graph", "ring", "-o",
                            path("kits"), "--quiet"})

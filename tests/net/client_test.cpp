@@ -137,12 +137,12 @@ TEST_F(ClientTest, StatusIsForPartiesOnly) {
     Log log({}, {});
     const Coordinator coordinator(federation.coordinator(), job_options({.rank = 2}), log);
     for (const char* party : {"a", "coordinator"}) {
-        const StatusReport status = fetch_status(federation.kit(party), false, 5s);
+        const StatusReport status = fetch_status(federation.kit(party), false, 10min);
         EXPECT_EQ(status.phase, "joining");
         EXPECT_EQ(status.clients.size(), 2U);
     }
     revoke(federation.kits, "b");
-    EXPECT_NE(complaint([&] { fetch_status(federation.kit("b"), false, 5s); }).find("revoked"), std::string::npos);
+    EXPECT_NE(complaint([&] { fetch_status(federation.kit("b"), false, 10min); }).find("revoked"), std::string::npos);
     const TestFederation other(path("other"), population(1, {6, 4}, 2));
     Kit foreign = other.kit("a");
     foreign.coordinator = federation.kit("a").coordinator;

@@ -11,7 +11,7 @@ namespace {
 class CrashTest : public NetTest {
   protected:
     static std::vector<std::string> flags(const JobOptions& job) {
-        std::vector<std::string> words{"--rank", "3", "--deadline", "60s", "--force"};
+        std::vector<std::string> words{"--rank", "3", "--deadline", text_of(at_ease(30s)), "--force"};
         if (job.aggregate == Aggregate::subspace) {
             words.insert(words.end(), {"--aggregate", "subspace", "--sketch", "random"});
         }
@@ -164,7 +164,7 @@ TEST_F(CrashTest, AfterAClientHasReported) {
     const TestFederation federation(path("kits"), population(2, {12, 5, 4}, 4, 0.7, 0.05));
     std::vector<std::string> words = flags({});
     // What was sent may die with its sender: the coordinator waits for it until its deadline.
-    *std::next(std::find(words.begin(), words.end(), "--deadline")) = "15s";
+    *std::next(std::find(words.begin(), words.end(), "--deadline")) = text_of(at_ease(8s));
     Process lead = start_coordinator(federation, words);
     Process a = start_client(federation, 0);
     Process b = start_client(federation, 1, {"COUPLET_CRASH_AT=report-sent"});
@@ -284,7 +284,8 @@ TEST_F(CrashTest, MemoryIsFlatInTheNumberOfClients) {
         for (std::uint64_t k = 0; k < clients; ++k) data.push_back(random_tensor<double>({16, 32768}, k + 1));
         const TestFederation federation(path("kits" + std::to_string(clients)), std::move(data));
         // Held before its end, so that its peak can be read.
-        Process lead = start_coordinator(federation, {"--rank", "16", "--eps1", "0", "--deadline", "60s"});
+        Process lead =
+            start_coordinator(federation, {"--rank", "16", "--eps1", "0", "--deadline", text_of(at_ease(30s))});
         std::vector<std::future<void>> visits;
         for (std::size_t k = 0; k + 1 < clients; ++k) {
             visits.push_back(std::async(std::launch::async, [&federation, k] { attend(federation, k); }));

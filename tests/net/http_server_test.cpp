@@ -109,7 +109,7 @@ TEST_F(HttpServerTest, SilentCallersDoNotKeepTheOthers) {
     }
     const auto begun = std::chrono::steady_clock::now();
     for (int i = 0; i < 5; ++i) EXPECT_EQ(ask("GET / HTTP/1.0\r\n\r\n").find("HTTP/1.0 200"), 0U);
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s) << "one after the other they would take minutes";
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, at_ease(10s)) << "one after the other they would take minutes";
     for (const int one : silent) ::close(one);
 }
 

@@ -132,10 +132,7 @@ std::shared_ptr<const wire::Message> numbered(std::uint32_t step) {
         wire::Message{{wire::protocol_version, {}, 1, step}, wire::PeerBasis{Matrix<double>::identity(2)}});
 }
 
-bool soon(const std::function<bool()>& happens) {
-    for (int i = 0; i < 1000 && !happens(); ++i) std::this_thread::sleep_for(5ms);
-    return happens();
-}
+bool soon(const std::function<bool()>& happens) { return eventually(happens); }
 
 TEST(LinkTest, MessagesArriveInOrderOverConnectionsThatBreak) {
     Side a(1, "job");

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -25,6 +22,7 @@
 #include <vector>
 
 #include "binary.hpp"
+#include "busy_times.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/io/npy.hpp"
@@ -34,6 +32,7 @@
 #include "couplet/sim/simulate.hpp"
 #include "federations.hpp"
 #include "message_count.hpp"
+#include "ports.hpp"
 
 namespace couplet::net {
 
@@ -48,27 +47,6 @@ inline std::string complaint(const std::function<void()>& action) {
         return error.what();
     }
     return "";
-}
-
-inline bool can_bind(int port) {
-    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    const bool good = ::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
-    ::close(listener);
-    return good;
-}
-
-/// A port for a coordinator, the next one for its page: below those that the system hands out itself.
-inline int free_port() {
-    static std::atomic<int> next{15000 + (::getpid() * 38) % 16000};
-    for (;;) {
-        const int port = next.fetch_add(2);
-        if (can_bind(port) && can_bind(port + 1)) return port;
-        if (port > 32000) next = 15000;
-    }
 }
 
 /// A folder of its own, removed afterwards.
@@ -175,14 +153,14 @@ inline bool same_numbers(const Matrix<double>& a, const Matrix<double>& b) {
 
 /// Client k in this process, over real sockets.
 inline ClientResult attend(const TestFederation& federation, std::size_t k, ClientOptions options = {}) {
-    if (!options.deadline) options.deadline = 60s;  // the machine may be busy
+    if (!options.deadline) options.deadline = 600s;  // the machine may be busy
     Log log({}, {});
     Client client(federation.kit(federation.names[k]), federation.tensor(k), std::move(options), log);
     return client.run();
 }
 
 inline CoordinatorOptions job_options(const JobOptions& job) {
-    return {.spec = {resolve_job(job), {}}, .min_clients = {}, .deadline = 60s, .on_features = {}, .on_state = {}};
+    return {.spec = {resolve_job(job), {}}, .min_clients = {}, .deadline = 600s, .on_features = {}, .on_state = {}};
 }
 
 /// The real binary as a process of its own.
@@ -229,15 +207,9 @@ class Process {
         pid_ = -1;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
-    /// Whether it ends by itself before long; it is killed if not.
+    /// Whether it ends by itself; it is killed if not.
     bool ends() const {
-        for (int i = 0; i < 600; ++i) {
-            siginfo_t info{};
-            if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-                return true;
-            }
-            std::this_thread::sleep_for(25ms);
-        }
+        if (eventually([this] { return is_over(); }, 25ms)) return true;
         signal(SIGKILL);
         return false;
     }
@@ -245,16 +217,17 @@ class Process {
     pid_t pid() const { return pid_; }
     std::string out() const { return slurp(output_); }
     std::string err() const { return slurp(output_.string() + ".err"); }
-    /// Waits until stderr says it; false after a while.
+    /// Waits until stderr says it; false when it has ended without.
     bool says(const std::string& text) const {
-        for (int i = 0; i < 400; ++i) {
-            if (err().find(text) != std::string::npos) return true;
-            std::this_thread::sleep_for(25ms);
-        }
-        return false;
+        const auto said = [&] { return err().find(text) != std::string::npos; };
+        return eventually([&] { return said() || is_over(); }, 25ms) && said();
     }
 
   private:
+    bool is_over() const {
+        siginfo_t info{};
+        return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    }
     static std::string slurp(const std::filesystem::path& file) {
         std::ifstream stream(file, std::ios::binary);
         return {std::istreambuf_iterator<char>(stream), {}};
@@ -275,7 +248,7 @@ inline Process start_client(const TestFederation& federation, std::size_t k,
         flags.insert(flags.end(), {"--policy", "off"});
     }
     flags.insert(flags.begin(), {"client", "--kit", (federation.kits / federation.names[k]).string(), "--data",
-                                 federation.file(k).string(), "--json", "--deadline", "60s"});
+                                 federation.file(k).string(), "--json", "--deadline", "600s"});
     return Process(flags, federation.kits / (federation.names[k] + ".out"), environment);
 }
 

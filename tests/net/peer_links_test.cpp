@@ -34,14 +34,10 @@ struct Owner {
 
     template <class F>
     bool soon(F happens) {
-        for (int i = 0; i < 6000; ++i) {
-            {
-                const std::lock_guard lock(mutex);
-                if (happens(*this)) return true;
-            }
-            std::this_thread::sleep_for(5ms);
-        }
-        return false;
+        return eventually([&] {
+            const std::lock_guard lock(mutex);
+            return happens(*this);
+        });
     }
 };
 

@@ -25,7 +25,10 @@ struct TestPeers {
         return std::make_shared<const Tensor<double>>(Tensor<double>::copy(data[k].view()));
     }
     PeerOptions options(const JobOptions& job) const {
-        return {.spec = {resolve_job(job), {}}, .deadline = 20s, .gather = 10s, .link_deadline = 2s};
+        return {.spec = {resolve_job(job), {}},
+                .deadline = at_ease(20s),
+                .gather = at_ease(10s),
+                .link_deadline = at_ease(2s)};
     }
     std::future<PeerResult> start(std::size_t k, PeerOptions how) const {
         return std::async(std::launch::async, [this, k, how = std::move(how)]() mutable {

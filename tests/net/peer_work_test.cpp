@@ -63,15 +63,10 @@ struct Works {
     }
     bool finished() {
         let_speak();
-        for (int i = 0; i < 24'000; ++i) {  // the machine may be busy
-            {
-                const std::lock_guard lock(mutex);
-                if (std::all_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.has_value(); }))
-                    return true;
-            }
-            std::this_thread::sleep_for(5ms);
-        }
-        return false;
+        return eventually([this] {
+            const std::lock_guard lock(mutex);
+            return std::all_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.has_value(); });
+        });
     }
 };
 
@@ -149,13 +144,10 @@ TEST(PeerWorkTest, DataThatCannotBeUsedIsTold) {
     data[0].data()[5] = std::nan("");
     Works works(data, {.network = Network::decentralized, .rank = 3});
     works.begin(0, 1, complete_graph(2));
-    for (int i = 0; i < 1000; ++i) {
-        {
-            const std::lock_guard lock(works.mutex);
-            if (!works.failures.empty()) break;
-        }
-        std::this_thread::sleep_for(5ms);
-    }
+    EXPECT_TRUE(eventually([&] {
+        const std::lock_guard lock(works.mutex);
+        return !works.failures.empty();
+    }));
     const std::lock_guard lock(works.mutex);
     ASSERT_EQ(works.failures.size(), 1U);
     EXPECT_NE(works.failures.front().find("client 1"), std::string::npos) << works.failures.front();

@@ -116,7 +116,7 @@ class DeskTest : public NetTest {
     }
     /// Everybody is there, and the first attempt begins.
     static std::vector<Index> begin(Room& room) {
-        const std::vector<Index> members = room.gather(Room::Clock::now() + 30s);
+        const std::vector<Index> members = room.gather(Room::Clock::now() + 10min);
         room.update([&](JobFile& job) {
             job.phase = Phase::running;
             job.attempt = 1;

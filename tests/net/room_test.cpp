@@ -264,7 +264,7 @@ TEST_F(RoomTest, TheEndWaitsForThoseWhoMayNotHaveHeardIt) {
         EXPECT_GE(took(r, 50ms), 50ms) << "a is there";
         r.bye(a);
         r.leave(a);
-        EXPECT_LT(took(r, 10s), 5s) << "c, who stays, is not in the result";
+        EXPECT_LT(took(r, 20min), 10min) << "c, who stays, is not in the result";
     }
     JobFile again = new_job();
     again.phase = Phase::delivering, again.attempt = 1, again.members = {0, 1};
@@ -274,10 +274,10 @@ TEST_F(RoomTest, TheEndWaitsForThoseWhoMayNotHaveHeardIt) {
     const auto a = greet(r, "a");
     r.bye(a);
     r.leave(a);
-    EXPECT_LT(took(r, 10s), 5s);
+    EXPECT_LT(took(r, 20min), 10min);
     again.phase = Phase::closed;
     Room closed = room(again);
-    EXPECT_LT(took(closed, 10s), 5s) << "whoever asks for a job that is done has time until the deadline";
+    EXPECT_LT(took(closed, 20min), 10min) << "whoever asks for a job that is done has time until the deadline";
 }
 
 /// Nobody waits for a latecomer that is there and says nothing, nor for ever for one that comes and goes.
@@ -448,13 +448,12 @@ TEST_F(RoomTest, WhoeverIsGoneHasNoSayAndMayComeAgain) {
     r.greet(a, hello(named({"age", "systolic"})));
     const auto b = join(r, "b");
     r.greet(b, hello(named({"age", "sbp"})));
-    auto gathered = std::async(std::launch::async, [&] { return r.gather(Room::Clock::now() + 30s); });
+    auto gathered = std::async(std::launch::async, [&] { return r.gather(Room::Clock::now() + 10min); });
     // The tie is known; that b is gone comes a moment later, as it does over a network.
     std::this_thread::sleep_for(20ms);
     r.leave(b);
     const auto forgotten = [&] { return !std::filesystem::exists(path("job") / "hello-1.msg"); };
-    for (int i = 0; i < 1000 && !forgotten(); ++i) std::this_thread::sleep_for(10ms);
-    EXPECT_TRUE(forgotten());
+    EXPECT_TRUE(eventually(forgotten));
     EXPECT_EQ(complaint([&] { EXPECT_EQ(r.next(a, {}, 0ms).what, Room::What::nothing); }), "") << "a waits for b";
     r.greet(join(r, "b"), hello(named({"systolic", "age"})));
     EXPECT_EQ(gathered.get(), (std::vector<Index>{0, 1}));
@@ -636,8 +635,8 @@ TEST_F(RoomTest, NobodyWaitsForAClientThatDoesNotAgree) {
               "client a: refused: this site's policy: too much; expected a client that agrees to the job");
     EXPECT_TRUE(r.is_unwilling(0));
     const auto begun = Room::Clock::now();
-    EXPECT_FALSE(r.await_reply(0, begun + 60s));
-    EXPECT_LT(Room::Clock::now() - begun, 30s);
+    EXPECT_FALSE(r.await_reply(0, begun + 20min));
+    EXPECT_LT(Room::Clock::now() - begun, 10min);
     join(r, "a");
     EXPECT_FALSE(r.is_unwilling(0)) << "it may have changed its mind";
 }

@@ -111,8 +111,9 @@ TEST_F(SecureJobTest, ProcessesThatAreKilledComeBack) {
     // The coordinator between two steps of the first sum over the data, clients with their keys on the way, and one
     // that has just revealed a share. Nobody answers twice for one key, and the features are those of everybody.
     const auto parties = federation(4);
-    const std::vector<std::string> flags{"--secure", "--policy", "off", "--rank",     "4",  "--sketch",
-                                         "random",   "--passes", "2",   "--deadline", "10s"};
+    const std::vector<std::string> flags{"--secure",           "--policy", "off",      "--rank", "4",
+                                         "--sketch",           "random",   "--passes", "2",      "--deadline",
+                                         text_of(at_ease(10s))};
     auto coordinator = start_coordinator(parties, flags, {"COUPLET_CRASH_AT=step-closed:7"});
     std::vector<Process> clients;
     const std::vector<std::string> off{"--policy", "off"};
@@ -138,8 +139,8 @@ TEST_F(SecureJobTest, ProcessesThatAreKilledComeBack) {
 TEST_F(SecureJobTest, ClientsThatAreLostInTheFirstSumAreLeftOut) {
     for (const int stage : {1, 3, 5}) {
         const TestFederation parties(path("kits" + std::to_string(stage)), population(5, {30, 6, 7}, 5, 0.7, 0.05));
-        auto coordinator = start_coordinator(
-            parties, {"--secure", "--policy", "off", "--rank", "4", "--sketch", "gram", "--deadline", "3s"});
+        auto coordinator = start_coordinator(parties, {"--secure", "--policy", "off", "--rank", "4", "--sketch", "gram",
+                                                       "--deadline", text_of(at_ease(3s))});
         std::vector<Process> clients;
         // Five answers to the counting, then those of the sum over the data.
         const std::string crash = "COUPLET_CRASH_AT=answer-computed:" + std::to_string(6 + stage);
@@ -164,8 +165,8 @@ TEST_F(SecureJobTest, ClientsThatAreLostInTheFirstSumAreLeftOut) {
 
 TEST_F(SecureJobTest, TooManyLostClientsFailTheJobAndTheNextOneIsNew) {
     const auto parties = federation(4);
-    auto coordinator = start_coordinator(
-        parties, {"--secure", "--policy", "off", "--rank", "4", "--sketch", "gram", "--deadline", "2s"});
+    auto coordinator = start_coordinator(parties, {"--secure", "--policy", "off", "--rank", "4", "--sketch", "gram",
+                                                   "--deadline", text_of(at_ease(2s))});
     std::vector<Process> clients;
     for (std::size_t k = 0; k < 4; ++k) {
         const std::vector<std::string> crash{"COUPLET_CRASH_AT=answer-computed:9"};

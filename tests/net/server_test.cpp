@@ -157,12 +157,11 @@ TEST_F(ServerTest, RefusesACallerWithoutCertificate) {
         grpc::CreateCustomChannel(federation_.coordinator().coordinator, grpc::SslCredentials(options), arguments);
     const auto stub = v1::Federation::NewStub(channel);
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + 5s);
+    context.set_deadline(std::chrono::system_clock::now() + 10min);
     v1::StatusReply reply;
     EXPECT_EQ(stub->Status(&context, {}, &reply).error_code(), grpc::StatusCode::UNAVAILABLE);
     EXPECT_EQ(reply.json(), "");
-    for (int i = 0; i < 100 && coordinator_->status().refused == 0; ++i) std::this_thread::sleep_for(20ms);
-    EXPECT_GE(coordinator_->status().refused, 1) << "the operator sees it";
+    EXPECT_TRUE(eventually([this] { return coordinator_->status().refused >= 1; })) << "the operator sees it";
     expect_unharmed();
 }
 
@@ -257,8 +256,7 @@ TEST_F(ServerTest, RefusesAnotherShapeAndOtherDataThanBefore) {
     wire::Message other{{wire::protocol_version, job(), 0, 0}, Hello{{5, 3}, 11, 1}};
     const auto wait_for_rows = [this](Index rows) {
         const auto known = [&] { return coordinator_->status().clients[1].rows == rows; };
-        for (int i = 0; i < 1000 && !known(); ++i) std::this_thread::sleep_for(20ms);
-        EXPECT_TRUE(known());
+        EXPECT_TRUE(eventually(known));
     };
     {
         Connection connection(target("b"), {});
@@ -337,7 +335,7 @@ TEST_F(ServerTest, RefusesAMillionTinyMessagesAtTheSecond) {
 }
 
 TEST_F(ServerTest, CutsOffAClientThatStallsInAMessage) {
-    stall_seconds_ = 0.5;
+    stall_seconds_ = 2;
     restart();
     Connection connection(target("b"), {});
     const wire::Message start = reach_start(connection);
@@ -346,8 +344,8 @@ TEST_F(ServerTest, CutsOffAClientThatStallsInAMessage) {
     v1::Frame frame;
     EXPECT_FALSE(connection.read(frame)) << "the coordinator ends it";
     const auto said = [this] { return coordinator_->status().clients[1].last_refusal; };
-    for (int i = 0; i < 200 && said().empty(); ++i) std::this_thread::sleep_for(20ms);
-    EXPECT_SAYS(said(), "nothing for 0.5 s");
+    EXPECT_TRUE(eventually([&] { return !said().empty(); }));
+    EXPECT_SAYS(said(), "nothing for 2 s");
     // One that says nothing at all, and a socket that does not even shake hands.
     Connection silent(target("b"), {});
     ASSERT_TRUE(silent.open());
