@@ -20,7 +20,7 @@ COUPLET = pathlib.Path(os.environ.get("CHAOS_COUPLET", BUILD / "bin" / "couplet"
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "exitcode=99:detect_leaks=0", "UBSAN_OPTIONS": "exitcode=99",
                "TSAN_OPTIONS": "exitcode=99"}
 # How long after its deadline a process may still need to end: the step it computes, and telling its neighbours.
-GRACE = 10.0
+GRACE = 300.0
 
 PAPER8 = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 6), (6, 7), (6, 8), (7, 8)]
 

@@ -122,7 +122,7 @@ class Storm:
                 self.hold_flood(self.random.choice(self.flooded()))
         elif fault == "forged bulletins":
             if self.kind == "peers":
-                forge_bulletins(self.network.kits, self.network.names, self.network.ports)
+                forge_bulletins(self.network.kits, self.network.names, self.network.ports, wanted=self.somebody_runs)
             else:
                 pose_as_another(self.network.kits, self.network.names, f"127.0.0.1:{self.network.port}")
         elif fault == "full disk":
@@ -133,6 +133,9 @@ class Storm:
             party.fill_disk(0)
             if self.kind == "star" and party.ended() and party.process.returncode == 1:
                 party.restart()  # systemd's part
+
+    def somebody_runs(self) -> bool:
+        return not all(party.ended() for party in self.network.parties.values())
 
     def flooded(self) -> list:
         """Ports that can be."""

@@ -127,8 +127,7 @@ def test_hostile_storm(fault, kind, tmp_path, monkeypatch):
 
 
 def test_no_port_is_given_twice_also_to_tests_in_other_processes():
-    program = ("import sys; sys.path.insert(0, sys.argv[1]); from busy_times import at_ease  # noqa: E402
-from proxy import Ports; ports = Ports()\n"
+    program = ("import sys; sys.path.insert(0, sys.argv[1]); from proxy import Ports; ports = Ports()\n"
                "print(*(ports.next() for _ in range(120)), flush=True); sys.stdin.read()")
     others = [subprocess.Popen([sys.executable, "-B", "-c", program, str(pathlib.Path(__file__).parent)], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import federation  # noqa: E402
+from busy_times import at_ease  # noqa: E402
 
 NAMES = [f"p{k}" for k in range(1, 6)]
 
@@ -83,8 +84,8 @@ def peers_on(switch, folder, **options):
 
 def test_a_partition_of_real_links(switch, tmp_path):
     switch.plug(NAMES[3:], "two")
-    peers = peers_on(switch, tmp_path / "job", deadline=60.0, link_deadline=3.0, gather=4.0)
-    peers.give(NAMES[3:], 6.0)
+    peers = peers_on(switch, tmp_path / "job", deadline=600.0, link_deadline=at_ease(2), gather=at_ease(3))
+    peers.give(NAMES[3:], at_ease(5))
     try:
         peers.start()
         assert peers.wait() == []
@@ -97,7 +98,7 @@ def test_a_partition_of_real_links(switch, tmp_path):
 
 
 def test_links_that_fail_in_the_middle_and_come_back(switch, tmp_path):
-    peers = peers_on(switch, tmp_path / "job", deadline=60.0, link_deadline=10.0)
+    peers = peers_on(switch, tmp_path / "job", deadline=600.0, link_deadline=at_ease(10))
     try:
         peers.start()
         time.sleep(0.3)
@@ -116,7 +117,7 @@ def test_lost_packets(switch, tmp_path):
     cannot = switch.lose(5)
     if cannot:
         pytest.skip(f"this kernel cannot lose packets (tc netem): {cannot}")
-    peers = peers_on(switch, tmp_path / "job", deadline=120.0, link_deadline=15.0)
+    peers = peers_on(switch, tmp_path / "job", deadline=600.0, link_deadline=at_ease(15))
     try:
         peers.start()
         assert peers.wait() == []

@@ -29,6 +29,7 @@ import grpc  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "chaos"))
 from federation import BUILD, COUPLET, Party, couplet, make_data, same_bits  # noqa: E402
+from busy_times import LIMIT, eventually  # noqa: E402
 from proxy import free_port  # noqa: E402
 
 GENERATED = BUILD / "test-protocol"
@@ -119,7 +120,7 @@ def stream_of_strangers(port: int, hosts, per_second: float, say: bytes):
             one.close()
 
 
-def http(port: int, path: str, timeout: float = 5.0):
+def http(port: int, path: str, timeout: float = 120.0):
     """Status and text."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=timeout) as reply:
@@ -128,17 +129,14 @@ def http(port: int, path: str, timeout: float = 5.0):
         return error.code, error.read().decode()
 
 
-def answered(port: int, path: str, seconds: float = 2.0):
+def answered(port: int, path: str):
     """As http(), by a caller who calls again when hung up on, as monitors do: of many callers the daemon lets go of the oldest, and on a
     busy machine one may be that before it has said what it wants."""
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return http(port, path, seconds)
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.02)
+    def ask():
+        with contextlib.suppress(OSError):
+            return http(port, path)
+        return None
+    return eventually(ask, "nobody answers", 0.02)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -179,7 +177,7 @@ def http2(kit: pathlib.Path, port: int, settings: bytes = b""):
     context.load_verify_locations(kit / "ca.pem")
     context.load_cert_chain(kit / "cert.pem", kit / "key.pem")
     context.set_alpn_protocols(["h2"])
-    with socket.create_connection(("127.0.0.1", port), 10) as plain, context.wrap_socket(plain) as connection:
+    with socket.create_connection(("127.0.0.1", port), LIMIT) as plain, context.wrap_socket(plain) as connection:
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, settings))
         connection.settimeout(0.01)
         yield connection
@@ -342,15 +340,12 @@ def signed(record, job: bytes, kit: pathlib.Path):
     return record
 
 
-def begun_job(kit: pathlib.Path, seconds=10.0):
-    """The first job that a peer has written down; None when there is none in time."""
-    until = time.monotonic() + seconds
-    trail = kit / "audit.jsonl"
-    while not (trail.exists() and trail.read_text().endswith("\n")):
-        if time.monotonic() > until:
-            return None
-        time.sleep(0.05)
-    return json.loads(trail.read_text().splitlines()[0])
+def begun_job(kit: pathlib.Path, wanted=lambda: True):
+    """The first job that a peer has written down, once it listens; None when that is no longer `wanted`."""
+    log = kit / "log.jsonl"
+    if eventually(lambda: not wanted() or (log.exists() and "listens at" in log.read_text()), f"{log}: nobody listens") and wanted():
+        return json.loads((kit / "audit.jsonl").read_text().splitlines()[0])
+    return None
 
 
 class IdlePeer:
@@ -414,14 +409,15 @@ class IdlePeer:
         self._stack.close()
 
 
-def forge_bulletins(kits: pathlib.Path, names: list, ports: dict, modes=(6, 7)) -> bool:
+def forge_bulletins(kits: pathlib.Path, names: list, ports: dict, modes=(6, 7), heard=lambda: time.sleep(0.5),
+                    wanted=lambda: True) -> bool:
     """Somebody with the first peer's kit speaks for all others: unsigned, with its own signature, and in words that cannot
-    be. False when its neighbour lets it speak no more."""
+    be, and hangs up when `heard` returns. False when its neighbour lets it speak no more, or is no longer `wanted`."""
     _, bodies, _ = protocol()
     text = (kits / names[0] / "kit.toml").read_text()
     links = re.findall(r"\[(\d+), (\d+)\]", text.split("links = ")[1].split("\n")[0])
     neighbour = names[int(next(b for a, b in links if a == "1")) - 1]
-    begun = begun_job(kits / neighbour)
+    begun = begun_job(kits / neighbour, wanted)
     if begun is None:
         return False
     job = bytes.fromhex(begun["job"])
@@ -439,7 +435,7 @@ def forge_bulletins(kits: pathlib.Path, names: list, ports: dict, modes=(6, 7)) 
                            forged_record(members, peer, job, modes, len(links), kits / names[0])]:
                 stream.send(make_head("bulletin", {"records": [record]}, job=job))
         stream.send(make_head("bulletin", {"records": [bodies.PeerRecord(peer=1, incarnation=5)]}, job=job))
-        time.sleep(0.5)
+        heard()
         stream.close()
         return True
     return False
@@ -448,7 +444,7 @@ def forge_bulletins(kits: pathlib.Path, names: list, ports: dict, modes=(6, 7)) 
 class Daemons:
     """A star whose daemons are started and ended one by one, without a proxy between them."""
 
-    def __init__(self, folder: pathlib.Path, clients: int = 4, seed: int = 1, flags=("--rank", "3"), deadline="60s"):
+    def __init__(self, folder: pathlib.Path, clients: int = 4, seed: int = 1, flags=("--rank", "3"), deadline="600s"):
         self.folder, self.flags = folder, [str(f) for f in flags]
         self.names = [f"c{k}" for k in range(1, clients + 1)]
         folder.mkdir(parents=True, exist_ok=True)
@@ -478,16 +474,15 @@ class Daemons:
     def pid(self, name: str) -> int:
         return self.parties[name].process.pid
 
-    def await_port(self, port=None, seconds=20.0):
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+    def await_port(self, port=None):
+        def listens() -> bool:
             with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port or self.port), 1).close()
-                return
-            time.sleep(0.05)
-        raise AssertionError("nobody listens: " + self.parties["coordinator"].said())
+                socket.create_connection(("127.0.0.1", port or self.port), LIMIT).close()
+                return True
+            return False
+        eventually(listens, lambda: "nobody listens: " + self.parties["coordinator"].said())
 
-    def wait(self, *names, seconds=60.0):
+    def wait(self, *names, seconds=LIMIT):
         until = time.monotonic() + seconds
         for name in names or self.parties:
             self.parties[name].process.wait(max(0.1, until - time.monotonic()))

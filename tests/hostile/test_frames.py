@@ -8,6 +8,8 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "chaos"))
+from busy_times import at_ease  # noqa: E402
 from hostile import (ATTEND, CONTINUATION, HEADERS, PING, RST_STREAM, SETTINGS, Daemons, couplet, frame,  # noqa: E402
                      header_block, http2, push, same_bits)
 
@@ -18,7 +20,7 @@ END_HEADERS = 4
 
 @pytest.fixture
 def star(tmp_path):
-    daemons = Daemons(tmp_path / "star", deadline="120s")
+    daemons = Daemons(tmp_path / "star", deadline="600s")
     yield daemons
     daemons.close()
 
@@ -62,7 +64,7 @@ def under_attack(star, attack):
     finally:
         over.set()
         for one in attackers:
-            one.join(30)
+            one.join()
 
 
 def memory(pid: int) -> int:
@@ -75,7 +77,7 @@ def test_a_job_ends_right_under_a_flood_of_frames(star, attack):
     with under_attack(star, attack):
         assert "bytes that say nothing" in star.parties["coordinator"].said()
         star.start(*star.names)
-        star.wait(seconds=90)
+        star.wait()
     star.expect_right()
 
 
@@ -87,11 +89,11 @@ def rapid_reset(number: int) -> bytes:
 
 
 def test_a_flood_of_streams_bars_its_certificate_and_the_others_finish(tmp_path):
-    star = Daemons(tmp_path / "star", flags=("--rank", "3", "--min-clients", "3"), deadline="25s")
+    star = Daemons(tmp_path / "star", flags=("--rank", "3", "--min-clients", "3"), deadline=f"{at_ease(12)}s")
     others = ["c1", "c2", "c3"]
     with contextlib.closing(star), under_attack(star, rapid_reset):
         star.start(*others)
-        star.wait("coordinator", *others, seconds=120)
+        star.wait("coordinator", *others)
         said = star.parties["coordinator"].said()
     assert "c4 " in said and "more calls than anybody needs" in said and "It may connect again in" in said
     simulated = tmp_path / "simulated"

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "chaos"))
+from busy_times import LIMIT, at_ease, eventually  # noqa: E402
 from proxy import free_port  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("COUPLET_BUILD_DIR", ROOT / "build" / "release"))
@@ -254,7 +255,7 @@ class Job:
         return self
 
     def wait(self, name):
-        out, err = self.processes[name].communicate(timeout=120)
+        out, err = self.processes[name].communicate(timeout=LIMIT)
         return self.processes[name].returncode, out, err
 
     def close(self):
@@ -285,7 +286,7 @@ def bits(path):
                                                 ("decentralized", 2, "npz"), ("decentralized", 3, "csv")])
 def test_the_network_puts_permuted_columns_in_order(job, tmp_path, network, count, form):
     files = sites(tmp_path, count, form, "permuted")
-    flags = ["--rank", 3, "--deadline", "60s"]
+    flags = ["--rank", 3, "--deadline", "600s"]
     one = job(files, network, flags).run()
     for name in one.names:
         code, _, err = one.wait(name)
@@ -307,17 +308,13 @@ def test_a_wrong_file_locks_nobody_out_of_the_star(job, tmp_path, change):
     same, the others are not, and it may come again with the right file."""
     files = sites(tmp_path, 3, "csv")
     wrong = sites(tmp_path, 3, "csv", change)[-1]
-    flags = ["--rank", 3, "--deadline", "60s"]
+    flags = ["--rank", 3, "--deadline", "600s"]
     one = job(files, "star", flags)
     lead = ["coordinator", "--kit", one.folder / "kits" / "coordinator", "-o", one.folder / "coordinator", *flags]
     one.start("coordinator", *lead)
     one.client("s1", wrong)
     greeting = one.folder / "kits" / "coordinator" / "job" / "hello-0.msg"
-    for _ in range(600):
-        if greeting.exists():
-            break
-        subprocess.run(["sleep", "0.05"])
-    assert greeting.exists()
+    eventually(greeting.exists)
     one.processes["coordinator"].kill()
     one.processes["coordinator"].communicate()
     one.start("coordinator", *lead)
@@ -335,7 +332,7 @@ def test_a_wrong_file_locks_nobody_out_of_the_star(job, tmp_path, change):
 
 def test_a_tie_in_the_star_is_refused_at_every_end(job, tmp_path):
     files = sites(tmp_path, 2, "csv", "renamed")
-    one = job(files, "star", ["--rank", 3, "--deadline", "5s"]).run()
+    one = job(files, "star", ["--rank", 3, "--deadline", f"{at_ease(5)}s"]).run()
     for name in ["s1", "s2", "coordinator"]:
         code, _, err = one.wait(name)
         assert code != 0 and names_labels(err, "renamed"), f"{name}: {err}"
@@ -345,7 +342,7 @@ def test_a_tie_in_the_star_is_refused_at_every_end(job, tmp_path):
 @pytest.mark.parametrize("change", ["renamed", "unit"])
 def test_peers_go_on_without_the_wrong_one(job, tmp_path, change):
     files = sites(tmp_path, 3, "csv", change)
-    one = job(files, "decentralized", ["--rank", 3, "--deadline", "20s", "--gather", "2s"]).run()
+    one = job(files, "decentralized", ["--rank", 3, "--deadline", f"{at_ease(20)}s", "--gather", f"{at_ease(2)}s"]).run()
     for name in ["s1", "s2"]:
         code, _, err = one.wait(name)
         assert code == 0, err
