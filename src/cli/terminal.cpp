@@ -45,6 +45,9 @@ struct Bars {
     std::atomic<bool> over{false};
 };
 
+/// A terminal that is full may be read a moment later, as on a busy machine, or never again.
+constexpr std::chrono::milliseconds slow_terminal{5'000};
+
 /// Never destroyed, likewise.
 Bars& bars() {
     static auto* const only = new Bars;
@@ -106,9 +109,10 @@ void write_bar(std::string_view text) noexcept {
 void end_bars() noexcept {
     bars().over = true;
     // Whoever is drawing now is cleared after; whoever comes later draws nothing.
-    const std::unique_lock turn(bars().turn, std::chrono::milliseconds(200));
+    const std::unique_lock turn(bars().turn, slow_terminal);
     pollfd terminal{STDERR_FILENO, POLLOUT, 0};
-    if (turn && stderr_is_terminal() && ::poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0) {
+    if (turn && stderr_is_terminal() && ::poll(&terminal, 1, static_cast<int>(slow_terminal.count())) == 1 &&
+        (terminal.revents & POLLOUT) != 0) {
         write_stderr("\r\x1b[K");
     }
 }

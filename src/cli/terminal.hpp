@@ -28,7 +28,7 @@ void write_stderr(std::string_view text) noexcept;
 /// The same for a progress bar; nothing once end_bars() was called.
 void write_bar(std::string_view text) noexcept;
 /// For the end of a process that another thread may be drawing a bar in: clears the terminal's line, where the prompt
-/// comes next, and lets no bar be drawn after it. A terminal that takes nothing (Ctrl-S) does not hold it up.
+/// comes next, and lets no bar be drawn after it. A terminal that takes nothing (Ctrl-S) holds it up for five seconds.
 void end_bars() noexcept;
 
 bool stderr_is_terminal() noexcept;

@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "busy_times.hpp"
 #include "cli_test_support.hpp"
 #include "layout.hpp"
 
@@ -125,6 +126,35 @@ TEST_F(ProgressTest, NothingIsDrawnAfterAnInterrupt) {
         EXPECT_TRUE(screen.ends_with("\r\x1b[K"))
             << screen.substr(screen.size() - std::min<std::size_t>(screen.size(), 200));
     }
+}
+
+/// Whoever shows it may have other work: a terminal that is full when the signal comes is read later.
+TEST_F(ProgressTest, AnInterruptedBarGoesWhereTheTerminalIsReadSlowly) {
+    ::signal(SIGINT, SIG_DFL);
+    int master = -1;
+    int terminal = -1;
+    ASSERT_EQ(::openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+    const int same = ::fcntl(terminal, F_DUPFD_CLOEXEC, 0);
+    const pid_t child =
+        start({"simulate", "--synthetic", "40x6x5", "--network", "decentralized", "--graph", "ring", "--rank", "3",
+               "--aggregate", "subspace", "--consensus", "plain", "--iterations", "1000000"},
+              {}, ::open("/dev/null", O_WRONLY), terminal);
+    EXPECT_TRUE(support::eventually([same] {
+        pollfd room{same, POLLOUT, 0};
+        return ::poll(&room, 1, 0) == 0;
+    })) << "it is full";
+    ::close(same);
+    ASSERT_EQ(::kill(child, SIGINT), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::string screen;
+    std::array<char, 4096> buffer{};
+    for (ssize_t n = 0; (n = ::read(master, buffer.data(), buffer.size())) > 0;) {
+        screen.append(buffer.data(), static_cast<std::size_t>(n));
+    }
+    ::close(master);
+    EXPECT_EQ(finish(child), 128 + SIGINT);
+    EXPECT_TRUE(screen.ends_with("\r\x1b[K"))
+        << screen.substr(screen.size() - std::min<std::size_t>(screen.size(), 200));
 }
 
 TEST_F(ProgressTest, ConsensusIsCounted) {
