@@ -58,7 +58,7 @@ def simulate(files: list[pathlib.Path], server: dict, output: pathlib.Path, forc
     job = write_job(folder, {**server, "sites": len(files), "output": str(output), "force": force}, client)
     workspace = folder / "workspace"
     allow_couplet(workspace / "local")
-    done = subprocess.run([BIN / "nvflare", "simulator", str(job), "-w", str(workspace), "-n", str(len(files)), "-t",
+    done = subprocess.run([BIN / "python", HERE / "simulator.py", str(job), "-w", str(workspace), "-n", str(len(files)), "-t",
                            str(min(threads, len(files)))], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.stdout
 

@@ -372,8 +372,8 @@ def test_a_site_that_says_nothing_is_lost_at_the_deadline(clients, sites):
     silent = InThisProcess(sites, lambda site, count, answer: None if site == "client-4" and count > 4 else answer)
     receive = silent.receive
     silent.receive = lambda tickets: receive(tickets) if silent.waiting else []
-    result = run_job(silent, JobOptions(("--rank=3",), min_sites=2, deadline=5.0))
-    assert result.lost.to_dict() == {"client-4": "no answer within 5 s"}
+    result = run_job(silent, JobOptions(("--rank=3",), min_sites=2, deadline=20.0))
+    assert result.lost.to_dict() == {"client-4": "no answer within 20 s"}
     assert result.members == ["client-1", "client-2", "client-3"]
 
 
@@ -385,6 +385,18 @@ def test_an_answer_that_cannot_be_used_is_blamed_on_its_site(clients, sites):
 
     result = run_job(InThisProcess(sites, spoil), JobOptions(("--rank=3",), min_sites=3))
     assert "site client-1: a message that ends early" in result.lost["client-1"]
+
+
+def test_an_answer_in_the_name_of_another_is_not_taken(clients, sites, simulated):
+    """An engine may hand a site's question to another's process: what comes back would be merged in the wrong place."""
+    def swap(site, count, answer):
+        return Answer("client-2", answer.message) if site == "client-1" and count > 4 else answer
+
+    result = run_job(InThisProcess(plain(sites), swap), JobOptions(("--rank=3",), min_sites=3))
+    assert result.lost.to_dict() == {"client-1": "an answer in the name of client-2; expected one of client-1, which was asked"}
+    assert same(result.features, couplet.simulate(clients[1:], rank=3).features)
+    result = run_job(InThisProcess(simulated, swap), JobOptions(SECURE, min_sites=3))
+    assert result.members == ["client-2", "client-3", "client-4"] and "in the name of client-2" in result.lost["client-1"]
 
 
 def test_features_that_a_member_did_not_take_are_still_the_result(clients, sites):

@@ -203,7 +203,7 @@ class _Job:
         self._places = {site: k for k, site in enumerate(sorted(self._nodes, key=natural_order))}
         if job.needs_places:
             order = sorted(self._nodes, key=natural_order)
-            wave = self._ask([self._nodes[site] for site in order], lambda k: self._question(order[k], b""))
+            wave = self._ask_sites(order, lambda k: self._question(order[k], b""))
             names = dict(enumerate(order))
         for k, site in names.items():
             reason = wave.lost.get(k) or self._greet(site, wave.answers[k])
@@ -273,7 +273,7 @@ class _Job:
             def take(k: int, answer: Answer) -> None:
                 job.take(k, answer.message)
 
-            wave = self._ask([self._nodes[site] for site in members], lambda k: self._question(members[k], common), take)
+            wave = self._ask_sites(members, lambda k: self._question(members[k], common), take)
             if wave.lost:
                 for k, reason in wave.lost.items():
                     log.warning("site %s is lost: %s", members[k], reason)
@@ -296,7 +296,7 @@ class _Job:
             def ask(i: int, asked: list[int] = asked) -> Question:
                 return self._question(members[asked[i]], job.question(asked[i]))
 
-            wave = self._ask([self._nodes[site] for site in sites], ask, take, all_of_them=True)
+            wave = self._ask_sites(sites, ask, take, all_of_them=True)
             for i, reason in wave.lost.items():
                 log.warning("site %s is lost to this sum: %s", sites[i], reason)
                 self._lost.setdefault(sites[i], reason)  # what comes after follows from it
@@ -314,8 +314,8 @@ class _Job:
     def _deliver(self, members: list[str]) -> JobResult:
         job = self._job
         common = job.question(0)
-        wave = self._ask([self._nodes[site] for site in members], lambda k: self._question(members[k], common),
-                         lambda k, answer: job.report(k, answer.message), all_of_them=True)
+        wave = self._ask_sites(members, lambda k: self._question(members[k], common),
+                               lambda k, answer: job.report(k, answer.message), all_of_them=True)
         values = json.loads(job.json())
         for k, reason in wave.lost.items():
             log.warning("site %s has not said how the features fit it: %s", members[k], reason)
@@ -324,8 +324,20 @@ class _Job:
                    "unreported": {members[k]: reason for k, reason in wave.lost.items()}}
         return JobResult(values, features_of(job.features(), values))
 
+    def _ask_sites(self, sites: list[str], question: Callable[[int], Question],
+                   take: Callable[[int, Answer], None] | None = None, *, all_of_them: bool = False) -> _Wave:
+        """As _ask(), those who have said what they are called. An answer in another's name is nobody's: engines start processes
+        anew for every question, and where a site's place is the wrong one, so is all that follows."""
+        def named(k: int, answer: Answer) -> Answer:
+            if not answer.refusal and answer.site != sites[k]:
+                return Answer(sites[k], refusal=f"an answer in the name of {answer.site}; expected one of {sites[k]}, which was asked")
+            return answer
+
+        return self._ask([self._nodes[site] for site in sites], question, take, all_of_them=all_of_them, named=named)
+
     def _ask(self, nodes: list[Any], question: Callable[[int], Question],
-             take: Callable[[int, Answer], None] | None = None, *, all_of_them: bool = False) -> _Wave:
+             take: Callable[[int, Answer], None] | None = None, *, all_of_them: bool = False,
+             named: Callable[[int, Answer], Answer] = lambda _, answer: answer) -> _Wave:
         """Asks the nodes in their order, some at a time. Answers are handed to `take`, or kept where there is none. When
         one is lost nobody further is asked, unless all of them are to be."""
         wave = _Wave()
@@ -343,7 +355,8 @@ class _Job:
                 self._tell(wave, sent)
                 return wave
             for ticket, answer in self._carrier.receive(list(waiting)):
-                self._file(wave, waiting.pop(ticket), answer, take)
+                k = waiting.pop(ticket)
+                self._file(wave, k, named(k, answer), take)
                 del until[ticket]
             now = time.monotonic()
             for ticket in [ticket for ticket, end in until.items() if now > end]:

@@ -44,6 +44,7 @@ if ".".join(nvflare.__version__.split(".")[:2]) not in TESTED:
 _TASK = "couplet"
 _SITE_FILE = "couplet.json"  # in the folder local of a site's startup kit
 _POLICY_FILE = "policy.toml"  # likewise
+_SITE = "site"  # of a question, whom it is for; of an answer, whose it is
 _QUESTION = "couplet.question"  # property of a task's context, for what comes after
 _PAUSE = 0.05  # seconds between looks for answers
 
@@ -65,7 +66,7 @@ class _Clients:
     def send(self, node: str, question: Question, seconds: float) -> int:
         self._tickets += 1
         ticket = self._tickets
-        data = Shareable({"welcome": question.welcome, "common": question.common})
+        data = Shareable({_SITE: node, "welcome": question.welcome, "common": question.common})
 
         def received(client_task: Any, fl_ctx: Any) -> None:
             self._arrived.put((ticket, _answer_in(node, client_task.result)))
@@ -98,6 +99,8 @@ def _answer_in(node: str, result: Any) -> Answer:
         filtered = code in (ReturnCode.TASK_DATA_FILTER_ERROR, ReturnCode.TASK_RESULT_FILTER_ERROR)
         return Answer(node, refusal=f"FLARE says: {code}" + ("; a filter of this site refused, its log says why" if filtered else ""))
     try:
+        if (said := str(result[_SITE])) != node:
+            return Answer(node, refusal=f"an answer of {said}; expected one of {node}, which was asked")
         return Answer(node, bytes(result["message"]), str(result["refusal"]), str(result["version"]))
     except (KeyError, TypeError) as error:
         return Answer(node, refusal=f"an answer that is none of couplet's ({error!r}); expected couplet.nvflare at the site")
@@ -164,11 +167,14 @@ class CoupletExecutor(Executor):  # type: ignore[misc]
         begun = time.monotonic()
         name = fl_ctx.get_identity_name()
         try:
+            if (asked := str(shareable[_SITE])) != name:
+                raise InputError(f"a question to {asked}; expected one to {name}, which this site is")
             site = self._site(name, fl_ctx.get_engine().get_workspace().get_site_config_dir(), _is_simulated(fl_ctx))
             answer = respond(site, Question(bytes(shareable["welcome"]), bytes(shareable["common"])))
         except (InputError, KeyError, TypeError) as error:
             answer = Answer(name, refusal=str(error))
         reply = make_reply(ReturnCode.OK)
+        reply[_SITE] = name
         reply["message"] = answer.message
         reply["refusal"] = answer.refusal
         reply["version"] = answer.version

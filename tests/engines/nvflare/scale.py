@@ -80,7 +80,7 @@ class Flare:
     def _simulate(self, job: pathlib.Path, sites: int, folder: pathlib.Path) -> str:
         workspace = folder / "workspace"
         loopback.allow_couplet(workspace / "local")
-        command = [loopback.BIN / "nvflare", "simulator", str(job), "-w", str(workspace), "-n", str(sites), "-t", str(self._threads)]
+        command = [loopback.BIN / "python", EXAMPLES / "nvflare" / "simulator.py", str(job), "-w", str(workspace), "-n", str(sites), "-t", str(self._threads)]
         return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=self._timeout).stdout
 
 

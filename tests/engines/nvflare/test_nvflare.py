@@ -14,7 +14,7 @@ from nvflare.apis.shareable import Shareable
 
 import couplet
 from couplet import _engine
-from couplet.nvflare import CoupletExecutor
+from couplet.nvflare import CoupletExecutor, _answer_in
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from engine_support import (EXAMPLES, close, loopback_of, make_clients, remembers, same, same_personal,  # noqa: E402
@@ -67,7 +67,7 @@ def test_a_job_says_where_data_is_in_the_simulator_alone(tmp_path):
     executor = CoupletExecutor(data=str(data), policy="off")
 
     def refusal(**properties: bool) -> str:
-        answer = executor.execute("couplet", Shareable({"welcome": welcome, "common": b""}), Context(tmp_path, **properties), None)
+        answer = executor.execute("couplet", Shareable({"site": "site-1", "welcome": welcome, "common": b""}), Context(tmp_path, **properties), None)
         assert bool(answer["refusal"]) != bool(answer["message"])
         return answer["refusal"]
 
@@ -78,6 +78,50 @@ def test_a_job_says_where_data_is_in_the_simulator_alone(tmp_path):
     (tmp_path / "couplet.json").write_text(json.dumps({"data": str(data)}))
     assert "4 patients" in refusal(SECURE_MODE=True)
     assert "4 patients" in refusal(SIMULATE_MODE=True, SECURE_MODE=False)
+
+
+def test_questions_and_answers_are_of_the_site_that_was_asked(tmp_path):
+    """FLARE's simulator may give a site's task to another's process: neither side goes on with it."""
+    data = tmp_path / "x.npy"
+    np.save(data, np.random.default_rng(0).normal(size=(9, 5)))
+    welcome = _engine.StarJob(["--rank", "4"], "00" * 16, "").welcome(0, 2)
+    executor = CoupletExecutor(data=f"{data},{data}")
+    context = Context(tmp_path, SIMULATE_MODE=True, SECURE_MODE=False)
+
+    def answer(asked: str) -> Shareable:
+        return executor.execute("couplet", Shareable({"site": asked, "welcome": welcome, "common": b""}), context, None)
+
+    own = _answer_in("site-1", answer("site-1"))
+    assert own.site == "site-1" and own.message and not own.refusal
+    assert "a question to site-2; expected one to site-1" in answer("site-2")["refusal"]
+    other = _answer_in("site-2", answer("site-1"))
+    assert not other.message and other.refusal == "an answer of site-1; expected one of site-2, which was asked"
+    stranger = answer("site-1")
+    del stranger["site"]
+    assert "none of couplet's" in _answer_in("site-1", stranger).refusal
+
+
+def test_threads_of_the_simulator_share_neither_a_site_s_name_nor_a_port(tmp_path):
+    program = """if True:
+        import sys, threading
+        sys.path.insert(0, sys.argv[1])
+        from simulator import OwnCopy, SimulatorClientRunner, never_twice, simulator_runner
+        assert isinstance(vars(simulator_runner.SimulatorClientRunner)["build_ctx"], OwnCopy)
+        runner = simulator_runner.SimulatorClientRunner.__new__(simulator_runner.SimulatorClientRunner)
+        runner.build_ctx = {"server": "here"}
+        both, seen = threading.Barrier(2), {}
+        def start(name):
+            runner.build_ctx["client_name"] = name
+            both.wait()
+            seen[name] = dict(runner.build_ctx)
+        threads = [threading.Thread(target=start, args=[name]) for name in ("site-1", "site-2")]
+        [thread.start() for thread in threads], [thread.join() for thread in threads]
+        assert seen == {name: {"server": "here", "client_name": name} for name in ("site-1", "site-2")}, seen
+        asked = iter([[5], [5], [6], [5, 6], [7, 8]])
+        ports = never_twice(lambda number: next(asked))
+        assert [ports(1), ports(1), ports(2)] == [[5], [6], [7, 8]]
+    """
+    subprocess.run([sys.executable, "-c", program, EXAMPLES / "nvflare"], check=True, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("sites, processes", [(8, 8), (3, 2)])
