@@ -27,7 +27,7 @@ sys.path.insert(0, str(APP.parent))
 import loopback_common  # noqa: E402
 from loopback_common import BIN, asks_for_secure_sums, end_sessions, free_port, make_kits  # noqa: E402
 
-PATIENCE = 180  # seconds for a process to begin; the machine may be busy
+PATIENCE = 600  # seconds for a process to begin; the machine may be busy
 
 
 def write_secret(path: pathlib.Path, content: bytes) -> None:

@@ -86,7 +86,7 @@ def run_browser(page: pathlib.Path, profile: pathlib.Path, *flags: str) -> subpr
     return subprocess.run(
         [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--log-level=0",
          "--virtual-time-budget=8000", "--allow-file-access-from-files", f"--user-data-dir={profile}", *flags, page.as_uri()],
-        text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+        text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=900)
 
 
 def ask(page: pathlib.Path, folder: pathlib.Path, width: int, script: str, *flags: str) -> dict:

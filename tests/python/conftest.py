@@ -25,7 +25,7 @@ def command():
 
     def run(*arguments, check=True):
         done = subprocess.run([str(COMMAND), *map(str, arguments), "--json", "--quiet"], text=True, capture_output=True,
-                              timeout=300)
+                              timeout=900)
         if not check:
             return done
         assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def command():
 def python():
     """Runs a program in a Python of its own and gives back what it printed."""
 
-    def run(program, timeout=300, **environment):
+    def run(program, timeout=900, **environment):
         done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, timeout=timeout,
                               env=dict(os.environ, **environment))
         assert done.returncode == 0, done.stdout + done.stderr

@@ -50,7 +50,7 @@ def test_the_guides_run_from_top_to_bottom(name, least, tmp_path, monkeypatch):
 def test_examples_run(example, tmp_path):
     if "COUPLET_DATA" in example.read_text() and not os.environ.get("COUPLET_DATA"):
         pytest.skip("COUPLET_DATA is not set")
-    done = subprocess.run([sys.executable, example], text=True, capture_output=True, cwd=tmp_path, timeout=300,
+    done = subprocess.run([sys.executable, example], text=True, capture_output=True, cwd=tmp_path, timeout=900,
                           env=dict(os.environ, MPLBACKEND="Agg"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()

@@ -12,7 +12,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tests" / "chaos"))
 import environments  # noqa: E402
+from proxy import free_port  # noqa: E402
 
 WHEEL = os.environ.get("COUPLET_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="COUPLET_WHEEL does not name a wheel; scripts/test-python makes one")
@@ -185,16 +187,12 @@ except ValueError:
 
 def test_daemons_of_the_wheel_form_a_federation(tmp_path, rng, command):
     """A coordinator and two clients from the package, over TLS on loopback: the features that simulate() gives."""
-    import socket
-
     import numpy as np
 
     import couplet
     from conftest import COMMAND
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     clients = [rng.normal(size=(n, 6, 5)) for n in (12, 9)]
     for name, x in zip("ab", clients):
         np.save(tmp_path / f"{name}.npy", x)
@@ -204,7 +202,7 @@ def test_daemons_of_the_wheel_form_a_federation(tmp_path, rng, command):
     members = [subprocess.Popen([COMMAND, "client", "--kit", tmp_path / "kits" / name, "--data", tmp_path / f"{name}.npy",
                                  "-o", tmp_path / name, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in "ab"]
     for process in [coordinator, *members]:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=900)
         assert process.returncode == 0, err
     features = couplet.load(tmp_path / "a" / "features.npz")
     expected = couplet.simulate(clients, rank=4).features

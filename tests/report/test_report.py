@@ -52,7 +52,7 @@ def report(tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("report")
     subprocess.run([BUILD / "bin" / "couplet", "reproduce", "quick", *EXPERIMENTS, "-o", folder / "out", "--repeats", "2",
                     "--cache", folder / "tuning.json", "--quiet"],
-                   check=True, stdout=subprocess.DEVNULL, timeout=600)
+                   check=True, stdout=subprocess.DEVNULL, timeout=1800)
     return folder / "out" / "report.html"
 
 
@@ -103,7 +103,7 @@ def test_everybody_can_read_it(report, tmp_path, width, dark):
 def test_the_slide_is_a_picture_of_its_own(report, tmp_path):
     slide = report.with_name("summary.svg")
     assert 'viewBox="0 0 1280 720"' in slide.read_text()
-    subprocess.run([ROOT / "scripts" / "summary-png", report.parent], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    subprocess.run([ROOT / "scripts" / "summary-png", report.parent], check=True, stdout=subprocess.DEVNULL, timeout=900)
     png = report.with_name("summary.png").read_bytes()
     assert png.startswith(b"\x89PNG") and int.from_bytes(png[16:20], "big") == 1280 and int.from_bytes(png[20:24], "big") == 720
 

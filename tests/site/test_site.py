@@ -44,7 +44,7 @@ def site(tmp_path_factory) -> pathlib.Path:
     """A copy of the site as it is built now, with the package that was tested just before, where there is one."""
     python = ROOT / "build" / "python" / "venv" / "bin" / "python"
     known = ["--python", python] if python.exists() else []
-    subprocess.run([sys.executable, ROOT / "scripts" / "make-docs", *known], check=True, cwd=ROOT, timeout=1200)
+    subprocess.run([sys.executable, ROOT / "scripts" / "make-docs", *known], check=True, cwd=ROOT, timeout=3600)
     folder = tmp_path_factory.mktemp("site") / "site"
     shutil.copytree(ROOT / "build" / "docs" / "site", folder)
     return folder

@@ -44,12 +44,12 @@ class Simulation:
             time.sleep(0.2)
         raise AssertionError((self.folder / "superlink.log").read_text())
 
-    def run(self, config: str, nodes: int, app: pathlib.Path = APP, timeout: float = 600) -> str:
+    def run(self, config: str, nodes: int, app: pathlib.Path = APP, timeout: float = 3600) -> str:
         """Runs the app to its end and returns its log."""
         return self.command([str(loopback.BIN / "flwr"), "run", str(app), "--stream", "--run-config", config, "--federation-config",
                              f"num-supernodes={nodes} client-resources-num-cpus=1"], app, timeout)
 
-    def command(self, command: list[str], folder: pathlib.Path, timeout: float = 600) -> str:
+    def command(self, command: list[str], folder: pathlib.Path, timeout: float = 3600) -> str:
         """The same for a whole command, in that folder."""
         done = subprocess.run(command, cwd=folder, env=self.environment, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=timeout)

@@ -100,7 +100,7 @@ def test_a_deployment_of_3_gives_the_same_bits_also_masked_and_survives_a_node_t
     kit = secure_sites(loopback, sites, folder)
     with loopback.Loopback(sites, folder) as deployment:
         out = tmp_path / "out"
-        log = deployment.run(f'rank=4 sites=3 deadline=300.0 output="{out}"', timeout=900)
+        log = deployment.run(f'rank=4 sites=3 deadline=300.0 output="{out}"', timeout=3600)
         expected = couplet.simulate(files, rank=4)
         assert (out / "features.npz").exists(), log
         assert same(out, expected)
@@ -112,7 +112,7 @@ def test_a_deployment_of_3_gives_the_same_bits_also_masked_and_survives_a_node_t
         # Secure sums: the same bits as simulate's, and the sites keep what they must not forget between their processes.
         flags = "--secure --policy off --sketch gram"
         secure = tmp_path / "secure"
-        log = deployment.run(f'rank=4 flags="{flags}" sites=3 deadline=300.0 output="{secure}" kit="{kit}"', timeout=900)
+        log = deployment.run(f'rank=4 flags="{flags}" sites=3 deadline=300.0 output="{secure}" kit="{kit}"', timeout=3600)
         assert (secure / "result.json").exists(), log
         expected = couplet.simulate(files, rank=4, secure=True, policy="off", sketch="gram")
         assert same(secure, expected) and same(tmp_path / "at-2", expected), log
@@ -126,7 +126,7 @@ def test_a_deployment_of_3_gives_the_same_bits_also_masked_and_survives_a_node_t
         killer = threading.Thread(target=kill_in_mid_round, args=(deployment, "client-2", asked))
         killer.start()
         quorum = tmp_path / "quorum"
-        log = deployment.run(f'rank=4 sites=3 min-sites=2 deadline=60.0 output="{quorum}"', timeout=900)
+        log = deployment.run(f'rank=4 sites=3 min-sites=2 deadline=60.0 output="{quorum}"', timeout=3600)
         killer.join()
         assert (quorum / "result.json").exists(), log
         result = json.loads((quorum / "result.json").read_text())
@@ -134,6 +134,6 @@ def test_a_deployment_of_3_gives_the_same_bits_also_masked_and_survives_a_node_t
         assert same(quorum, couplet.simulate([files[0], files[2]], rank=4))
 
         # Without a quorum: a failure that says so, and no files.
-        log = deployment.run(f'rank=4 sites=3 deadline=5.0 output="{tmp_path / "none"}"', timeout=900)
+        log = deployment.run(f'rank=4 sites=3 deadline=5.0 output="{tmp_path / "none"}"', timeout=3600)
         assert "expected at least 3" in re.sub(r"\s+", " ", log), log
         assert not (tmp_path / "none" / "features.npz").exists()
