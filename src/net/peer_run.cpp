@@ -76,6 +76,7 @@ NeighbourEvents PeerRun::link_events() {
             .received =
                 [this](Index k, auto who, wire::Message message) {
                     inbox_.put(Arrived{k, who, std::move(message)});
+                    slow_lane_.wait(k);
                 },
             .refused =
                 [this](Index k, const std::string& reason) {
@@ -118,6 +119,7 @@ void PeerRun::open() {
 
 void PeerRun::close() {
     inbox_.close();
+    slow_lane_.close();
     if (links_) links_->close();
     work_.reset();
     links_.reset();
@@ -231,8 +233,8 @@ void PeerRun::on(Arrived& arrived) {
     if (auto mine = mail_.sort(std::move(arrived))) take(std::move(*mine));
 }
 
-/// A record that nobody has signed for is left out, and nothing else happens. What is known already is not looked at:
-/// a signature costs more to check than to send again.
+/// A record that nobody has signed for is left out with all that comes after it, and who passes it on is read slowly
+/// for a while. What is known already is not looked at: a signature costs more to check than to send again.
 void PeerRun::hear(Index neighbour, const wire::Bulletin& bulletin) {
     const auto refuse = [&](const std::string& why) {
         log_.paced("bulletin " + name(neighbour), "bulletin-refused", fmt::format("peer {}: {}", name(neighbour), why),
@@ -248,6 +250,10 @@ void PeerRun::hear(Index neighbour, const wire::Bulletin& bulletin) {
             if (!membership_->is_news(record)) continue;
             seal_->check(record);
             membership_->receive({record}, now());
+        } catch (const ForgedRecord& error) {
+            slow_lane_.put(neighbour);
+            refuse(error.what());
+            return;
         } catch (const InputError& error) {
             refuse(error.what());
         }

@@ -26,6 +26,7 @@
 #include "peer_vetting.hpp"
 #include "peer_work.hpp"
 #include "record_seal.hpp"
+#include "slow_lane.hpp"
 
 namespace couplet::net {
 
@@ -132,6 +133,7 @@ class PeerRun {
     std::atomic<Index> messages_sent_ = 0;
     std::atomic<bool> masked_ = false;  ///< whether masked numbers were sent, in whatever epoch
     Inbox<Event> inbox_;
+    SlowLane slow_lane_;
     std::deque<Event> pending_;  ///< taken from it, still to be handled
     SharedEpoch shared_epoch_;
 

@@ -55,18 +55,18 @@ void RecordSeal::check(const wire::PeerRecord& record) {
     const std::string& name = peers_[static_cast<std::size_t>(record.peer)].name;
     const std::string who = "record of peer " + name;
     if (record.signature.empty() || record.certificate.empty()) {
-        throw InputError({who, "no signature", "that of " + name, ""});
+        throw ForgedRecord({who, "no signature", "that of " + name, ""});
     }
     const std::lock_guard lock(mutex_);
     const CertificateInfo info = look_at(record.certificate, who);
     if (info.identity != Identity{self_.federation, Role::peer, name}) {
-        throw InputError({who, "signed by " + to_uri(info.identity), "by " + name + " itself", ""});
+        throw ForgedRecord({who, "signed by " + to_uri(info.identity), "by " + name + " itself", ""});
     }
     if (revoked_.contains(info.serial)) {
         throw InputError({who, "signed with a certificate that was revoked", "a valid one", ""});
     }
     if (!is_signed(record.certificate, text_of(record), record.signature)) {
-        throw InputError({who, "a signature that does not fit what it says", "that of " + name, ""});
+        throw ForgedRecord({who, "a signature that does not fit what it says", "that of " + name, ""});
     }
 }
 

@@ -6,10 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "couplet/core/error.hpp"
 #include "couplet/net/kit.hpp"
 #include "couplet/wire/message.hpp"
 
 namespace couplet::net {
+
+/// A record that the peer it speaks for has not signed: nobody honest passes it on.
+class ForgedRecord final : public InputError {
+  public:
+    using InputError::InputError;
+};
 
 /// Signs what a peer says of itself, and checks that what is passed on was said by whom it speaks for. A signature is
 /// for one job. May be used by several threads.
@@ -19,7 +26,8 @@ class RecordSeal {
 
     /// Signs a record of this peer.
     void seal(wire::PeerRecord& record);
-    /// Throws InputError that names the peer unless it has signed the record, with a certificate that counts.
+    /// Throws InputError that names the peer unless it has signed the record, with a certificate that counts;
+    /// ForgedRecord where it has not signed it at all.
     void check(const wire::PeerRecord& record);
     /// Records of these certificates count no more.
     void revoke(const std::set<std::string>& serials);

@@ -41,6 +41,10 @@ TEST_F(RecordSealTest, NobodySpeaksForAnother) {
     EXPECT_NE(refused(mixed).find("a signature that does not fit"), std::string::npos);
     mixed.signature = "x";
     EXPECT_NE(refused(mixed).find("a signature that does not fit"), std::string::npos);
+    RecordSeal mine = seal(2);
+    for (const wire::PeerRecord& false_word : {record(0), forged, mixed}) {
+        EXPECT_THROW(mine.check(false_word), ForgedRecord);
+    }
     EXPECT_NE(refused(record(3)).find("one of peer 4; expected one of 3 provisioned peers"), std::string::npos);
 }
 
