@@ -62,7 +62,7 @@ def test_a_second_client_with_a_kit_is_told_and_the_first_goes_on(daemons):
 
 
 def test_a_copy_of_a_kit_elsewhere_does_not_keep_the_job_from_its_end(daemons):
-    star = daemons(deadline=f"{at_ease(20)}s")
+    star = daemons(deadline=f"{at_ease(8)}s")
     elsewhere = star.folder / "elsewhere"
     shutil.copytree(star.kits / "c1", elsewhere)
     twin = [str(elsewhere) if word == str(star.kits / "c1") else word for word in star.parties["c1"].command]
