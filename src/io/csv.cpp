@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "couplet/core/error.hpp"
@@ -213,6 +217,31 @@ double CsvReader::number(std::span<const std::string_view> row, Index column) co
                                                        : number_remedy(row[position], fields_)});
 }
 
+namespace {
+
+/// Whether text is a whole number of at most 19 digits that no double is: a neighbour would stand for it.
+bool is_rounded_integer(std::string_view text, double value) {
+    constexpr double exact = 0x1.0p53;
+    constexpr double largest = 0x1.0p63;
+    if (!(std::abs(value) >= exact && std::abs(value) < largest)) return false;
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '+')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    std::int64_t whole = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+    return error == std::errc() && end == text.data() + text.size() && static_cast<std::int64_t>(value) != whole;
+}
+
+}  // namespace
+
+double CsvReader::exact_number(std::span<const std::string_view> row, Index column) const {
+    const double value = number(row, column);
+    const std::string_view text = row[static_cast<std::size_t>(column)];
+    if (!is_rounded_integer(text, value)) return value;
+    throw InputError({name(), fmt::format("line {}, column {} holds {}", row_line_, column + 1, shown(text)),
+                      "whole numbers that float64 holds exactly, as all up to 9007199254740992 are",
+                      "Leave out identifiers, or write the number in another unit."});
+}
+
 Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
     std::vector<double> values;
     Labels labels;
@@ -232,7 +261,7 @@ Tensor<double> read_csv(CsvReader& csv, Index max_bytes) {
                               fmt::format("more than {} bytes of numbers by line {}", max_bytes, csv.line_number()),
                               "a matrix within that limit", "Split the file by patients."});
         }
-        for (std::size_t c = 0; c < columns; ++c) values.push_back(csv.number(row, static_cast<Index>(c)));
+        for (std::size_t c = 0; c < columns; ++c) values.push_back(csv.exact_number(row, static_cast<Index>(c)));
         ++rows;
     }
     if (rows == 0) {

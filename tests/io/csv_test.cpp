@@ -167,5 +167,14 @@ TEST(Csv, RefusesFilesWithoutAMatrix) {
               "patients.");
 }
 
+TEST(Csv, WholeNumbersThatWouldBeRoundedAreRefused) {
+    EXPECT_EQ(values_of(matrix_of("9007199254740992,-9007199254740994\n")),
+              (std::vector<double>{9007199254740992, -9007199254740994}));
+    for (const char* number : {"9007199254740993", "-9007199254740993", " +1000000000000000001 "}) {
+        EXPECT_NE(refusal_of(std::string("1,2\n3,") + number + "\n").find("holds exactly"), std::string::npos);
+    }
+    EXPECT_EQ(values_of(matrix_of("9007199254740993.5,1e300,100000000000000000000\n")).size(), 3U);
+}
+
 }  // namespace
 }  // namespace couplet

@@ -40,6 +40,8 @@ class CsvReader {
     Index column(std::string_view name) const;
     /// A field as a number (see parse_number(); empty is NaN); throws InputError that names line and column.
     double number(std::span<const std::string_view> row, Index column) const;
+    /// The same; throws InputError too for a whole number of at most 19 digits that float64 would round.
+    double exact_number(std::span<const std::string_view> row, Index column) const;
     /// Line on which the row last returned starts, from 1.
     Index line_number() const noexcept { return row_line_; }
     const std::string& name() const noexcept { return lines_.name(); }
