@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -36,11 +37,15 @@ std::string_view to_string(CellRule rule) noexcept {
     return "";
 }
 
-/// A cell in the making: `weight` is the number of events (mean) or the time of the last (last).
+/// A cell in the making: `weight` is the number of events (mean) or the time of the last (last), `rest` what rounding
+/// has left out of a sum so far.
 struct CellStore::Cell {
     CellKey key;
     double value = 0;
     double weight = 0;
+    double rest = 0;
+
+    double sum() const noexcept { return value + rest; }
 };
 
 namespace {
@@ -105,6 +110,16 @@ class Run {
     std::size_t cells_ = 0;
 };
 
+/// What rounding leaves out of a sum is kept apart (Neumaier 1974): 1e16, 1 and -1e16 are 1.
+template <class Cell>
+void add_up(Cell& before, const Cell& later) {
+    const double sum = before.value + later.value;
+    const bool larger = std::abs(before.value) >= std::abs(later.value);
+    const double lost = larger ? (before.value - sum) + later.value : (later.value - sum) + before.value;
+    before.value = sum;
+    if (std::isfinite(lost)) before.rest += lost + later.rest;
+}
+
 /// Adds what came later to what came before.
 template <class Cell>
 void combine(CellRule rule, Cell& before, const Cell& later) {
@@ -113,10 +128,10 @@ void combine(CellRule rule, Cell& before, const Cell& later) {
             return;
         case CellRule::count:
         case CellRule::sum:
-            before.value += later.value;
+            add_up(before, later);
             return;
         case CellRule::mean:
-            before.value += later.value;
+            add_up(before, later);
             before.weight += later.weight;
             return;
         case CellRule::last:
@@ -133,14 +148,14 @@ struct CellStore::State {
     CellRule rule;
     std::filesystem::path folder;
     std::size_t most_cells;
-    std::unordered_map<CellKey, std::pair<double, double>, KeyHash> open = {};
+    std::unordered_map<CellKey, Cell, KeyHash> open = {};
     std::vector<Run> runs = {};
     std::vector<Cell> rest = {};  ///< sorted, after close()
 
     std::vector<Cell> sorted() {
         std::vector<Cell> cells;
         cells.reserve(open.size());
-        for (const auto& [key, cell] : open) cells.push_back({key, cell.first, cell.second});
+        for (const auto& [key, cell] : open) cells.push_back(cell);
         open.clear();
         std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.key < b.key; });
         return cells;
@@ -151,7 +166,7 @@ CellStore::CellStore(CellRule rule, std::filesystem::path folder, std::size_t bu
     : state_(std::make_unique<State>(State{.rule = rule,
                                            .folder = std::move(folder),
                                            // A node of the table, its bucket, and the cell again while it is sorted.
-                                           .most_cells = std::max<std::size_t>(1, budget / (64 + sizeof(Cell)))})) {}
+                                           .most_cells = std::max<std::size_t>(1, budget / (96 + sizeof(Cell)))})) {}
 CellStore::~CellStore() = default;
 CellStore::CellStore(CellStore&&) noexcept = default;
 CellStore& CellStore::operator=(CellStore&&) noexcept = default;
@@ -160,13 +175,9 @@ void CellStore::add(const CellKey& key, double value, double time) {
     State& state = *state_;
     if (state.rule == CellRule::presence || state.rule == CellRule::count) value = 1;
     const double weight = state.rule == CellRule::last ? time : 1;
-    const auto [at, fresh] = state.open.try_emplace(key, value, weight);
-    if (!fresh) {
-        Cell before{key, at->second.first, at->second.second};
-        combine(state.rule, before, Cell{key, value, weight});
-        at->second = {before.value, before.weight};
-        return;
-    }
+    const Cell cell{key, value, weight};
+    const auto [at, fresh] = state.open.try_emplace(key, cell);
+    if (!fresh) return combine(state.rule, at->second, cell);
     if (state.open.size() < state.most_cells) return;
     state.runs.emplace_back(state.folder);
     state.runs.back().write(state.sorted());
@@ -211,7 +222,7 @@ bool CellStore::Cursor::next(CellKey& key, double& value) {
         if (head != nullptr && (least == nullptr || head->key < least->key)) least = head;
     }
     if (least == nullptr) return false;
-    Cell cell{least->key, 0, 0};
+    Cell cell{least->key};
     bool first = true;
     for (auto& source : state_->sources) {
         const Cell* head = source.peek();
@@ -225,7 +236,7 @@ bool CellStore::Cursor::next(CellKey& key, double& value) {
         ++source.at;
     }
     key = cell.key;
-    value = state_->rule == CellRule::mean ? cell.value / cell.weight : cell.value;
+    value = state_->rule == CellRule::mean ? cell.sum() / cell.weight : cell.sum();
     return true;
 }
 

@@ -451,6 +451,8 @@ struct OpenColumn {
     std::vector<std::uint32_t> waiting = {};  ///< patients without a value, until it is known what the values are
     Index numbers = 0;                        ///< of a column found to hold categories
     Index texts = 0;
+    Index filled = 0;
+    Index dates = 0;
     std::string first_text = {};
 };
 
@@ -625,6 +627,7 @@ class WideReader {
             for (std::size_t c = 0; c < columns_[n].size(); ++c) {
                 const OpenColumn& column = columns_[n][c];
                 const bool text = column.detected && column.spec.kind == WideColumn::Kind::category;
+                if (text && column.dates > 0 && column.dates == column.filled) refuse_dates(column);
                 if (!text || filled[c] < enough || 2 * different[c] <= filled[c]) continue;
                 throw InputError(
                     {fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
@@ -636,6 +639,16 @@ class WideReader {
                                  column.label)});
             }
         }
+    }
+
+    /// Nearly every date would be a category of its own.
+    [[noreturn]] void refuse_dates(const OpenColumn& column) const {
+        throw InputError(
+            {fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
+             fmt::format("dates, like {}", shown(column.first_text)), "numbers, or categories",
+             fmt::format("{0}:year, {0}:month or {0}:since=DATE in `modes` make something of dates (`dates` "
+                         "day-first or month-first says how they are written), {0}:category keeps them.",
+                         column.label)});
     }
 
     void take(const std::vector<std::string_view>& row) {
@@ -694,6 +707,8 @@ class WideReader {
     }
 
     void count_kind(OpenColumn& column, std::string_view text) const {
+        ++column.filled;
+        if (is_some_date(text)) ++column.dates;
         if (!is_padded(text) && is_number_cell(text, options_.decimal)) {
             ++column.numbers;
             return;
@@ -701,6 +716,12 @@ class WideReader {
         if (column.texts++ == 0) column.first_text = text;
         // Zeros in front have said that these are codes, whatever the others look like.
         if (is_padded(text)) column.texts = std::numeric_limits<Index>::max() / 2;
+    }
+
+    /// In whatever order: whoever did not say that a column holds dates did not say in which.
+    static bool is_some_date(std::string_view text) {
+        constexpr DateOrder orders[] = {DateOrder::iso, DateOrder::day_first, DateOrder::month_first};
+        return std::ranges::any_of(orders, [&](DateOrder order) { return parse_date(text, order).has_value(); });
     }
 
     WideColumn::Kind detect(std::string_view text) const {

@@ -76,6 +76,19 @@ TEST_F(CellStoreTest, GathersByEveryRuleWithAndWithoutSpilling) {
     EXPECT_TRUE(files().empty());  // what it puts aside has no name
 }
 
+TEST_F(CellStoreTest, WhatRoundingLeavesOutOfASumIsNotLost) {
+    for (const CellRule rule : {CellRule::sum, CellRule::mean}) {
+        for (const std::size_t budget : {std::size_t{1} << 24, std::size_t{1}}) {
+            CellStore store(rule, folder_, budget);
+            for (const double value : {1e16, 1.0, -1e16, 2.0}) store.add({.patient = 3, .codes = {}}, value, 0);
+            store.close();
+            double found = 0;
+            store.for_each([&](const CellKey&, double value) { found = value; });
+            EXPECT_EQ(found, rule == CellRule::sum ? 3 : 0.75) << budget;
+        }
+    }
+}
+
 TEST_F(CellStoreTest, RefusesUnknownRulesAndMissingFolders) {
     EXPECT_THROW(parse_cell_rule("most"), InputError);
     CellStore store(CellRule::sum, path("nowhere"), 1);

@@ -57,5 +57,30 @@ TEST_F(GatherTest, WideRowsKeepTheirKinds) {
     EXPECT_TRUE(all.in_order);
 }
 
+TEST_F(GatherTest, DatesThatNobodyAskedForAreNoCategories) {
+    const auto said = [&](const char* first, const char* second, const std::string& modes) -> std::string {
+        put("w.csv", std::string("id,age,seen\n1,50,") + first + "\n2,40,\n3,41," + second + "\n4,42," + first + "\n");
+        const std::vector<TableInput> tables{file_input(path("w.csv"), {})};
+        try {
+            TableOptions options{.patient = "id", .wide = true};
+            if (!modes.empty()) options.modes = {modes};
+            gather_wide(tables, options, folder_, {});
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    for (const auto& [first, second] : {std::pair{"13/05/2020", "01/06/2020"},
+                                        {"3.5.2020", "14.5.2020"},
+                                        {"12/31/2020", "01/02/2020"},
+                                        {"2020-05-13", "2020-06-01"}}) {
+        const std::string found = said(first, second, "");
+        EXPECT_NE(found.find(std::string("dates, like '") + first), std::string::npos) << found;
+        EXPECT_NE(found.find("seen:year"), std::string::npos) << found;
+        EXPECT_EQ(said(first, second, "m=age,seen:category"), "");
+    }
+    EXPECT_EQ(said("13/05/2020", "unknown date", ""), "") << "not all are dates";
+}
+
 }  // namespace
 }  // namespace couplet
