@@ -145,7 +145,9 @@ void decompose(TensorView<const T> x, const TensorFile& file, double read_second
 void execute_decompose(const DecomposeArguments& options, const Session& session) {
     session.claim_output(options.output, std::array{options.input});
     Stopwatch watch;
-    const TensorFile file = read_tensor(options.input);
+    const TensorFile file = read_tensor(options.input,
+                                        "Replace or remove missing values first; couplet simulate --missing impute "
+                                        "fills them from what a federation has learnt.");
     tell_oddities(file, session);
     const double read_seconds = watch.lap();
     prepare_backend();  // no part of the computation

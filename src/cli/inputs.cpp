@@ -150,10 +150,13 @@ void tell_oddities(const TensorFile& file, const Session& session) {
         session.note(fmt::format("note: {}: {} elements are taken as float64", file.name(), file.converted_from()));
     }
     if (const auto column = identifier_column(file)) {
-        session.note(
-            fmt::format("warning: {}: column {} has another whole number in every row, as identifiers do, and counts "
-                        "as a feature. Take it out, or: couplet table {} --wide --patient {} -o FOLDER",
-                        file.name(), shown(*column), file.name(), shown(*column)));
+        const bool is_text = file.name().ends_with(".csv") || file.name().ends_with(".csv.gz");
+        session.note(fmt::format(
+            "warning: {}: column {} has another whole number in every row, as identifiers do, and counts "
+            "as a feature. Take it out{}",
+            file.name(), shown(*column),
+            is_text ? fmt::format(", or: couplet table {} --wide --patient {} -o FOLDER", file.name(), shown(*column))
+                    : " of the table that the file was made of"));
     }
 }
 

@@ -144,10 +144,18 @@ void reconstruct(Model<T> model, const ReconstructArguments& options, const Sess
     session.print(json, fields(rows));
 }
 
+/// A personal core of rank 1 looks like the train of a vector; what the file says of its origin tells them apart.
+template <Real T>
+bool is_vector(const Model<T>& model) {
+    constexpr std::array marks{"client", "features", "features_print", "job"};
+    const auto marked = [&](const char* mark) { return model.metadata.contains(mark); };
+    return model.is_complete() && std::none_of(marks.begin(), marks.end(), marked);
+}
+
 /// A personal core alone is no tensor; the features are mostly beside it.
 template <Real T>
 void refuse_personal(const Model<T>& model, const ReconstructArguments& options) {
-    if (!model.is_personal()) return;
+    if (!model.is_personal() || is_vector(model)) return;
     const std::string beside = (std::filesystem::path(options.input).parent_path() / "features.npz").string();
     std::error_code failed;
     const bool there = std::filesystem::exists(beside, failed);

@@ -40,8 +40,9 @@ std::string plain(std::string text) {
     return text;
 }
 
-std::string labels_text(const ModeLabels& mode) {
-    constexpr std::size_t most = 24;
+constexpr std::size_t most_labels = 24;
+
+std::string labels_text(const ModeLabels& mode, std::size_t most) {
     if (mode.entries.empty()) return "no labels";
     std::string text;
     for (std::size_t i = 0; i < mode.entries.size() && i < most; ++i) {
@@ -52,13 +53,13 @@ std::string labels_text(const ModeLabels& mode) {
     return text;
 }
 
-std::string schema_text(const Schema& schema) {
+std::string schema_text(const Schema& schema, std::size_t most = most_labels) {
     std::vector<std::pair<std::string, std::string>> rows;
     for (Index n = 0; n < schema.features.order(); ++n) {
         const ModeLabels mode = schema.modes.empty() ? ModeLabels{} : schema.modes[static_cast<std::size_t>(n)];
         const std::string name = mode.name.empty() ? "" : " (" + plain(mode.name) + ")";
         rows.emplace_back(fmt::format("mode {}{}", n + 2, name),
-                          fmt::format("{}: {}", count_text(schema.features[n]), labels_text(mode)));
+                          fmt::format("{}: {}", count_text(schema.features[n]), labels_text(mode, most)));
     }
     return fields(rows);
 }
@@ -135,7 +136,8 @@ void propose_terms(const SchemaArguments& options, const Session& session) {
     json["threshold"] = options.threshold;
     json["withheld"] = proposal.withheld;
     json["version"] = version();
-    std::string text = schema_text(schema_of(proposal.vocabulary));
+    constexpr std::size_t most_codes = 10;
+    std::string text = schema_text(schema_of(proposal.vocabulary), most_codes);
     Index withheld = 0;
     for (const Index count : proposal.withheld) withheld += count;
     text +=

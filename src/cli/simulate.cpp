@@ -54,6 +54,13 @@ struct SimulateArguments {
     std::function<void(Index client, const Matrix<double>& personal)> on_personal = {};
 };
 
+/// The job as it will be: a rank that is still to be chosen is one.
+Job job_to_be(const SimulateArguments& options) {
+    JobOptions job = options.flags.job;
+    if (options.rank_auto) job.rank = 1;
+    return resolve_job(job);
+}
+
 void check_reference(const Command& app, const SimulateArguments& options) {
     refuse_given(app,
                  {"--network", "--aggregate", "--eps1", "--bytes", "--bytes-total", "--precision", "--refit",
@@ -130,7 +137,7 @@ void check_combination(const Command& app, const SimulateArguments& options) {
                           "it with --method ctt only", "Leave it out."});
     }
     if (options.method != "ctt") return check_reference(app, options);
-    const Job job = resolve_job(options.flags.job);
+    const Job job = job_to_be(options);
     if (job.network == Network::star) {
         refuse_given(app, {"--graph", "--weights", "--consensus", "--iterations"}, "--network star",
                      "it with --network decentralized only");
@@ -570,7 +577,7 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
         prints.push_back(federation.print_of(k));
     how.names = federation.identities;
     take_up(app, options, how);
-    if (options.method == "ctt") refuse_idle_errors(app, resolve_job(options.flags.job), federation.features);
+    if (options.method == "ctt") refuse_idle_errors(app, job_to_be(options), federation.features);
     take_tuning(federation, options);
     report.tuned = options.baseline.tuned;
     std::optional<SumTraffic> masked;
@@ -757,7 +764,8 @@ extern const Verb simulate_verb{
         "server, total}, consensus {lambda2, iterations, error} (decentralized), gain [{client, alone, together}] "
         "(with --heldout: errors on new patients of a client by itself and with the federation, in the same "
         "units; null where a client holds out nobody), tried "
-        "[{rank, eps2, rse_heldout, score}] (--rank auto; the least score is taken), missing {fraction, "
+        "[{rank, eps2, rse_heldout, score}] (--rank auto: the rank after which no larger one betters the score by "
+        "0.1%, then the largest eps2 that costs no more), missing {fraction, "
         "iterations, change, settled, means_weight, validation, rse_validation, rse_means, unknown_features "
         "(known of nobody at any client), unknown_clients (their numbers: those that know not one entry)} (with "
         "--missing impute; rse then counts the known entries), method, network, aggregate "

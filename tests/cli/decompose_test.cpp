@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "cli_test_support.hpp"
 
 namespace couplet::testing {
@@ -176,6 +178,15 @@ TEST_F(DecomposeTest, LabelsTravelFromTableToModel) {
     EXPECT_EQ(couplet({"info", "M.npz", "--json"}).json()["labels"],
               couplet({"info", "table.csv", "--json"}).json()["labels"]);
     EXPECT_NE(couplet({"info", "M.npz"}).out.find("'a', 'b', 'c'"), std::string::npos);
+}
+
+TEST_F(DecomposeTest, WhatToDoAboutMissingValuesIsSaid) {
+    auto x = smooth<double>({3, 4});
+    x.data()[5] = std::numeric_limits<double>::quiet_NaN();
+    save("gap.npy", x);
+    const Outcome run = couplet({"decompose", "gap.npy"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_NE(run.err.find("couplet simulate --missing impute"), std::string::npos) << run.err;
 }
 
 TEST_F(DecomposeTest, ZeroTensorsAndVectorsWork) {

@@ -41,6 +41,18 @@ TEST_F(ReconstructTest, PersonalCoreAloneIsRefused) {
     EXPECT_EQ(files(), std::vector<std::string>{"personal.npz"});
 }
 
+TEST_F(ReconstructTest, TheModelOfAVectorIsNoPersonalCore) {
+    save("v.npy", smooth<double>({5}));
+    ASSERT_EQ(couplet({"decompose", "v.npy", "-o", "v.npz"}).status, 0);
+    const Outcome run = couplet({"reconstruct", "v.npz", "-o", "Y.npy"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(load("Y.npy").shape(), Shape{5});
+    // A personal core of rank 1 has the same form.
+    ASSERT_EQ(couplet({"simulate", "--synthetic", "30x5x4:rank=1", "--clients", "2", "--rank", "1", "-o", "r"}).status,
+              0);
+    EXPECT_EQ(couplet({"reconstruct", "r/personal_1.npz", "-o", "Z.npy"}).status, 2);
+}
+
 /// Two files have an order, which is easily mistaken.
 TEST_F(ReconstructTest, SaysHowTheTwoFilesAreGiven) {
     ASSERT_EQ(couplet({"simulate", "--synthetic", "30x5x4:rank=3", "--clients", "2", "--rank", "2", "-o", "r"}).status,

@@ -638,6 +638,14 @@ TEST_F(SimulateTest, AnotherProgramIsRefusedInTheSameWords) {
     }
 }
 
+TEST_F(SimulateTest, SumsHaveARankThatIsChosenToo) {
+    const Outcome run = couplet({"simulate", "--synthetic", "60x6x5:rank=2,noise=0.1", "--clients", "3", "--rank",
+                                 "auto", "--aggregate", "subspace", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["aggregate"], "subspace");
+    EXPECT_EQ(run.json()["ranks"][0], 2);
+}
+
 /// A number that names a patient is no measurement, and by its size it would be most of the tensor.
 TEST_F(SimulateTest, ANumberedPatientColumnIsPointedOut) {
     const std::string rows = "1001,54,130\n1002,61,142\n1003,47,121\n";
