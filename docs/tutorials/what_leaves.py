@@ -35,7 +35,7 @@ print(f"{len(sites)} sites of {len(sites[0])} patients; a record has {int(strang
 
 # %%
 found = couplet.audit(sites, rank=20, controls="strangers.npy")
-print(f"verdict: {found.verdict}")
+print(found.summary)
 for one in found.findings:
     print(f"{one['mode']}, {one['seen_by']}: {one['sentence']}")
 

@@ -206,11 +206,14 @@ extern const Verb audit_verb{
         "percentile of their norms) or without it: the sums that simulate --secure would ask for with the same flags, "
         "and the counts of record norms before them; private: sums with noise.",
     .output =
-        "A line for every mode and whoever sees it, then the verdicts, worst first: reveals individual patients; "
+        "The answer in a sentence or two and the modes in order, the one that shows least first; a line for every mode "
+        "and whoever sees it, then the verdicts, worst first: reveals individual patients; "
         "reveals who took part; reveals second moments; untested, for want of controls; shared features only; "
         "differentially private. A guarantee with epsilon above 10, or with a delta of one patient or more, counts for "
         "nothing.\n"
-        "--json: verdict (the worst: patients, membership, second-moments, untested, features-only, "
+        "--json: summary (the answer in a sentence or two), ranking [{mode, verdict, recovered, patients, auc}] (the "
+        "mode "
+        "that shows least first), verdict (the worst: patients, membership, second-moments, untested, features-only, "
         "differentially-private), "
         "findings [{mode, seen_by, what, verdict, sentence, directions, direct, ica, rank_one and lattice (those that "
         "were tried) {recovered, patients, "

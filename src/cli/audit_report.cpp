@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "couplet/audit/audit_summary.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/markup.hpp"
 #include "couplet/io/page_style.hpp"
@@ -63,7 +64,8 @@ std::string cells_text(const Finding& finding) {
 
 constexpr const char* explanation =
     "recovered: patients whose record an attack rebuilt (correlation above 0.9), by what is seen as it is, by "
-    "independent components or by the search for outer products, whichever finds more; control: the same attack on "
+    "independent components, by the search for outer products or whole by a lattice, whichever finds more; control: "
+    "the same attack on "
     "patients who did not take part. "
     "membership: how well one can tell who took part, by what of a record is not in what is seen or by how much it "
     "stands "
@@ -94,6 +96,39 @@ std::string leverage_text(const AuditReport& report) {
                        report.leverage > LeakageLimits{}.warn_leverage
                            ? ": one patient alone shapes a direction of what is sent"
                            : "");
+}
+
+std::string ranked_text(const RankedMode& one) {
+    const std::string found =
+        one.recovered.patients == 0
+            ? ""
+            : fmt::format(", {} of {} records rebuilt", one.recovered.recovered, one.recovered.patients);
+    return fmt::format("{}: {}{}", mode_in_words(one.mode), to_string(one.verdict), found);
+}
+
+std::string ranking_text(const AuditReport& report) {
+    std::string text = "The modes, the one that shows least first:";
+    int place = 0;
+    for (const auto& one : rank_modes(report)) text += fmt::format("\n  {}. {}", ++place, ranked_text(one));
+    return text;
+}
+
+std::string ranking_items(const AuditReport& report) {
+    std::string items;
+    for (const auto& one : rank_modes(report)) items += "<li>" + escape_markup(ranked_text(one)) + "</li>\n";
+    return items;
+}
+
+Json ranking_json(const AuditReport& report) {
+    Json modes = Json::array();
+    for (const auto& one : rank_modes(report)) {
+        modes.push_back({{"mode", one.mode},
+                         {"verdict", to_string(one.verdict)},
+                         {"recovered", one.recovered.recovered},
+                         {"patients", one.recovered.patients},
+                         {"auc", one.membership.value}});
+    }
+    return modes;
 }
 
 /// On top of the style sheet that all pages share. A verdict is a mark at its row, so that its words stay readable in
@@ -132,6 +167,8 @@ Json audit_json(const AuditReport& report, const AuditSubject& subject) {
     Json findings = Json::array();
     for (const auto& finding : report.findings) findings.push_back(finding_json(finding));
     Json json{{"verdict", to_string(report.worst())},
+              {"summary", summary_of(report)},
+              {"ranking", ranking_json(report)},
               {"findings", findings},
               {"skipped", report.skipped},
               {"client", subject.client},
@@ -150,7 +187,8 @@ Json audit_json(const AuditReport& report, const AuditSubject& subject) {
 }
 
 std::string audit_text(const AuditReport& report, const AuditSubject& subject) {
-    std::string text = heading(report, subject) + "\n\n";
+    std::string text = wrapped(summary_of(report), 0) + "\n\n" + ranking_text(report) + "\n\n";
+    text += heading(report, subject) + "\n\n";
     std::vector<std::vector<std::string>> rows{{"mode", "recovered", "control", "membership", "small cells"}};
     for (const auto& finding : report.findings) {
         rows.push_back({fmt::format("{} / {}", finding.mode, finding.seen_by), recovered_text(finding),
@@ -182,7 +220,9 @@ std::string audit_page(const AuditReport& report, const AuditSubject& subject) {
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
         "<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">"
         "<title>What leaks: {0}</title><style>{1}</style></head><body>\n"
-        "<header class=\"top\"><h1>What leaks</h1><p class=\"lead\">{2}, from {3}.</p></header>\n<main>"
+        "<header class=\"top\"><h1>What leaks</h1><p class=\"lead\">{10}</p></header>\n<main>"
+        "<h2>The modes, the one that shows least first</h2>\n<ol>\n{11}</ol>\n<h2>What was tried</h2><p>{2}, from "
+        "{3}.</p>"
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was found\"><table class=\"wide\">"
         "<thead><tr><th scope=\"col\">mode</th><th scope=\"col\">seen by</th><th scope=\"col\" "
         "class=\"n\">recovered</th>"
@@ -195,7 +235,7 @@ std::string audit_page(const AuditReport& report, const AuditSubject& subject) {
         escape_markup(subject.description), rows, explanation, leverage_text(report),
         (left_out.empty() ? "" : "<p>Left out: " + left_out + ".</p>\n") +
             (skipped.empty() ? "" : "<h2>Not tried</h2><ul>\n" + skipped + "</ul>\n"),
-        version(), subject.seed);
+        version(), subject.seed, escape_markup(summary_of(report)), ranking_items(report));
 }
 
 }  // namespace couplet::cli

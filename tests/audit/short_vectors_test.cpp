@@ -49,7 +49,9 @@ TEST(ShortVectors, SolveSubsetSums) {
         std::int64_t work = std::int64_t{1} << 32;
         const auto found = short_vectors(unit_vectors(static_cast<std::size_t>(n) + 1), values.view(),
                                          {.tolerance = 1e-11, .longest = 8}, work);
-        if (n <= 30) EXPECT_EQ(found.size(), 1U) << n << ": nothing else is as short";
+        if (n <= 30) {
+            EXPECT_EQ(found.size(), 1U) << n << ": nothing else is as short";
+        }
         EXPECT_TRUE(has(found, subset)) << n;
         EXPECT_GT(work, 0);
     }

@@ -29,6 +29,15 @@ TEST_F(AuditReportTest, SaysTheSameInEveryForm) {
         EXPECT_NE(page.find(finding["sentence"].get<std::string>()), std::string::npos);
         EXPECT_NE(page.find("<tr class=\"" + finding["verdict"].get<std::string>() + "\""), std::string::npos);
     }
+    // The answer comes first: what was found, then the modes in order, then the table.
+    const std::string summary = json["summary"];
+    EXPECT_EQ(summary.rfind("Records of patients can be rebuilt by whoever receives ", 0), 0U) << summary;
+    EXPECT_EQ(text.rfind(summary.substr(0, 50), 0), 0U) << text.substr(0, 200);
+    EXPECT_LT(text.find("The modes, the one that shows least first"), text.find("membership  small cells"));
+    ASSERT_FALSE(json["ranking"].empty());
+    EXPECT_EQ(json["ranking"].back()["verdict"], json["verdict"]) << "the worst comes last";
+    EXPECT_LT(page.find(summary), page.find("<table"));
+    EXPECT_LT(page.find("<ol>"), page.find("<table"));
     EXPECT_NE(text.find("not tried"), std::string::npos);
     EXPECT_NE(page.find("Not tried"), std::string::npos);
     // The name of a file is no markup.

@@ -13,6 +13,8 @@ def records(rng):
 def test_says_what_leaks(records):
     found = couplet.audit(list(np.split(records, 3)), rank=20)
     assert found.verdict == "patients" and found.clients == 3
+    assert found.summary.startswith("Records of patients can be rebuilt by whoever receives ")
+    assert found.ranking[-1]["verdict"] == found.verdict
     assert found.patients == 24 and found.controls == 18
     message = found.findings[0]
     assert (message["mode"], message["seen_by"]) == ("stack", "coordinator")
