@@ -42,7 +42,7 @@ for one in found.findings:
 # %%
 shown = [one for one in found.findings if "ica" in one]  # counts of norms hold no directions to unmix
 names = [f"{one['mode']}: {one['seen_by']}" for one in shown]
-attacks = [max((one[a] for a in ("direct", "ica", "rank_one", "lattice") if a in one), key=lambda attack: attack["recovered"]) for one in shown]
+attacks = [max((one[a] for a in ("direct", "ica", "rank_one", "rare_rows", "lattice") if a in one), key=lambda attack: attack["recovered"]) for one in shown]
 fig, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(8.6, 4.2))
 for k, (one, attack) in enumerate(zip(shown, attacks)):
     share = 100 * attack["recovered"] / attack["patients"]

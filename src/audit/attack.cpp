@@ -7,6 +7,7 @@
 #include "couplet/audit/ica.hpp"
 #include "couplet/audit/peel_records.hpp"
 #include "couplet/audit/rank_one.hpp"
+#include "couplet/audit/rare_rows.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/privacy/clip.hpp"
@@ -98,6 +99,7 @@ Finding attack(View view, const Clients& clients, const TensorView<const double>
             attack_recovery(rank_one_rows(view.rows.view(), features, search).view(), patients.view(), others);
     }
     if (view.released) {
+        finding.rare_rows = attack_recovery(rare_rows(*view.released).view(), patients.view(), others);
         finding.lattice =
             attack_exactly(peel_records(*view.released, features, lattice).view(), patients.view(), others);
     }

@@ -49,9 +49,8 @@ std::vector<RankedMode> rank_modes(const AuditReport& report) {
         RankedMode& one = entry_of(modes, finding.mode);
         one.verdict = std::min(one.verdict, finding.verdict);
         const Recovery& best = finding.best().recovery;
-        if (best.is_evidence() >= one.recovered.is_evidence() && best.share() >= one.recovered.share()) {
-            one.recovered = best;
-        }
+        const auto rank = [](const Recovery& r) { return std::tuple(r.is_evidence(), r.share(), r.patients); };
+        if (rank(best) > rank(one.recovered)) one.recovered = best;
         if (finding.membership.low >= one.membership.low) one.membership = finding.membership;
     }
     std::stable_sort(modes.begin(), modes.end(), [](const RankedMode& a, const RankedMode& b) {

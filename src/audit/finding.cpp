@@ -38,6 +38,7 @@ std::vector<Finding::Attack> Finding::attacks() const {
     add("direct", "as it is seen", direct);
     add("ica", "by independent components", ica);
     add("rank_one", "by the search for outer products", rank_one);
+    add("rare_rows", "by sparse fits of rare rows", rare_rows);
     add("lattice", "whole, by a lattice", lattice);
     return tried;
 }

@@ -23,6 +23,8 @@ constexpr double equal_within = 6;
 constexpr double solved_within = 12;
 // Of a lattice's vector: records with more groups of features than that are rare.
 constexpr double most_groups = 64;
+// Columns that a lattice is given: a record of some tens of features is told by fewer.
+constexpr Index most_columns = 24;
 constexpr std::size_t most_relations = 100000;
 // Groups of equal rows; pairs of more take too much memory. Records of a few features make far fewer.
 constexpr Index most_rows = 2500;
@@ -361,7 +363,7 @@ class Peeler {
 
   private:
     static Matrix<double> scaled(const Matrix<double>& columns, const std::vector<double>& precision) {
-        auto result = Matrix<double>::copy(columns.view());
+        auto result = leading_columns(columns.view(), std::min(columns.cols(), most_columns));
         for (Index i = 0; i < result.rows(); ++i) {
             for (Index j = 0; j < result.cols(); ++j) result(i, j) /= precision[static_cast<std::size_t>(j)];
         }

@@ -18,8 +18,8 @@
 namespace couplet {
 namespace {
 
-// Columns that a lattice is given: a record of some tens of features is told by fewer.
-constexpr Index most_columns = 24;
+// That an attacker multiplies a Gram matrix with.
+constexpr Index drawn_directions = 60;
 // Of the largest square: directions below it are rounding.
 constexpr double least_share = 1e-10;
 
@@ -82,19 +82,18 @@ std::vector<double> summed(const Clients& clients, const std::vector<Index>& of,
     return sum;
 }
 
-/// The leading columns of `more` behind those of `left`.
-Matrix<double> beside(const Matrix<double>& left, const Matrix<double>& more, Index count) {
-    Matrix<double> all(more.rows(), left.cols() + count);
+Matrix<double> beside(const Matrix<double>& left, const Matrix<double>& more) {
+    Matrix<double> all(more.rows(), left.cols() + more.cols());
     for (Index i = 0; i < all.rows(); ++i) {
         std::copy_n(left.view().row(i), left.cols(), all.view().row(i));
-        std::copy_n(more.view().row(i), count, all.view().row(i) + left.cols());
+        std::copy_n(more.view().row(i), more.cols(), all.view().row(i) + left.cols());
     }
     return all;
 }
 
 /// Directions that an attacker draws.
 std::vector<Matrix<double>> few_directions(Index features) {
-    const Index count = std::min(features, most_columns);
+    const Index count = std::min(features, drawn_directions);
     Random random(0, 0x6c617474696365);
     Matrix<double> basis(features, count);
     for (Index i = 0; i < basis.size(); ++i) {
@@ -201,13 +200,11 @@ ReleasedSums SumTranscript::released(const std::vector<Index>& clients, double s
     ReleasedSums released{.basis = Matrix<double>(p, 0), .sums = Matrix<double>(p, 0), .precision = {}, .clip = clip};
     Index pass = 0;
     for (const auto& basis : bases_.empty() ? own : bases_) {
-        if (released.basis.cols() >= most_columns) break;
         auto sum = summed(clients_, clients, SubspaceIteration::Want::sketch, basis.view(), step);
         add_noise(sum, noise_, pass++);
-        const Index count = std::min(basis.cols(), most_columns - released.basis.cols());
         const auto block = Matrix<double>::copy(MatrixView<const double>(sum.data(), p, basis.cols()));
-        released.basis = beside(released.basis, basis, count);
-        released.sums = beside(released.sums, block, count);
+        released.basis = beside(released.basis, basis);
+        released.sums = beside(released.sums, block);
     }
     const double largest = std::sqrt(squared_norm<double>(released.sums.view()));
     const double noise = noise_ ? 3 * noise_->sigma : 0;
@@ -221,8 +218,7 @@ ReleasedSums sums_of_rows(MatrixView<const double> rows, const TensorView<const 
     if (rows.rows == 0 || squared_norm<double>(rows) == 0) return released;
     const auto eigen = symmetric_eigen(gram<double>(rows, Side::left).view());
     Index d = 0;
-    while (d < std::min(rows.rows, most_columns) &&
-           eigen.values[static_cast<std::size_t>(d)] > least_share * eigen.values.front()) {
+    while (d < rows.rows && eigen.values[static_cast<std::size_t>(d)] > least_share * eigen.values.front()) {
         ++d;
     }
     const auto turn = leading_columns(eigen.vectors.view(), d);

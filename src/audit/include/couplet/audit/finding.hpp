@@ -26,8 +26,9 @@ struct Finding {
     Index directions = 0;  ///< of the row space that is seen
     Recovery direct = {};  ///< the rows as they are, and their singular vectors
     Recovery ica = {};
-    Recovery rank_one = {};  ///< no patients where features have a single mode: the attack means nothing there
-    Recovery lattice = {};   ///< whole records; no patients where what is seen is no sum over records
+    Recovery rank_one = {};   ///< no patients where features have a single mode: the attack means nothing there
+    Recovery rare_rows = {};  ///< no patients where what is seen is no sum over records
+    Recovery lattice = {};    ///< whole records; no patients where what is seen is no sum over records
     Auc membership = {};
     SecondMoment moment = {};
     Verdict verdict = Verdict::features_only;
