@@ -11,6 +11,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/npz.hpp"
+#include "couplet/io/sparse_file.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/sim/state_file.hpp"
@@ -58,22 +59,52 @@ void add_label_rows(const Labels& labels, Rows& rows, Index first_mode = 1) {
     }
 }
 
+/// What is to be said of a tensor.
+struct TensorFacts {
+    Shape shape;
+    Labels labels;
+    std::string dtype;
+    bool fortran = false;
+    Statistics statistics;
+};
+
+TensorFacts dense_facts(const std::string& path) {
+    const TensorFile file = open_tensor(path);
+    return {file.shape(), file.labels(),
+            file.converted_from().empty() ? std::string(dtype_name(file.dtype())) : file.converted_from(),
+            path.ends_with(".npy") && read_npy_header(path).fortran_order,
+            file.visit([](auto x) { return statistics(x); })};
+}
+
+/// Of the entries and the zeros between them, which are never made.
+TensorFacts sparse_facts(const std::string& path) {
+    const SparseTensor x = read_sparse(path);
+    const Index size = x.shape().size();
+    Statistics s = statistics(TensorView<const double>(x.values().data(), {x.count()}));
+    if (const Index zeros = size - x.count(); zeros > 0) {
+        s.mean *= static_cast<double>(s.finite) / static_cast<double>(s.finite + zeros);
+        s.finite += zeros;
+        s.min = std::min(s.min, 0.0);
+        s.max = std::max(s.max, 0.0);
+    }
+    return {x.shape(), x.labels(), dtype_name(DType::f8), false, s};
+}
+
 void show_tensor(const InfoArguments& options, const Session& session) {
-    const TensorFile file = open_tensor(options.input);
-    const Statistics s = file.visit([](auto x) { return statistics(x); });
-    const Shape& shape = file.shape();
-    const bool fortran = options.input.ends_with(".npy") && read_npy_header(options.input).fortran_order;
+    const TensorFacts facts = is_sparse_name(options.input) ? sparse_facts(options.input) : dense_facts(options.input);
+    const Statistics& s = facts.statistics;
+    const Shape& shape = facts.shape;
     const bool none_finite = s.nan + s.inf == shape.size();
     const std::string no_number = "none: no number is finite";
     // Finite numbers can have a norm that is none.
     const bool beyond = !none_finite && std::isinf(s.norm);
     Json json{{"kind", "tensor"},
-              {"dtype", file.converted_from().empty() ? std::string(dtype_name(file.dtype())) : file.converted_from()},
+              {"dtype", facts.dtype},
               {"order", shape.order()},
               {"shape", shape.sizes()},
               {"numbers", shape.size()},
               {"bytes", file_bytes(options.input)},
-              {"fortran_order", fortran},
+              {"fortran_order", facts.fortran},
               {"norm", none_finite || beyond ? Json() : Json(s.norm)},
               {"min", none_finite ? Json() : Json(s.min)},
               {"max", none_finite ? Json() : Json(s.max)},
@@ -81,12 +112,12 @@ void show_tensor(const InfoArguments& options, const Session& session) {
               {"nonzeros", s.nonzeros},
               {"nan", s.nan},
               {"inf", s.inf},
-              {"labels", labels_json(file.labels())},
+              {"labels", labels_json(facts.labels)},
               {"version", version()}};
     Rows rows{{"kind", "tensor"},
               {"shape", shape_text(shape)},
-              {"elements", fmt::format("{} {}{}", count_text(shape.size()), json["dtype"].get<std::string>(),
-                                       fortran ? ", Fortran order" : "")},
+              {"elements",
+               fmt::format("{} {}{}", count_text(shape.size()), facts.dtype, facts.fortran ? ", Fortran order" : "")},
               {"file", bytes_text(file_bytes(options.input))},
               {"norm", none_finite ? no_number
                        : beyond    ? "beyond the largest number, 1.8e308"
@@ -103,7 +134,7 @@ void show_tensor(const InfoArguments& options, const Session& session) {
                         "and project with --missing impute, else refused; Inf is refused)",
                         count_text(s.nan), count_text(s.inf)));
     }
-    add_label_rows(file.labels(), rows);
+    add_label_rows(facts.labels, rows);
     session.print(json, fields(rows));
 }
 

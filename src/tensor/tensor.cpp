@@ -4,22 +4,10 @@
 #include <cmath>
 
 #include "couplet/core/error.hpp"
+#include "couplet/tensor/sparse.hpp"
+#include "element.hpp"
 
 namespace couplet {
-namespace {
-
-/// What stands there instead of a finite number, and where.
-template <Real T>
-std::string element_text(TensorView<const T> tensor, Index offset) {
-    std::string at;
-    for (const Index i : tensor.shape().indices(offset)) at += (at.empty() ? "" : ", ") + std::to_string(i);
-    const T value = tensor.data()[offset];
-    const char* name = std::isnan(value) ? "NaN" : (value > 0 ? "Inf" : "-Inf");
-    return std::string(name) + " at index (" + at + "), counted from 0";
-}
-
-}  // namespace
-
 void check_labels(const Labels& labels, const Shape& shape) {
     if (labels.empty()) return;
     if (static_cast<Index>(labels.size()) != shape.order()) {
@@ -106,10 +94,7 @@ void require_finite(TensorView<const T> tensor, const std::string& where) {
     const std::span<const T> values(tensor.data(), static_cast<std::size_t>(tensor.size()));
     const auto bad = find_non_finite(values);
     if (!bad) return;
-    const bool missing = std::isnan(values[static_cast<std::size_t>(*bad)]);
-    throw InputError({where, element_text(tensor, *bad), "finite numbers only",
-                      missing ? "Replace or remove missing values first."
-                              : "Replace infinite values; NaN stands for a missing one."});
+    refuse_element(tensor.shape(), *bad, static_cast<double>(values[static_cast<std::size_t>(*bad)]), where);
 }
 
 template <Real T>
@@ -117,8 +102,8 @@ void require_no_infinity(TensorView<const T> tensor, const std::string& where) {
     const T* const end = tensor.data() + tensor.size();
     const T* const bad = std::find_if(tensor.data(), end, [](T value) { return std::isinf(value); });
     if (bad == end) return;
-    throw InputError({where, element_text(tensor, bad - tensor.data()), "finite numbers, or NaN for what is not known",
-                      "Only NaN stands for a missing entry."});
+    throw InputError({where, element_text(tensor.shape(), bad - tensor.data(), static_cast<double>(*bad)),
+                      "finite numbers, or NaN for what is not known", "Only NaN stands for a missing entry."});
 }
 
 template class TensorView<float>;

@@ -38,7 +38,7 @@ class DenseSource final : public TensorSource<T> {
     DenseSource(Buffer<T> owned, Index size) : owned_(std::move(owned)), data_(owned_.data()), size_(size) {}
 
     Index size() const override { return size_; }
-    bool offers_left() const override { return true; }
+    bool offers_left(std::size_t) const override { return true; }
     std::unique_ptr<Source> end(Side side, Index own) const override {
         return std::make_unique<DenseEnd<T>>(matrix(side, own), side);
     }

@@ -55,7 +55,8 @@ class Decomposition {
         const auto bonds = static_cast<Index>(centre_.modes.size()) - 1;
         while (centre_.last - centre_.first > 1) {
             report(options_.progress, "decompose", bonds - static_cast<Index>(centre_.last - centre_.first - 1), bonds);
-            const End end = choose_end(centre_, limits_, source_->offers_left() ? Offered::both : Offered::right);
+            const bool left = source_->offers_left(centre_.last - centre_.first);
+            const End end = choose_end(centre_, limits_, left ? Offered::both : Offered::right);
             if (peel(end) == Magnitude::zero) return zero_train();
         }
         if (!norm2_ && measure_norm() == Magnitude::zero) return zero_train();

@@ -199,5 +199,29 @@ TEST_F(DecomposeTest, ZeroTensorsAndVectorsWork) {
     EXPECT_EQ(vector["ranks"], Json({1, 1}));
 }
 
+/// 4 x 10^11 cells and 400 entries: what the dense tensor would take is never asked for. The model gives the entries
+/// back.
+TEST_F(DecomposeTest, ASparseFileStaysSparse) {
+    std::string text;
+    for (int e = 0; e < 400; ++e) {
+        text += std::to_string(1 + e) + " " + std::to_string(1 + e % 4 * 9000) + " " +
+                std::to_string(1 + e % 3 * 30000) + " " + std::to_string(1 + e % 7) + "\n";
+    }
+    put("x.tns", text);
+    const Outcome run = couplet({"decompose", "x.tns", "--max-rank", "12", "--json", "-o", "m.npz"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.json()["shape"], Json({400, 27001, 60001}));
+    EXPECT_LE(run.json()["rel_error"].get<double>(), 1e-4);
+    const std::string words = couplet({"decompose", "x.tns", "--max-rank", "3"}).out;
+    EXPECT_NE(words.find("400 entries"), std::string::npos) << words;
+    put("bad.tns", text + "3 4 nan\n");
+    EXPECT_NE(couplet({"decompose", "bad.tns", "--max-rank", "3"}).err.find("line 401"), std::string::npos);
+    put("nan.tns", text + "3 4 5 nan\n");
+    const Outcome refused = couplet({"decompose", "nan.tns", "--max-rank", "3", "-o", "n.npz"});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.err.find("NaN at index (2, 3, 4)"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(path("n.npz")));
+}
+
 }  // namespace
 }  // namespace couplet::testing

@@ -21,6 +21,18 @@ TEST_F(InfoTest, Tensor) {
     EXPECT_EQ(json["bytes"], static_cast<Index>(std::filesystem::file_size(path("X.npy"))));
 }
 
+/// 10^15 cells of which three are stored.
+TEST_F(InfoTest, SparseFilesAreNotMadeDense) {
+    put("x.tns", "100000 100000 100000 4\n1 1 1 -3\n5 1 2 1\n");
+    const Outcome run = couplet({"info", "x.tns", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Json json = run.json();
+    const Json expected{{"shape", {100000, 100000, 100000}}, {"nonzeros", 3}, {"min", -3.0}, {"max", 4.0}};
+    for (const auto& [key, value] : expected.items()) EXPECT_EQ(json[key], value) << key;
+    EXPECT_DOUBLE_EQ(json["norm"].get<double>(), std::sqrt(26.0));
+    EXPECT_DOUBLE_EQ(json["mean"].get<double>(), 2e-15);
+}
+
 TEST_F(InfoTest, CountsNanAndInfinityInsteadOfFailing) {
     Tensor<float> x = smooth<float>({3, 3});
     x.data()[0] = NAN;

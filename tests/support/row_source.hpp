@@ -68,7 +68,7 @@ class RowTensor final : public TensorSource<double> {
     RowTensor(RowReader read, Index size) : read_(std::move(read)), size_(size) {}
 
     Index size() const override { return size_; }
-    bool offers_left() const override { return false; }
+    bool offers_left(std::size_t) const override { return false; }
     std::unique_ptr<Source> end(Side side, Index own) const override {
         if (side == Side::left) throw RunError({"rows", "the left end", "the right one", ""});
         return std::make_unique<RowEnd>(read_, size_, own);

@@ -70,7 +70,7 @@ TEST(DenseSource, KnowsItsNormAndItsLargest) {
     const auto source = dense_source(TensorView<const double>(data.data(), {2}));
     EXPECT_EQ(source->norm().squares, 25);
     EXPECT_EQ(source->max_magnitude(), 4);
-    EXPECT_TRUE(source->offers_left());
+    EXPECT_TRUE(source->offers_left(2));
     EXPECT_NO_THROW(source->require_finite({2}, "tensor"));
 }
 

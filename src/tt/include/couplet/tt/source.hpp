@@ -22,8 +22,8 @@ class TensorSource {
 
     /// Elements.
     virtual Index size() const = 0;
-    /// Whether the left end can be summarised too; the right one always can.
-    virtual bool offers_left() const = 0;
+    /// Whether the left end can be summarised too while `modes` modes are left; the right one always can.
+    virtual bool offers_left(std::size_t modes) const = 0;
     /// The end of `own` indices: (size / own) rows of `own` numbers at the right one. Lives no longer than this.
     virtual std::unique_ptr<Source> end(Side side, Index own) const = 0;
 
