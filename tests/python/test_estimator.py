@@ -257,3 +257,12 @@ def test_a_pipeline_computes_what_the_command_line_does(kind, command, tmp_path)
         assert np.array_equal(personal, couplet.load(tmp_path / "r" / f"personal_{k}.npz"))
     command("project", tmp_path / "r" / "features.npz", tmp_path / "d" / "client_4.npy", "-o", tmp_path / "p.npz")
     assert np.array_equal(model.transform(x[180:]), couplet.load(tmp_path / "p.npz"))
+
+
+def test_parameters_and_columns_that_it_does_not_know_are_named():
+    with pytest.raises(TypeError, match="CoupledTensorTrain: no parameter n_components; expected rank"):
+        CoupledTensorTrain(n_components=3)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [60.0, 70.0, 65.0], "ward": ["p0", "p1", "p0"]})
+    with pytest.raises(couplet.InputError, match="X: column 'ward' of .*; expected numbers"):
+        CoupledTensorTrain(rank=1).fit(frame)

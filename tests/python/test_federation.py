@@ -266,8 +266,8 @@ def test_saving_is_all_or_nothing(clients, tmp_path):
     couplet.simulate(clients[:2], rank=3).save(tmp_path, force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["features.npz", "personal_1.npz", "personal_2.npz"]
     assert len(couplet.explain(tmp_path).components) == 3
-    with pytest.raises(TypeError, match=r"result.save\(folder\)"):
-        couplet.explain(result)
+    with pytest.raises(TypeError, match="a SimulationResult, or the path of a result's folder"):
+        couplet.explain(result.features)
 
 
 def test_a_personal_core_of_rank_one_is_an_array(clients, tmp_path):
@@ -275,3 +275,41 @@ def test_a_personal_core_of_rank_one_is_an_array(clients, tmp_path):
     assert couplet.load(tmp_path / "personal_1.npz").shape == (15, 1)
     out = subprocess.run([COMMAND, "info", tmp_path / "personal_1.npz"], capture_output=True, text=True, check=True).stdout
     assert "personal" in out and "fewer than the tensor" not in out
+
+
+def test_clients_may_come_by_name(clients):
+    by_name = dict(zip(("north", "south", "west"), clients))
+    named, listed = couplet.simulate(by_name, rank=3), couplet.simulate(clients, rank=3)
+    assert named.rse == listed.rse and named.rse_per_client == listed.rse_per_client
+    with pytest.raises(couplet.InputError, match="names: given with a mapping"):
+        couplet.simulate(by_name, rank=3, names=["a", "b", "c"])
+
+
+def test_parameters_as_other_libraries_call_them_are_named(clients):
+    with pytest.raises(TypeError, match="simulate: no parameter n_components; expected rank"):
+        couplet.simulate(clients, n_components=3)
+    with pytest.raises(TypeError, match="decompose: no parameter rank; expected max_rank"):
+        couplet.decompose(clients[0], rank=3)
+
+
+def test_results_are_tables_in_notebooks(clients):
+    result = couplet.simulate(clients, rank=3)
+    shown = result._repr_html_()
+    assert shown.startswith("<table>") and f"<td style='text-align:left'>{result.rse:.6g}</td>" in shown
+    assert "&lt;b&gt;" in couplet._federation.Fields({"name": "<b>"})._repr_html_()
+
+
+def test_a_result_is_explained_as_it_is(clients, tmp_path):
+    result = couplet.simulate(clients, rank=3)
+    result.save(tmp_path / "saved")
+    told, saved = couplet.explain(result), couplet.explain(tmp_path / "saved")
+    assert [one.title for one in told.components] == [one.title for one in saved.components]
+    assert told.explained == saved.explained and told._repr_html_().startswith("<table>")
+
+
+def test_a_column_of_categories_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [60.0, 70.0, 65.0], "ward": ["p0", "p1", "p0"]})
+    for data in (frame, frame.astype({"ward": "category"})):
+        with pytest.raises(couplet.InputError, match="column 'ward' of .*; expected numbers"):
+            couplet.simulate([data, data], rank=1)

@@ -46,6 +46,21 @@ def test_features_carry_their_names(result):
     assert "\nat " in couplet.plot.features(four.features)[0, 0].get_title()
 
 
+def test_names_of_many_features_can_be_read():
+    rng = np.random.default_rng(0)
+    names = [f"code {i}" for i in range(80)]
+    flat = couplet.simulate([rng.normal(size=(90, 80))], rank=2, labels=[None, names])
+    ax = couplet.plot.features(flat, components=1)[0, 0]
+    shown = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(shown) == 45 and set(shown) < set(names) and "45 strongest of 80" in ax.get_xlabel()
+    strength = np.abs(flat.features.full().reshape(2, 80)[0])
+    assert shown[0] == names[int(np.argmax(strength))]
+    deep = couplet.simulate([rng.normal(size=(30, 80, 3))], rank=2, labels=[None, names, list("abc")])
+    ax = couplet.plot.features(deep, components=1)[0, 0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == names[::2]
+    drawn(ax.figure)
+
+
 def test_singular_values_and_error_against_rank(result):
     x = np.random.default_rng(0).normal(size=(9, 8, 7))
     ax = couplet.plot.singular_values(x)

@@ -54,7 +54,22 @@ def _lies_right(array: Array) -> bool:
     return flags.c_contiguous and flags.aligned
 
 
+def refuse_categories(x: Any, name: str) -> None:
+    """InputError that names the column of a data frame that holds texts or categories."""
+    if not hasattr(x, "columns") or not hasattr(x, "dtypes"):
+        return
+    for column, dtype in zip(x.columns, x.dtypes):
+        if getattr(dtype, "kind", "O") in "biufc" and not hasattr(dtype, "categories"):
+            continue
+        try:
+            np.asarray(x[column], dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{name}: column {column!r} of {dtype}; expected numbers. Give texts and categories columns of "
+                             "numbers: couplet.table() does, and pandas.get_dummies().") from None
+
+
 def _to_array(x: Any, name: str) -> Array:
+    refuse_categories(x, name)
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise wrong_type(name, "an array with masked entries", "every entry known",
                          "Fill them with NaN and use simulate(..., missing='impute').")

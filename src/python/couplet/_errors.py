@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from ._engine import InputError, RunError
 
-__all__ = ["ConversionWarning", "InputError", "RunError", "naming_impute", "wrong_type"]
+__all__ = ["ConversionWarning", "InputError", "RunError", "misnamed", "naming_impute", "refuse_misnamed", "wrong_type"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _NAN_REMEDY = "Replace or remove missing values first."
 
@@ -29,6 +33,24 @@ def naming_impute(what: str) -> Iterator[None]:
         if ": NaN at index" not in text or not text.endswith(_NAN_REMEDY):
             raise
         raise InputError(f"{text[:-len(_NAN_REMEDY)]}{what} Or replace or remove missing values first.") from None
+
+
+def refuse_misnamed(what: str, given: Any, meant: dict[str, str]) -> None:
+    """TypeError for a parameter as other libraries call it, with the name that it has here."""
+    for name in given:
+        if name in meant:
+            raise TypeError(f"{what}: no parameter {name}; expected {meant[name]}")
+
+
+def misnamed(**meant: str) -> Callable[[_Function], _Function]:
+    """A function whose parameters have other names in other libraries: whoever uses those is told."""
+    def decorate(function: _Function) -> _Function:
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            refuse_misnamed(function.__name__, kwargs, meant)
+            return function(*args, **kwargs)
+        return checked  # type: ignore[return-value]
+    return decorate
 
 
 def wrong_type(where: str, found: str, expected: str, remedy: str = "") -> TypeError:

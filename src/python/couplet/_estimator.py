@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +17,8 @@ except ImportError as missing:  # pragma: no cover - tested in an environment of
     raise ImportError("couplet.CoupledTensorTrain: scikit-learn 1.6 or newer is not installed; "
                       "expected it beside couplet. Run: pip install couplet[sklearn]") from missing
 
-from ._arrays import Array, as_client
-from ._errors import InputError
+from ._arrays import Array, as_client, refuse_categories
+from ._errors import InputError, refuse_misnamed
 from ._federation import Projection, SimulationResult, expand, labels_of_each, project, simulate
 from ._labels import ModeLabels, columns_of
 from ._tensor_train import TensorTrain
@@ -59,6 +60,12 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     >>> bool(model.score(clients[1]) > 0.999)
     True
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> CoupledTensorTrain:
+        # scikit-learn reads the parameters off __init__, which can take no others.
+        refuse_misnamed("CoupledTensorTrain", kwargs, {"n_components": "rank", "max_rank": "rank", "random_state": "seed"})
+        made: CoupledTensorTrain = super().__new__(cls)
+        return made
 
     def __init__(self, rank: int | None = None, *, eps: float | None = None, eps1: float | None = None,
                  eps2: float | None = None, bytes: Any = None, bytes_total: Any = None, precision: str | None = None,
@@ -190,6 +197,7 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _validated(self, X: Any, reset: bool) -> Array:
         """scikit-learn's checks, which also take the names of the columns."""
+        refuse_categories(X, "X")
         if not reset and self._names_are_labels and not hasattr(X, "columns"):
             # The names came beside arrays, so that an array without them is no surprise worth a warning.
             with self._naming_impute():
@@ -235,6 +243,11 @@ class CoupledTensorTrain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if named or beside_arrays:  # columns that are no texts are no names to scikit-learn
                 self.feature_names_in_ = np.array(features.labels[0].entries, dtype=object)
             self._names_are_labels = beside_arrays and not named
+
+
+# Of __init__, which says what there is; __new__ takes anything, to say what is meant.
+setattr(CoupledTensorTrain, "__signature__", inspect.signature(CoupledTensorTrain.__init__).replace(
+    parameters=list(inspect.signature(CoupledTensorTrain.__init__).parameters.values())[1:]))
 
 
 def _is_list_of_clients(items: Any) -> bool:

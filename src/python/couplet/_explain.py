@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._errors import wrong_type
+from ._federation import SimulationResult, html_table
 from ._verb import flags, run_verb
 
 __all__ = ["Component", "Explanation", "explain"]
@@ -46,15 +48,22 @@ class Explanation:
     def __str__(self) -> str:
         return "\n".join(map(str, self.components))
 
+    def _repr_html_(self) -> str:
+        return html_table({f"{one.number}.": str(one).partition(" ")[2] for one in self.components})
 
-def explain(result: str | os.PathLike[str], *, rotate: str = "varimax", data: list[Any] | None = None,
+
+def explain(result: SimulationResult | str | os.PathLike[str], *, rotate: str = "varimax", data: list[Any] | None = None,
             resamples: int | None = None, patient: str | None = None, patients: str | os.PathLike[str] | None = None,
             site: int | None = None, compare: str | os.PathLike[str] | None = None, entries: int | None = None,
             output: str | os.PathLike[str] | None = None, force: bool = False, seed: int = 0) -> Explanation:
-    """`couplet explain` on the folder of a result; with `output` also the page, its .json and its .csv."""
+    """`couplet explain` on a result, or the folder of one; with `output` also the page, its .json and its .csv."""
+    if isinstance(result, SimulationResult):
+        with tempfile.TemporaryDirectory(prefix="couplet-") as folder:
+            result.save(folder)
+            return explain(folder, rotate=rotate, data=data, resamples=resamples, patient=patient, patients=patients,
+                           site=site, compare=compare, entries=entries, output=output, force=force, seed=seed)
     if not isinstance(result, (str, os.PathLike)):
-        raise wrong_type("result", f"a {type(result).__name__}", "the path of a result's folder",
-                         "Write one with result.save(folder).")
+        raise wrong_type("result", f"a {type(result).__name__}", "a SimulationResult, or the path of a result's folder")
     told = run_verb("explain", os.fspath(result),
                     *flags(rotate=rotate, data=data, resamples=resamples, patient=patient, patients=patients, site=site,
                            compare=compare, entries=entries, output=output, force=force, seed=seed))

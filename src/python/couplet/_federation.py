@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import numbers
 import os
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _engine
 from ._arrays import Array, as_client, is_real, path_of, real, word
-from ._errors import InputError, naming_impute, wrong_type
+from ._errors import InputError, naming_impute, refuse_misnamed, wrong_type
 from ._labels import ModeLabels, as_labels, columns_of
 from ._schema import Schema
 from ._tensor_train import TensorTrain, load
@@ -31,6 +32,22 @@ _OF_THE_PROCESS = {
     "json": "nothing: the result has every field as an attribute",
     "quiet": "couplet.set_progress('off'), and the level of the logger 'couplet'",
 }
+
+
+# What other libraries call a flag.
+_MEANT = {"n_components": "rank", "max_rank": "rank", "random_state": "seed", "n_clients": "clients", "epsilon": "eps"}
+
+
+def html_table(values: Mapping[str, Any]) -> str:
+    """What notebooks show: a row for each value that is no list of many."""
+    def shown(value: Any) -> str:
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    rows = [f"<tr><th style='text-align:left'>{html.escape(str(name))}</th>"
+            f"<td style='text-align:left'>{html.escape(shown(value))}</td></tr>"
+            for name, value in values.items()
+            if not isinstance(value, (dict, list, tuple)) or (len(value) <= 8 and "{" not in str(value))]
+    return f"<table>{''.join(rows)}</table>"
 
 
 class Fields:
@@ -66,6 +83,9 @@ class Fields:
 
     def __repr__(self) -> str:
         return f"Fields({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._values)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fields) and self._values == other._values
@@ -164,7 +184,7 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
     """A whole federation in this process: everything that `couplet simulate` does.
 
     tensors: a list with one array per client (patients first, then the features, the same for all), or paths of their
-    files; one array with `split=K`; nothing with `synthetic="200x30x30", clients=K`. labels: names of the modes of each
+    files, or a mapping of names to either; one array with `split=K`; nothing with `synthetic="200x30x30", clients=K`. labels: names of the modes of each
     client: a list with one item per mode (see ModeLabels), or a list of such lists, one per client; of data frames the
     names of their columns, unless labels are given. Data whose labels come
     in another order is put in the order of most clients; other labels or units are refused, and so are labels at some
@@ -188,6 +208,8 @@ def simulate(tensors: Any = None, *, labels: Any = None, names: Any = None, **fl
     >>> bool(result.rse ** 0.5 <= result.rel_error_bound)
     True
     """
+    refuse_misnamed("simulate", flags, _MEANT)
+    tensors, names = _by_name(tensors, names)
     arguments, arrays, mode_labels = _inputs(tensors, labels)
     client_names = _names(names, arrays, flags)
     with _as_file(flags) as all_flags:
@@ -222,6 +244,8 @@ def audit(tensors: Any = None, *, labels: Any = None, names: Any = None, **flags
     >>> found.clients, found.findings[0]["seen_by"]
     (3, 'coordinator')
     """
+    refuse_misnamed("audit", flags, _MEANT)
+    tensors, names = _by_name(tensors, names)
     arguments, arrays, mode_labels = _inputs(tensors, labels)
     for name, value in flags.items():
         arguments += [os.fsencode(word) for word in _audit_argument(name, value)]
@@ -259,6 +283,19 @@ def _as_file(flags: dict[str, Any]) -> Iterator[dict[str, Any]]:
         path = os.path.join(folder, "schema.json")
         schema.save(path)
         yield {**flags, "schema": path}
+
+
+def _by_name(tensors: Any, names: Any) -> tuple[Any, Any]:
+    """Clients given by name, as a list and its names. Files bring names of their own."""
+    if not isinstance(tensors, Mapping):
+        return tensors, names
+    if not all(isinstance(name, str) for name in tensors):
+        raise wrong_type("tensors", "a mapping of other keys", "names of clients as keys")
+    if names is not None:
+        raise InputError("names: given with a mapping, whose keys are names; expected one or the other")
+    items = list(tensors.values())
+    files = any(isinstance(item, (str, os.PathLike)) for item in items)
+    return items, None if files else list(tensors)
 
 
 def _names(names: Any, arrays: list[Array], flags: dict[str, Any]) -> list[str]:

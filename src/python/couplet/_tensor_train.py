@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _engine
 from ._arrays import Array, as_tensor, count, is_real, path_of, real, seed_of
-from ._errors import InputError, wrong_type
+from ._errors import InputError, misnamed, wrong_type
 from ._labels import ModeLabels, as_labels
 from ._watch import Watch
 
@@ -350,6 +350,7 @@ def _names_apart(a: TensorTrain, b: TensorTrain) -> list[tuple[str, str]]:
     return [(what, expected) for what, expected, unnamed, _ in found if not unnamed]
 
 
+@misnamed(rank="max_rank", ranks="max_rank", n_components="max_rank", tol="eps")
 def decompose(x: Any, *, eps: float | None = None, max_rank: int | None = None, method: str = "auto", seed: int = 0,
               labels: Any = None) -> TensorTrain:
     """The tensor train of a dense tensor (TT-SVD), as `couplet decompose`.

@@ -30,7 +30,9 @@ try:
     from flwr.clientapp import ClientApp
     from flwr.serverapp import Grid, ServerApp
 except ImportError as error:
-    raise ImportError(f"couplet.flower: {error}; expected Flower 1.41. Run: pip install 'couplet[flower]'") from error
+    _remedy = ("Run: pip install 'couplet[flower]'" if sys.version_info >= (3, 11)
+               else f"Flower 1.41 needs Python 3.11 or newer, this is {sys.version_info.major}.{sys.version_info.minor}")
+    raise ImportError(f"couplet.flower: {error}; expected Flower 1.41. {_remedy}") from error
 
 __all__ = ["client_app", "make_apps", "server_app"]
 

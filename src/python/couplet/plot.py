@@ -247,17 +247,22 @@ def _mode(labels: Sequence[ModeLabels], n: int) -> ModeLabels:
 def _panel_size(shape: Sequence[int], labels: Sequence[ModeLabels], names: bool) -> tuple[float, float]:
     """Room for the names of a panel, where they are drawn."""
     if len(shape) == 1:
-        named = names and _mode(labels, 0).entries and shape[0] <= _MOST_NAMES
-        return 5.0, max(2.6, 0.17 * shape[0] + 0.8) if named else 2.6
-    named_rows = names and _mode(labels, 0).entries and shape[0] <= _MOST_NAMES
-    named_columns = names and _mode(labels, 1).entries and shape[1] <= _MOST_NAMES
-    return (max(4.2, 0.17 * shape[1] + 2.6) if named_columns else 4.2,
-            max(3.4, 0.17 * shape[0] + (1.8 if named_columns else 0.8)) if named_rows else (4.4 if named_columns else 3.4))
+        named = names and _mode(labels, 0).entries
+        return 5.0, max(2.6, 0.17 * min(shape[0], _MOST_NAMES) + 0.8) if named else 2.6
+    named_rows = names and _mode(labels, 0).entries
+    named_columns = names and _mode(labels, 1).entries
+    rows, columns = (min(size, _MOST_NAMES) for size in shape[:2])
+    return (max(4.2, 0.17 * columns + 2.6) if named_columns else 4.2,
+            max(3.4, 0.17 * rows + (1.8 if named_columns else 0.8)) if named_rows else (4.4 if named_columns else 3.4))
 
 
 def _bars(ax: Axes, values: Array, labels: Sequence[ModeLabels], names: bool) -> None:
     mode = _mode(labels, 0)
-    if names and mode.entries and len(values) <= _MOST_NAMES:
+    if names and mode.entries:
+        strongest = np.argsort(-np.abs(values), kind="stable")[:_MOST_NAMES]
+        if len(strongest) < len(values):  # all of them would be a wall
+            ax.set_xlabel(f"the {len(strongest)} strongest of {len(values)}")
+            values, mode = values[strongest], ModeLabels(mode.name, [mode.entries[i] for i in strongest])
         ax.barh(np.arange(len(values)), values, color=np.where(values >= 0, "C0", "C3"))
         ax.set_yticks(np.arange(len(values)), mode.entries, fontsize=7, parse_math=False)
         ax.invert_yaxis()
@@ -281,8 +286,9 @@ def _heat_map(figure: Any, ax: Axes, values: Array, labels: Sequence[ModeLabels]
     figure.colorbar(image, ax=ax, shrink=0.8)
     for axis, n, size in ((ax.yaxis, 0, values.shape[0]), (ax.xaxis, 1, values.shape[1])):
         mode = _mode(labels, n)
-        if names and mode.entries and size <= _MOST_NAMES:
-            axis.set_ticks(np.arange(size), mode.entries, fontsize=7, parse_math=False)
+        if names and mode.entries:
+            shown = np.arange(0, size, math.ceil(size / _MOST_NAMES))  # of more than can be read every second, third ...
+            axis.set_ticks(shown, [mode.entries[i] for i in shown], fontsize=7, parse_math=False)
             if n == 1:
                 ax.tick_params(axis="x", rotation=90)
         axis.set_label_text(mode.name or f"mode {n + 2}")
