@@ -55,12 +55,20 @@ def arguments(description: str, prog: str | None = None) -> argparse.ArgumentPar
     parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("files", nargs="+", metavar="CLIENT.npy", type=pathlib.Path)
     parser.add_argument("--rank", type=int, default=0, help="R_1 of the shared features")
-    parser.add_argument("--flags", default="", help="further flags of couplet simulate, as one text")
+    parser.add_argument("--flags", default="", help="further flags of couplet simulate, as one text; or write them as they are, "
+                        "after the files: --secure --dp-epsilon 1")
     parser.add_argument("--min-sites", type=int, default=0, help="without so many the job fails (all)")
     parser.add_argument("--deadline", type=float, default=300.0, help="seconds, for every wait")
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR")
     parser.add_argument("--force", action="store_true", help="replace files that are there")
     return parser
+
+
+def parse(parser: argparse.ArgumentParser, words: list[str] | None = None) -> argparse.Namespace:
+    """The arguments, of which those that this command has not are flags of the job."""
+    options, flags = parser.parse_known_args(words)
+    options.flags = " ".join([options.flags, *flags]).strip()
+    return options
 
 
 def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -78,7 +86,7 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
 def run(parser: argparse.ArgumentParser, job: Callable[[argparse.Namespace, pathlib.Path], str]) -> int:
     """Reads the arguments, runs the job with a folder of its own and says what it left; the exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    options = parser.parse_args()
+    options = parse(parser)
     check(parser, options)
     began = time.time()
     with tempfile.TemporaryDirectory(prefix="couplet-loopback-") as folder:

@@ -67,7 +67,7 @@ def test_the_other_commands_of_the_documents_are_understood(tmp_path):
             case "pip":
                 assert re.fullmatch(r"(dist/couplet-VERSION.whl|couplet)\[(flower|nvflare)\]", words[2])
             case "./run" | "examples/flower/run":
-                options = loopback.arguments().parse_args(words[1:])
+                options = loopback.loopback_common.parse(loopback.arguments(), words[1:])
                 assert len(options.files) in (3, 4) and options.rank == 10 and str(options.output) in ("result", "nodes", "masked")
             case "flower-supernode":
                 helped = subprocess.run([loopback.BIN / words[0], "--help"], text=True, capture_output=True, check=True).stdout

@@ -31,7 +31,7 @@ def test_the_commands_of_the_readme_are_understood():
             case "pip":
                 assert "couplet[nvflare]" in words
             case "./run" | "./simulate":
-                options = loopback.arguments().parse_args(words[1:])
+                options = loopback.loopback_common.parse(loopback.arguments(), words[1:])
                 assert len(options.files) == 3 and options.rank == 10 and str(options.output) in ("result", "nodes")
             case "nvflare":
                 asked = subprocess.run([loopback.BIN / "nvflare", *words[1:3], "-h"], text=True, capture_output=True, check=True)
