@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/explain/findings.hpp"
+#include "couplet/io/memory_limit.hpp"
 #include "couplet/io/npy.hpp"
 #include "couplet/io/owner_only.hpp"
 #include "format.hpp"
@@ -97,7 +97,7 @@ std::vector<std::string> mode_names(const TensorTrain<T>& train, bool has_patien
 
 /// A small model can stand for terabytes. The system would hand out the memory and end the process later.
 void require_memory(const Shape& shape, Index item, const std::string& path) {
-    const Index memory = Index{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+    const Index memory = memory_limit();
     if (shape.size() <= memory / item) return;
     throw RunError({path, fmt::format("a tensor {} of more memory than there is", shape_text(shape)),
                     fmt::format("at most {}", bytes_text(memory)), "Use a larger machine."});

@@ -179,8 +179,7 @@ class NpzReader::Archive {
             stored = add_size(stored, status.comp_size, archive_bytes, "members that overlap");
             if (status.comp_method != ZIP_CM_STORE) {
                 check_deflated(status);
-                inflated = add_size(inflated, status.size, limits.max_inflated_bytes,
-                                    "compressed members that grow too large");
+                inflated += expanded(status, inflated, limits.max_inflated_bytes);
             } else if (status.size != status.comp_size) {
                 refuse("a stored member of two sizes");
             }
@@ -197,6 +196,16 @@ class NpzReader::Archive {
             refuse(fmt::format("compression method {}", status.comp_method));
         }
         if (status.size / best_ratio > status.comp_size) refuse("a compressed member that promises too much");
+    }
+
+    /// Bytes of a member that is added to those that expand to `before`.
+    Index expanded(const zip_stat_t& status, Index before, Index limit) const {
+        if (status.size <= static_cast<zip_uint64_t>(limit - before)) return static_cast<Index>(status.size);
+        throw InputError({name_,
+                          fmt::format("compressed arrays that expand to {} bytes or more",
+                                      static_cast<zip_uint64_t>(before) + status.size),
+                          fmt::format("at most {}, a quarter of the memory", limit),
+                          "Save it as .npy, which is read where it lies, or with numpy.savez."});
     }
 
     Index add_size(Index sum, zip_uint64_t size, Index limit, const char* excess) const {
