@@ -117,8 +117,9 @@ void add_job_flags(Command& app, JobFlags& flags) {
     };
     bytes(
         "--bytes",
-        "Bytes of one client's messages, both ways, instead of an error: 100kB, 2MB. Rank and precision are chosen for "
-        "the least error, which is certified (stack)",
+        "Bytes of one client's questions and answers, both ways, instead of an error: 100kB, 2MB. Means and deviations "
+        "count; greetings with the names of columns, reports and encryption come on top (bytes_overhead). Rank and "
+        "precision are chosen for the least error, which is certified (stack)",
         job.bytes);
     bytes("--bytes-total", "The same for the whole federation", job.bytes_total);
     add_word(app, "--precision", {"auto", "f32", "f64"}, "auto",

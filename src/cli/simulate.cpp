@@ -16,7 +16,9 @@
 #include "centring_file.hpp"
 #include "command.hpp"
 #include "couplet/baselines/tune.hpp"
+#include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/budget.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/shield/masked_centring.hpp"
@@ -420,23 +422,16 @@ Centring centre_federation(const SimulateArguments& options, const SimulationOpt
     return centring;
 }
 
-/// A budget is of all messages, those of the means and deviations included.
+/// Of a budget that is for all messages, those of the means and deviations included.
 void pay_for_centring(SimulateArguments& options, SimulationOptions& how, const Federation& federation) {
     JobOptions& job = options.flags.job;
-    const CentringTraffic each = centring_traffic(federation.features.size(), options.centring);
-    const auto cost = static_cast<Index>(std::ceil(each.bytes_up + each.bytes_down));
-    const Index links = federation.clients() - (job.network == Network::decentralized ? 1 : 0);
-    const auto pay = [](const char* option, std::optional<Index>& budget, Index part) {
-        if (!budget) return;
-        if (*budget <= part) {
-            throw InputError({option, fmt::format("{} bytes", *budget),
-                              fmt::format("more than the {} bytes of means and deviations", part),
-                              "Allow more bytes, or leave --centre and --scale out."});
-        }
-        *budget -= part;
-    };
-    pay("--bytes", job.bytes, cost);
-    pay("--bytes-total", job.bytes_total, cost * links);
+    if (!job.bytes && !job.bytes_total) return;
+    LinkCount links{federation.clients(), 1};
+    if (job.network == Network::decentralized) {
+        const Graph graph = make_graph(job.graph, federation.clients(), job.seed);
+        links = tree_links(graph.bfs_tree(graph.centre()));
+    }
+    couplet::pay_for_centring(job.bytes, job.bytes_total, federation.features.size(), options.centring, links);
     how.job.bytes = job.bytes;
     how.job.bytes_total = job.bytes_total;
 }

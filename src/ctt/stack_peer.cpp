@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "couplet/ctt/budget.hpp"
 #include "couplet/ctt/client.hpp"
 
 namespace couplet {
@@ -151,13 +152,8 @@ FeaturesMessage StackPeer::decide(Merger& merger) const {
 Index StackPeer::hops() const { return std::max<Index>(1, plan().graph.radius()); }
 
 Index StackPeer::message_bytes() const {
-    Index most = 0;
-    for (Index k = 0; k < plan().graph.nodes(); ++k) {
-        const auto at = static_cast<std::size_t>(k);
-        const Index up = tree_.parent[at] >= 0 ? 1 : 0;
-        most = std::max(most, up + static_cast<Index>(tree_.children[at].size()));
-    }
-    return tree_code_bytes(job(), plan().graph.nodes() - 1, most, features_shape().order());
+    const LinkCount links = tree_links(tree_);
+    return tree_code_bytes(job(), links.all, links.at_one, features_shape().order());
 }
 
 double StackPeer::state_limit2(const Ledger& ledger) const {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "couplet/core/error.hpp"
+#include "couplet/ctt/budget.hpp"
 #include "couplet/ctt/star.hpp"
 
 namespace couplet::net {
@@ -18,6 +19,12 @@ PreparedClient prepare_complete(std::shared_ptr<const Tensor<double>> x, const P
         }
         throw InputError(std::move(parts));
     }
+}
+
+Job paid_job(const wire::JobSpec& spec, const Shape& features, Index clients) {
+    Job job = spec.job;
+    pay_for_centring(job.bytes, job.bytes_total, features.size(), spec.centring, {clients, 1});
+    return job;
 }
 
 CentredData::CentredData(const wire::JobSpec& spec, std::shared_ptr<const Tensor<double>> x, Index place)

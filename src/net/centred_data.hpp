@@ -14,6 +14,10 @@ namespace couplet::net {
 PreparedClient prepare_complete(std::shared_ptr<const Tensor<double>> x, const Preparation& how, std::uint64_t seed,
                                 Index place);
 
+/// The job as it is after centring: means and deviations have had their part of a budget of bytes. Throws InputError
+/// when nothing is left.
+Job paid_job(const wire::JobSpec& spec, const Shape& features, Index clients);
+
 /// A client's data in a job that centres: kept as it is, in the job's order, so that it can be moved by sums over
 /// everybody's, and again by those of fewer.
 class CentredData {

@@ -82,6 +82,7 @@ const wire::Message* ClientWork::answer_start(const wire::Route& route, const wi
     const Stopwatch watch(seconds_);
     begin(route.attempt, notice);
     all_norm2_ = notice.start.norm2 + notice.start.earlier_norm2;
+    clients_ = notice.start.clients;
     if (filled_) {
         filled_->follow(notice);
         show_filled();
@@ -151,7 +152,7 @@ const wire::Message* ClientWork::centre(const wire::Route& route, const wire::Ce
     if (request.centring.empty()) return keep(route, SumReply{0, centred_->sums()});
     // Told again, nothing changes: what was computed from it stays.
     if (centred_->move(request.centring)) {
-        star_.emplace(spec_.job, centred_->moved());
+        star_.emplace(paid_job(spec_, hello_.features, clients_), centred_->moved());
         answer_.reset();
     }
     if (request.answered) return nullptr;

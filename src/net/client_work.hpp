@@ -57,6 +57,7 @@ class ClientWork {
     Hello hello_;
     std::uint32_t attempt_ = 0;
     double all_norm2_ = 0;  ///< of everybody's data, as the start says
+    Index clients_ = 0;     ///< in the job, as its start says
     Index sent_rank_ = 0;
     std::optional<wire::Message> answer_;
     wire::Report report_;

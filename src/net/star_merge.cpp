@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "centred_data.hpp"
 #include "contributions.hpp"
 #include "coordinator_result.hpp"
 #include "couplet/core/error.hpp"
@@ -32,7 +33,8 @@ Hello hello_now(const Room& room, std::size_t at, Index place) {
 
 StarCoordinator greeted_star(const JobDesk& desk, const std::vector<Index>& members,
                              std::vector<Contribution> earlier) {
-    StarCoordinator star(desk.job(), static_cast<Index>(members.size()));
+    const auto clients = static_cast<Index>(members.size());
+    StarCoordinator star(paid_job(desk.spec(), desk.room().schema().features, clients), clients);
     star.require_schema(desk.room().schema());
     std::vector<MergeState> states;
     for (Contribution& contribution : earlier) states.push_back(std::move(contribution.state));

@@ -588,6 +588,25 @@ TEST_F(SimulateTest, CentringIsMaskedWhereSumsAre) {
     refused({"--secure", "--dp-epsilon", "1", "--clip", "3"});
 }
 
+TEST_F(SimulateTest, ABudgetCountsCentringOnEveryLinkOfThePartyThatHasMost) {
+    // All links of a star among peers are at its hub.
+    const auto run = [&](const std::string& bytes) {
+        return couplet({"simulate", "a.npy", "b.npy", "c.npy", "--network", "decentralized", "--graph", "star",
+                        "--bytes", bytes, "--centre", "--scale", "--json", "--quiet"});
+    };
+    int kept = 0;
+    for (const int bytes : {2000, 4000, 6000, 9000}) {
+        const Outcome outcome = run(std::to_string(bytes));
+        if (outcome.status == 2) {
+            EXPECT_NE(outcome.err.find("--bytes"), std::string::npos) << outcome.err;
+            continue;
+        }
+        ++kept;
+        EXPECT_LE(outcome.json()["bytes_total"].get<double>(), bytes);
+    }
+    EXPECT_GT(kept, 0);
+}
+
 TEST_F(SimulateTest, FlagsOfOtherMethodsAreRefused) {
     const auto with = [&](const char* method, std::vector<std::string> more) {
         std::vector<std::string> arguments{"a.npy", "b.npy", "--rank", "4", "--method", method};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "couplet/core/random.hpp"
+#include "couplet/ctt/budget.hpp"
 #include "couplet/sim/complete.hpp"
 #include "job_file.hpp"
 #include "net_test_support.hpp"
@@ -212,15 +213,19 @@ TEST_F(CoordinatorTest, CentredFeaturesHaveTheBitsOfASimulation) {
     };
     for (const Case& one : {Case{stack, {true, true}, {}}, Case{stack, {true, false}, {.heldout = 0.25}},
                             Case{stack, {true, true}, {.scale_clients = true}}, Case{average, {true, true}, {}},
-                            Case{sums, {false, true}, {.heldout = 0.25}}, Case{{.eps = 0.3}, {true, false}, {}}}) {
+                            Case{sums, {false, true}, {.heldout = 0.25}}, Case{{.eps = 0.3}, {true, false}, {}},
+                            Case{{.bytes = 3000}, {true, true}, {}}, Case{{.bytes_total = 9000}, {true, true}, {}}}) {
         CoordinatorOptions options = job_options(one.job);
         options.spec.preparation = one.preparation;
         options.spec.centring = one.centring;
         const wire::JobSpec spec = options.spec;
         const Run done = run(federation, std::move(options), federation.everybody());
         const Centring centring = centring_of_all(federation, spec);
-        Expected expected = simulated_centred(federation, centring, spec, one.job);
+        JobOptions paid = one.job;
+        pay_for_centring(paid.bytes, paid.bytes_total, 20, one.centring, {3, 1});
+        Expected expected = simulated_centred(federation, centring, spec, paid);
         count_centring(expected.result, 20, 3, one.centring);
+        if (paid.bytes || paid.bytes_total) EXPECT_LE(done.result.bytes_up + done.result.bytes_down, 9000);
         expect_same(done, expected);
         expect_accounts(done, expected.result);
         EXPECT_EQ(done.result.rse_heldout, expected.result.rse_heldout);
@@ -240,6 +245,23 @@ TEST_F(CoordinatorTest, CentringIsOfMembersWhoAreAllThere) {
     };
     EXPECT_NE(refused([](auto& options) { options.late_merge = true; }).find("`scale`"), std::string::npos);
     EXPECT_NE(refused([](auto& options) { options.spec.missing.emplace(); }).find("`scale`"), std::string::npos);
+}
+
+/// As a simulation does, and before anybody's sums are asked for.
+TEST_F(CoordinatorTest, ABudgetThatCentringExceedsIsRefused) {
+    const TestFederation federation(path("kits"), people(2));
+    CoordinatorOptions options = job_options({.bytes = 800});
+    options.spec.centring = {true, true};
+    Log log({}, {});
+    Coordinator coordinator(federation.coordinator(), std::move(options), log);
+    auto done = std::async(std::launch::async, [&] { return complaint([&] { coordinator.run(); }); });
+    std::vector<std::future<std::string>> told;
+    for (std::size_t k = 0; k < 2; ++k) {
+        told.push_back(std::async(std::launch::async, [&, k] { return complaint([&] { attend(federation, k); }); }));
+    }
+    for (auto& one : told) EXPECT_NE(one.get(), "") << "clients hear it";
+    const std::string why = done.get();
+    EXPECT_NE(why.find("`bytes`: 800 bytes; expected more than the"), std::string::npos) << why;
 }
 
 /// Who is lost is not in the means.
