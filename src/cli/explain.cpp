@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -52,6 +53,29 @@ std::array<std::string, 3> output_files(const std::string& page) {
     std::filesystem::path stem(page);
     stem.replace_extension();
     return {page, stem.string() + ".json", stem.string() + ".csv"};
+}
+
+/// Whether an earlier run wrote this file beside a page, by how it begins.
+bool is_own(const std::string& file) {
+    const bool json = file.ends_with(".json");
+    const std::string_view begin = json ? "{\n \"result\": " : "component,share,";
+    std::string found(begin.size(), '\0');
+    std::ifstream(file, std::ios::binary).read(found.data(), static_cast<std::streamsize>(found.size()));
+    return found == begin;
+}
+
+/// --force is about the page that the user names: what else lies beside it is replaced only if it is of an earlier run.
+void require_own_neighbours(const std::string& page) {
+    const auto files = output_files(page);
+    std::vector<std::string> others;
+    for (const std::string& file : {files[1], files[2]}) {
+        std::error_code failed;
+        if (file != page && std::filesystem::exists(file, failed) && !is_own(file)) others.push_back(file);
+    }
+    if (others.empty()) return;
+    throw InputError({fmt::format("{}", fmt::join(others, ", ")), "something that couplet explain did not write",
+                      fmt::format("free names: {} comes with {} and {}", files[0], files[1], files[2]),
+                      "Give the page another name with -o; --force replaces only what explain wrote."});
 }
 
 void check_flags(const Command& app, const ExplainArguments& options) {
@@ -275,6 +299,7 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
     inputs.insert(inputs.end(), options.data.begin(), options.data.end());
     std::erase(inputs, "");
     if (!options.output.empty()) {
+        require_own_neighbours(options.output);
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
     const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
@@ -326,7 +351,10 @@ Action set_up_explain(Command& app) {
              });
     app.add_option("--compare", options->compare, "An older result: what changed since").type("OTHER");
     add_count(app, {"--entries", "N", 1, 1000, ""}, options->entries, "Entries to name of each component");
-    add_output(app, ".html", false, options->output, "Page to write, with .json and .csv of the same name beside it");
+    add_output(
+        app, ".html", false, options->output,
+        "Page to write, with .json and .csv of the same name beside it; --force replaces the page, and of the others "
+        "only what explain wrote");
     return [options, &app](Session& session) { execute_explain(app, *options, session); };
 }
 

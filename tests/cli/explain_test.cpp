@@ -156,6 +156,21 @@ TEST_F(ExplainTest, WritesThreeFilesOrNone) {
     refused({"-o", "page.pdf"}, ".html");
 }
 
+TEST_F(ExplainTest, ReplacesNothingThatItDidNotWrite) {
+    ASSERT_EQ(couplet({"explain", "result", "-o", "page.html"}).status, 0);
+    ASSERT_EQ(couplet({"explain", "result", "-o", "page.html", "--force"}).status, 0) << "its own files";
+    for (const char* name : {"page.csv", "page.json"}) {
+        const std::string own = get(name);
+        put(name, "patient,age\n1,80\n");
+        const Outcome outcome = couplet({"explain", "result", "-o", "page.html", "--force"});
+        EXPECT_EQ(outcome.status, 2);
+        EXPECT_NE(outcome.err.find(name), std::string::npos) << outcome.err;
+        EXPECT_NE(outcome.err.find("page.html comes with page.json and page.csv"), std::string::npos) << outcome.err;
+        EXPECT_EQ(get(name), "patient,age\n1,80\n");
+        put(name, own);
+    }
+}
+
 TEST_F(ExplainTest, TellsOfAPatientAtItsSiteAlone) {
     const std::vector<std::string> asked{"--patient", "s3", "--patients", "south/patients.csv"};
     const Json patient = told(asked)["patient"];
