@@ -99,12 +99,18 @@ std::vector<Index> ranks_of(const Numbers& values, const Shape& modes, const std
     return ranks;
 }
 
-Index train_numbers(const Shape& modes, const std::vector<Index>& ranks) {
+Index counted(Index a, Index b, const std::string& who) {
+    Index product = 0;
+    if (!__builtin_mul_overflow(a, b, &product)) return product;
+    refuse(who, std::to_string(a) + " times " + std::to_string(b) + " numbers", "as many as can be counted");
+}
+
+Index train_numbers(const Shape& modes, const std::vector<Index>& ranks, const std::string& who) {
     Index numbers = 0;
     for (Index n = 0; n < modes.order(); ++n) {
         const auto at = static_cast<std::size_t>(n);
-        const Index core = checked_product(checked_product(ranks[at], modes[n]), ranks[at + 1]);
-        if (__builtin_add_overflow(numbers, core, &numbers)) checked_product(core, std::numeric_limits<Index>::max());
+        const Index core = counted(counted(ranks[at], modes[n], who), ranks[at + 1], who);
+        if (__builtin_add_overflow(numbers, core, &numbers)) counted(core, std::numeric_limits<Index>::max(), who);
     }
     return numbers;
 }

@@ -37,7 +37,9 @@ Shape modes_of(const Numbers& values, const std::string& who);
 /// Ranks that a train over these modes can have: neighbours bound each other, so a head cannot promise more numbers
 /// than its shape allows.
 std::vector<Index> ranks_of(const Numbers& values, const Shape& modes, const std::string& who);
-/// Numbers in a train; throws when they cannot be counted.
-Index train_numbers(const Shape& modes, const std::vector<Index>& ranks);
+/// A product; throws when it cannot be counted.
+Index counted(Index a, Index b, const std::string& who);
+/// Numbers in a train; likewise.
+Index train_numbers(const Shape& modes, const std::vector<Index>& ranks, const std::string& who);
 
 }  // namespace couplet::wire

@@ -228,14 +228,14 @@ Promise promise(const v1::Features& p, const std::string& who) {
     if (sigma != 0 && sigma != result.rows) {
         refuse(who, std::to_string(sigma) + " weights", std::to_string(result.rows) + ", one per direction");
     }
-    result.numbers = train_numbers(result.modes, result.ranks) + sigma;
+    result.numbers = train_numbers(result.modes, result.ranks, who) + sigma;
     return result;
 }
 
 Promise promise(const v1::State& p, const std::string& who) { return promise_block(Kind::state, "a state", p, who); }
 
 Promise promise(const v1::SumRequest& p, const std::string& who) {
-    return {Kind::sum_request, checked_product(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"))};
+    return {Kind::sum_request, counted(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"), who)};
 }
 
 Promise promise(const v1::SumReply& p, const std::string& who) {
@@ -252,7 +252,7 @@ Promise promise(const v1::CentringRequest& p, const std::string& who) {
     if (means > 0 && scales > 0 && means != scales) {
         refuse(who, std::to_string(scales) + " scales", std::to_string(means) + ", one for each mean");
     }
-    checked_product(std::max(means, scales), 2);
+    counted(std::max(means, scales), 2, who);
     return {Kind::centring, means + scales};
 }
 
@@ -352,7 +352,7 @@ void require_payload(Index bytes, const Promise& promised, const std::string& wh
         refuse(who, "a payload of " + std::to_string(bytes) + " bytes", std::to_string(*promised.raw_bytes));
     }
     const bool integers = code && code->kind == BlockCode::Kind::integers;
-    const Index most = checked_product(numbers, code && !integers ? sizeof(float) : sizeof(double));
+    const Index most = counted(numbers, code && !integers ? sizeof(float) : sizeof(double), who);
     if (integers ? bytes >= least_stream_bytes && bytes <= most + most_extra_bytes : bytes == most) return;
     refuse(who, "a payload of " + std::to_string(bytes) + " bytes",
            (integers ? std::to_string(least_stream_bytes) + " to " : "") + std::to_string(most) + " for its shape");
@@ -433,7 +433,7 @@ Hello from_proto(const v1::Hello& p, const std::string& who) {
     Hello hello{modes_of(p.modes(), who), to_index(p.rows(), who, "patients"), squares(p.norm2(), who, "squared norm")};
     if (hello.rows < 1) refuse(who, "no patients", "at least one");
     hello.labels = labels_of(p.names(), hello.features, who);
-    checked_product(hello.rows, hello.features.size());
+    counted(hello.rows, hello.features.size(), who);
     return hello;
 }
 

@@ -188,7 +188,7 @@ Promise promise_of(const v1::PeerBasis& p, const std::string& who) {
     const Index rows = to_index(p.rows(), who, "rows");
     const Index cols = to_index(p.cols(), who, "columns");
     if (rows < 1 || cols < 1) refuse(who, "an empty basis", "at least one number");
-    return {Kind::peer_basis, checked_product(rows, cols)};
+    return {Kind::peer_basis, counted(rows, cols, who)};
 }
 
 Promise promise_of(const v1::PeerMerge& p, const std::string& who) {

@@ -181,7 +181,7 @@ Promise promise_of(const v1::SecureRequest& p, const std::string& who) {
     if (p.counts() != 0 && p.counts() != census_length) {
         refuse(who, std::to_string(p.counts()) + " counts", std::to_string(census_length));
     }
-    const Index basis = checked_product(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"));
+    const Index basis = counted(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"), who);
     if (p.step() != 0 && (p.counts() != 0 || basis != 0)) refuse(who, "numbers with another step", "them with keys");
     Promise promised{Kind::secure_request, static_cast<Index>(p.counts())};
     promised.numbers += basis;

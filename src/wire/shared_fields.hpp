@@ -78,7 +78,7 @@ Promise promise_block(Kind kind, const char* what, const Proto& p, const std::st
     Promise result{kind, 0, modes_of(p.modes(), who), {}, to_index(p.block_rows(), who, "rows")};
     if (p.ranks().empty()) {
         if (result.rows < 1) refuse(who, std::string(what) + " without rows", "at least one");
-        result.numbers = checked_product(result.rows, result.modes.size());
+        result.numbers = counted(result.rows, result.modes.size(), who);
         result.code = code_of(p, result, who);
         return result;
     }
@@ -86,7 +86,7 @@ Promise promise_block(Kind kind, const char* what, const Proto& p, const std::st
     if (result.ranks.front() != result.rows) {
         refuse(who, std::to_string(result.rows) + " rows", std::to_string(result.ranks.front()) + ", the first rank");
     }
-    result.numbers = train_numbers(result.modes, result.ranks);
+    result.numbers = train_numbers(result.modes, result.ranks, who);
     result.code = code_of(p, result, who);
     return result;
 }

@@ -151,6 +151,12 @@ TEST(ConvertTest, NumbersComeBackBitForBit) {
     for (Index i = 0; i < basis.size(); ++i) ASSERT_EQ(request_back.basis.data()[i], basis.data()[i]);
 }
 
+TEST(ConvertTest, WhatCannotBeCountedIsRefusedByItsSender) {
+    const std::string reason = refusal([] { round_trip(Hello{{Index{1} << 62}, 9, 2.5}, route); });
+    EXPECT_TRUE(reason.starts_with("client a: ")) << reason;
+    EXPECT_NE(reason.find("as many as can be counted"), std::string::npos) << reason;
+}
+
 TEST(ConvertTest, CodedBlocksComeBackBitForBit) {
     for (const bool dense : {true, false}) {
         const Upload upload = coded_upload(dense);
