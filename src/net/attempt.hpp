@@ -39,6 +39,8 @@ class Attempt {
 
     /// The last question was to this member.
     bool asks(Index place) const;
+    /// It is a step of a secure sum.
+    bool asks_each() const noexcept { return current_ && !current_->each.empty(); }
     bool has_asked() const noexcept { return current_.has_value(); }
     bool wants_reply() const noexcept { return current_ && current_->wants_reply; }
     /// Of what was asked last.

@@ -71,6 +71,7 @@ struct Client::Parts {
     Watchdog watchdog = {};
     bool reported = false;
     bool told_order = false;
+    bool welcomed = false;  ///< by this coordinator, whatever came of it
     Clock::time_point begun = Clock::now();
 
     /// Makes a connection known to stop() while it lives.
@@ -203,6 +204,8 @@ struct Client::Parts {
         send(connection, {{}, wire::Join{target.self.name, version()}});
         const wire::Message welcome = receive(connection);
         if (!std::holds_alternative<wire::Welcome>(welcome.body)) unexpected(welcome);
+        welcomed = true;
+        connection.let_in();
         if (reported && work->job() != welcome.route.job) return true;  // it is on to the next job
         if (!work || work->job() != welcome.route.job) take_up(connection, welcome);
         crash_point("hello-computed");
@@ -278,6 +281,13 @@ struct Client::Parts {
         return true;
     }
 
+    /// " for 60 s".
+    std::string for_how_long() const {
+        const auto left = patience.left(Clock::now());
+        if (!left) return " until it is stopped";
+        return fmt::format(" for {} s", std::chrono::ceil<std::chrono::seconds>(*left).count());
+    }
+
     [[noreturn]] void give_up(const std::string& reason) const {
         const double seconds = std::chrono::duration<double>(*options.deadline).count();
         throw RunError({fmt::format("{} at {}", coordinator, target.address), reason,
@@ -297,6 +307,7 @@ struct Client::Parts {
         for (std::string said;;) {
             require_going();
             Connection connection(target, options.capture);
+            if (welcomed) connection.let_in();
             const Visible visible(*this, connection);
             std::string reason;
             bool opened = false;
@@ -328,10 +339,11 @@ struct Client::Parts {
                 give_up(opened ? "nothing that brings the job forward: " + reason : reason);
             // Once per reason: a client may wait for days.
             if (reason != said) {
-                log.info("waiting",
-                         opened ? fmt::format("the coordinator at {} ended the connection: {}; trying again",
-                                              target.address, reason)
-                                : fmt::format("no coordinator at {}: {}; trying again", target.address, reason));
+                log.info("waiting", opened
+                                        ? fmt::format("the coordinator at {} ended the connection: {}; trying again{}",
+                                                      target.address, reason, for_how_long())
+                                        : fmt::format("no coordinator at {}: {}; trying again{}", target.address,
+                                                      reason, for_how_long()));
             }
             said = reason;
             pause(std::min(backoff.next(), patience.left(Clock::now()).value_or(longest_wait)));

@@ -82,10 +82,11 @@ struct Connection::Parts {
     std::unique_ptr<grpc::ClientReaderWriter<v1::Frame, v1::Frame>> stream;
     std::optional<std::string> reason;
     std::string serial = {};
+    bool let_in = false;
 };
 
 Connection::Connection(const Target& target, Capture capture)
-    : parts_(new Parts{target, std::move(capture), {}, {}, {}, {}, {}, {}}) {
+    : parts_(new Parts{target, std::move(capture), {}, {}, {}, {}, {}, {}, {}}) {
     parts_->channel = make_channel(target);
     parts_->stub = v1::Federation::NewStub(parts_->channel);
     if (!target.credentials) parts_->context.AddMetadata(insecure_name_key, target.self.name);
@@ -128,10 +129,13 @@ std::string Connection::reason() {
         // The status comes after everything that was sent before it.
         for (v1::Frame rest; parts.stream->Read(&rest);) continue;
         const grpc::Status status = parts.stream->Finish();
-        parts.reason = status.ok() ? "the connection was closed" : handshake_text(plain_text(status.error_message()));
+        const std::string said = plain_text(status.error_message());
+        parts.reason = status.ok() ? "the connection was closed" : parts.let_in ? said : handshake_text(said);
     }
     return *parts.reason;
 }
+
+void Connection::let_in() { parts_->let_in = true; }
 
 void Connection::finish() {
     parts_->stream->WritesDone();

@@ -41,6 +41,8 @@ class Connection final : public FrameStream {
     std::string reason();
     /// Of the coordinator's certificate, once open; empty without TLS.
     const std::string& serial() const noexcept;
+    /// The coordinator has let this client in before: nothing that ends a connection is about its certificate.
+    void let_in();
     /// Says that nothing more comes, and waits until the other end has heard everything and ends the stream.
     void finish();
     /// Makes open, reads and writes fail; from any thread.

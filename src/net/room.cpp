@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds tick{100};
 constexpr std::chrono::seconds between_lines{10};
+constexpr std::chrono::seconds worth_a_line{2};  // a wait for an answer that takes longer
 // A client that comes and goes changes for whom is waited; not every time is told.
 constexpr int most_changes_told = 20;
 // A latecomer that comes and goes must not keep the coordinator for ever.
@@ -287,6 +288,14 @@ void Room::declined(Ticket ticket, const fs::path& path) {
     throw InputError({who(ticket.place), "refused: " + refusal.reason, "a client that agrees to the job", ""});
 }
 
+void Room::spoiled(Ticket ticket) {
+    const std::lock_guard lock(mutex_);
+    const Attempt* attempt = attempt_of(ticket.place);
+    if (attempt == nullptr || !attempt->asks_each()) return;
+    unwilling_.insert(ticket.place);
+    changed_.notify_all();
+}
+
 bool Room::is_unwilling(Index place) const {
     const std::lock_guard lock(mutex_);
     return unwilling_.contains(place);
@@ -362,7 +371,8 @@ bool Room::wait(std::unique_lock<std::mutex>& lock, const std::function<std::vec
             waiting_.clear();
             return false;
         }
-        if ((waiting_ != told.places && told.changes < most_changes_told) || now >= told.next_line) {
+        const bool changed = !told.at_leisure && waiting_ != told.places && told.changes < most_changes_told;
+        if (changed || now >= told.next_line) {
             ++told.changes;
             told.places = waiting_;
             told.next_line = now + between_lines;
@@ -512,8 +522,8 @@ bool Room::await_reply(Index place, Deadline deadline) {
         if (!contains(places, place)) places.clear();
         return places;
     };
-    Told told;
-    return wait(lock, missing, deadline, told) && !unwilling;
+    answers_.next_line = std::max(answers_.next_line, Clock::now() + worth_a_line);
+    return wait(lock, missing, deadline, answers_) && !unwilling;
 }
 
 std::vector<Index> Room::replied() {

@@ -71,6 +71,8 @@ class Room {
     void arrived(Ticket ticket, const wire::Route& route);
     /// The client has refused instead, and said why there. Throws InputError with its words.
     [[noreturn]] void declined(Ticket ticket, const std::filesystem::path& reason);
+    /// Its answer was none that could be taken. What was masked once is not masked again: nobody waits for another.
+    void spoiled(Ticket ticket);
     void report(Ticket ticket, const wire::Message& message);
     wire::Message bye(Ticket ticket);
     void leave(Ticket ticket) noexcept;
@@ -195,6 +197,7 @@ class Room {
         Clock::time_point next_line = Clock::now();
         std::vector<Index> places = {};
         int changes = 0;
+        bool at_leisure = false;  ///< every change is news, or only what lasts
     };
     /// Waits until `missing` is empty; false at the deadline. Says for whom while it lasts.
     bool wait(std::unique_lock<std::mutex>& lock, const std::function<std::vector<Index>()>& missing, Deadline deadline,
@@ -220,6 +223,7 @@ class Room {
     std::string failure_;
     bool stopping_ = false;
     Index refusals_ = 0;
+    Told answers_ = {.at_leisure = true};  ///< of all waits for answers: a job has many, most of them short
     Clock::time_point begun_ = Clock::now();
 };
 

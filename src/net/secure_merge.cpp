@@ -40,7 +40,9 @@ class SecureMerge {
             close_step();
             if (!planned && secure_.plan() != nullptr) announce();
             if (secure_.sum() != sum || secure_.finished()) {
-                desk_.log().info("summed", fmt::format("sum {} is complete", sum + 1));
+                desk_.log().info("summed", sum == 0
+                                               ? "the patients are counted"
+                                               : fmt::format("sum {} of {} is complete", sum, secure_.plan()->sums));
             }
         }
         if (!secure_.shortened().empty()) desk_.log().warn("shortened", secure_.shortened());

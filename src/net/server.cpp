@@ -374,7 +374,7 @@ class Visit {
         std::optional<std::filesystem::path> where;
         wire::Kind kind = wire::Kind::upload;
         wire::Route route;
-        const Passed passed = receive_to_file(stream_, who(), limits_, [&](const wire::Head& head) {
+        const auto on_head = [&](const wire::Head& head) {
             auto path = room_.accept(ticket_, head);
             kind = head.kind;
             route = head.route;
@@ -382,7 +382,15 @@ class Visit {
             where = path;
             stream_.expect_chunks(true);
             return path;
-        });
+        };
+        const Passed passed = [&] {
+            try {
+                return receive_to_file(stream_, who(), limits_, on_head);
+            } catch (const InputError&) {
+                room_.spoiled(ticket_);
+                throw;
+            }
+        }();
         stream_.expect_chunks(false);
         crash_point("upload-spooled");
         record(received_event, kind, route, passed);

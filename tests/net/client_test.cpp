@@ -69,8 +69,40 @@ TEST_F(ClientTest, GivesUpOnACoordinatorThatStaysAway) {
     const TestFederation federation(path("kits"), population(1, {6, 4}, 2));
     ClientOptions options;
     options.deadline = 300ms;
-    const std::string reason = complaint([&] { attend(federation, 0, std::move(options)); });
+    std::string lines;
+    Log log({}, [&](std::string_view line) { lines += line; });
+    const std::string reason =
+        complaint([&] { Client(federation.kit("a"), federation.tensor(0), std::move(options), log).run(); });
     EXPECT_NE(reason.find("a job that goes on within 0.3 s"), std::string::npos) << reason;
+    EXPECT_NE(lines.find("trying again for 1 s"), std::string::npos) << lines;
+}
+
+/// Whoever was let in before knows that its certificate is good.
+TEST_F(ClientTest, ACoordinatorThatIsGoneIsNotSaidToRefuseTheCertificate) {
+    const TestFederation federation(path("kits"), population(2, {6, 4}, 2));
+    std::string lines;
+    std::mutex mutex;
+    std::promise<void> joined;
+    Log quiet({}, {});
+    Log log({}, [&](std::string_view line) {
+        const std::lock_guard lock(mutex);
+        lines += std::string(line) + "\n";
+    });
+    auto coordinator = std::make_unique<Coordinator>(federation.coordinator(), job_options({.rank = 2}), quiet);
+    ClientOptions options;
+    options.on_join = [&](const std::string&) { joined.set_value(); };
+    Client client(federation.kit("a"), federation.tensor(0), std::move(options), log);
+    auto run = std::async(std::launch::async, [&] { return complaint([&] { client.run(); }); });
+    joined.get_future().get();
+    coordinator.reset();
+    const auto said = [&](const char* text) {
+        const std::lock_guard lock(mutex);
+        return lines.find(text) != std::string::npos;
+    };
+    while (!said("no coordinator at")) std::this_thread::sleep_for(5ms);
+    client.stop();
+    run.get();
+    EXPECT_FALSE(said("certificate")) << lines;
 }
 
 TEST_F(ClientTest, WaitsForACoordinatorThatComesLater) {

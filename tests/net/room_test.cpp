@@ -614,11 +614,32 @@ TEST_F(RoomTest, StepsOfSecureSumsAskEachSomethingElse) {
     EXPECT_EQ(refused([](wire::Head&) {}), "");
     EXPECT_EQ(refused([](wire::Head& h) { h.payload_bytes = 0; }), "") << "it may decline";
     EXPECT_EQ(refused([](wire::Head& h) { h.payload_bytes = 8; }), "client a: 8 bytes of numbers; expected 7");
+    r.spoiled(b);
+    const auto begun = Room::Clock::now();
+    EXPECT_FALSE(r.await_reply(1, begun + 600s)) << "its numbers were refused: nobody waits for others";
+    EXPECT_LT(Room::Clock::now() - begun, 300s);
     EXPECT_NE(refused([](wire::Head& h) { h.kind = wire::Kind::sum_reply; }), "");
     EXPECT_FALSE(r.accept(c, good)) << "read and forgotten";
     r.arrived(a, good.route);
     EXPECT_TRUE(r.await_reply(0, soon()));
     EXPECT_EQ(r.replied(), std::vector<Index>{0});
+}
+
+/// A job of secure sums has dozens of steps, of which each waits a moment for everybody.
+TEST_F(RoomTest, ShortWaitsForAnswersAreNotTold) {
+    std::vector<std::string> lines;
+    Log log({}, [&](std::string_view line) { lines.emplace_back(line); });
+    Room r(new_job(), {path("job"), false}, log);
+    const auto a = greet(r, "a");
+    r.update([](JobFile& file) { file.phase = Phase::running, file.attempt = 1, file.members = {0}; });
+    r.begin(1, {0});
+    r.publish(wire::StartNotice{{1, 9, 2}, false}, true);
+    lines.clear();
+    for (int step = 0; step < 20; ++step) {
+        EXPECT_FALSE(r.await_reply(0, Room::Clock::now() + 1ms));
+        r.leave(a);
+    }
+    EXPECT_TRUE(lines.empty()) << ::testing::PrintToString(lines);
 }
 
 TEST_F(RoomTest, NobodyWaitsForAClientThatDoesNotAgree) {
