@@ -47,6 +47,10 @@ Labels column_labels(std::span<const std::string_view> row, const std::string& w
     ModeLabels columns;
     for (const std::string_view cell : row) {
         if (!is_utf8(cell)) {
+            if (cell.starts_with("\xFF\xFE") || cell.starts_with("\xFE\xFF")) {
+                throw InputError(
+                    {where, "UTF-16 text", "UTF-8 text", "Convert it, for example with iconv -f utf-16 -t utf-8."});
+            }
             throw InputError({where, "a header that is not UTF-8: " + shown(cell), "UTF-8 text",
                               "Convert it, for example with iconv -f latin1 -t utf8."});
         }

@@ -11,6 +11,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/fortran.hpp"
 #include "couplet/io/mapped_file.hpp"
+#include "couplet/io/memory_limit.hpp"
 #include "couplet/io/npz.hpp"
 #include "couplet/io/text.hpp"
 
@@ -166,6 +167,8 @@ class NpzReader::Archive {
     }
 
     void list_members(Index archive_bytes, const NpzLimits& limits) {
+        // A quarter of the memory: an array is converted, transposed and worked on.
+        const Index room = std::min(limits.max_inflated_bytes, memory_limit() / 4);
         Index stored = 0;
         Index inflated = 0;
         const zip_int64_t count = ::zip_get_num_entries(zip_.get(), 0);
@@ -179,7 +182,7 @@ class NpzReader::Archive {
             stored = add_size(stored, status.comp_size, archive_bytes, "members that overlap");
             if (status.comp_method != ZIP_CM_STORE) {
                 check_deflated(status);
-                inflated += expanded(status, inflated, limits.max_inflated_bytes);
+                inflated += expanded(status, inflated, room);
             } else if (status.size != status.comp_size) {
                 refuse("a stored member of two sizes");
             }
@@ -204,7 +207,7 @@ class NpzReader::Archive {
         throw InputError({name_,
                           fmt::format("compressed arrays that expand to {} bytes or more",
                                       static_cast<zip_uint64_t>(before) + status.size),
-                          fmt::format("at most {}, a quarter of the memory", limit),
+                          fmt::format("at most {}, and a quarter of the memory", limit),
                           "Save it as .npy, which is read where it lies, or with numpy.savez."});
     }
 

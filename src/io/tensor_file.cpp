@@ -8,6 +8,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/csv.hpp"
+#include "couplet/io/foreign_file.hpp"
 #include "couplet/io/fortran.hpp"
 #include "couplet/io/npy_convert.hpp"
 #include "couplet/io/npz.hpp"
@@ -28,8 +29,12 @@ Format format_of(const std::string& name) {
     if (ends(".csv") || ends(".csv.gz")) return Format::csv;
     if (ends(".tns") || ends(".tns.gz")) return Format::tns;
     if (ends(".npz")) return Format::npz;
-    throw InputError({name, "a name that does not say what the file is",
-                      "a tensor in .npy, .npz, .csv, .csv.gz or .tns", "Save the tensor with numpy.save('x.npy', x)."});
+    constexpr const char* expected = "a tensor in .npy, .npz, .csv, .csv.gz or .tns";
+    if (const auto lines = tensor_import(name)) {
+        throw InputError({name, "a file of another program", expected, *lines});
+    }
+    throw InputError(
+        {name, "a name that does not say what the file is", expected, "Save the tensor with numpy.save('x.npy', x)."});
 }
 
 template <Real T>
@@ -76,6 +81,9 @@ std::string tensor_array(const NpzReader& archive, const std::string& where) {
         const bool about =
             name == "mode_names" || name == "meta_json" || name.starts_with("labels_") || name.starts_with("units_");
         if (!about) found.push_back(name);
+    }
+    if (archive.contains("indptr") && archive.contains("indices")) {
+        throw InputError({where, "a sparse matrix of SciPy", "a tensor", sparse_import(where)});
     }
     if (found.size() != 1) {
         throw InputError({where, fmt::format("{} arrays that could be the tensor", found.size()),
@@ -180,9 +188,12 @@ void TensorFile::decode_npz(const NpzReader& archive) {
 }
 
 TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOptions& options) {
-    MappedFile file(path);
     TensorFile tensor;
     tensor.name_ = path.string();
+    // Before it is opened: what another program keeps may be a folder.
+    std::error_code unknown;
+    if (std::filesystem::exists(path, unknown)) format_of(tensor.name_);
+    MappedFile file(path);
     const Format format = format_of(tensor.name_);
     file.expect_stream();
     if (format == Format::npz) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "couplet/core/error.hpp"
+#include "couplet/io/foreign_file.hpp"
 #include "couplet/io/line_reader.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/io/text.hpp"
@@ -47,8 +48,20 @@ void refuse_binary(const std::filesystem::path& path, std::string_view line) {
     const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r'; };
     const auto found = std::find_if(start.begin(), start.end(), control);
     if (found == start.end()) return;
-    throw InputError({path.string(), fmt::format("binary data in line 1, byte {}", found - start.begin() + 1),
-                      "a text table", "Export it as csv or ndjson; Parquet comes through couplet.table in Python."});
+    throw InputError(
+        {path.string(), fmt::format("binary data in line 1, byte {}", found - start.begin() + 1), "a text table",
+         table_import(path).value_or("Export it as csv or ndjson; Parquet comes through couplet.table in Python.")});
+}
+
+/// A whole table as one JSON value, by its name or its first line.
+void refuse_json_array(const std::filesystem::path& path, std::string_view line) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    const bool array = line.starts_with('[') && (line.size() == 1 || line.find('{') != std::string_view::npos ||
+                                                 without_gz(path.string()).ends_with(".json"));
+    if (!array) return;
+    const std::string lines = "In Python: import pandas; pandas.read_json('FILE').to_csv('x.csv', index=False)";
+    throw InputError(
+        {path.string(), "a JSON array", "csv, or a JSON object a line (ndjson)", table_import(path).value_or(lines)});
 }
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -129,6 +142,7 @@ std::unique_ptr<RecordReader> open_records(const std::filesystem::path& path, co
     const std::string start = first_line(path);
     refuse_binary(path, start);
     if (!is_json_lines(path, form)) {
+        refuse_json_array(path, start);
         TextForm as = form;
         if (as.separator == '\0' && without_gz(path.string()).ends_with(".tsv")) as.separator = '\t';
         return std::make_unique<DelimitedReader>(path, as);

@@ -121,7 +121,8 @@ TEST_F(NpzReaderTest, BombsAreRefusedBeforeAllocating) {
     const std::string damaged = " The file is truncated or damaged: write or copy it again.";
     const std::string form = "; expected an .npz archive as numpy.savez or numpy.savez_compressed writes it.";
     EXPECT_EQ(refusal_of("np.savez_compressed('x.npz', a=np.zeros(10**6))\n", "", {.max_inflated_bytes = 1 << 20}),
-              "compressed arrays that expand to 8000128 bytes or more; expected at most 1048576, a quarter of the memory. "
+              "compressed arrays that expand to 8000128 bytes or more; expected at most 1048576, and a quarter of the "
+              "memory. "
               "Save it as .npy, which is read where it lies, or with numpy.savez.");
     // The header promises more than the member holds.
     EXPECT_EQ(refusal_of("with zipfile.ZipFile('x.npz', 'w', zipfile.ZIP_DEFLATED) as z:\n"

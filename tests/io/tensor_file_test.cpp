@@ -119,11 +119,25 @@ TEST_F(TensorFileTest, RefusesWithTheNameOfTheFile) {
     const auto refusal_of = [&](const std::string& name, const TensorFileOptions& options = {}) {
         return refusal(path(name), [&] { open_tensor(path(name), options); });
     };
-    put("x.mat", "?");
-    EXPECT_EQ(refusal_of("x.mat"),
+    put("x.txt", "?");
+    EXPECT_EQ(refusal_of("x.txt"),
               "a name that does not say what the file is; expected a tensor in .npy, .npz, .csv, .csv.gz or .tns. "
               "Save the tensor with "
               "numpy.save('x.npy', x).");
+    put("x.mat", "?");
+    std::filesystem::create_directory(path("x.zarr"));
+    for (const char* name : {"x.mat", "x.zarr"}) {
+        EXPECT_TRUE(refusal_of(name).starts_with("a file of another program; expected a tensor")) << refusal_of(name);
+        EXPECT_NE(refusal_of(name).find("In Python: import numpy, "), std::string::npos) << refusal_of(name);
+    }
+    python(
+        "np.savez('s.npz', data=np.ones(2), indices=np.zeros(2, dtype='i4'), indptr=np.zeros(3, dtype='i4'), "
+        "shape=np.array([2, 2]), format=np.array(b'csr'))\n");
+    EXPECT_NE(refusal_of("s.npz").find("scipy.sparse.load_npz"), std::string::npos) << refusal_of("s.npz");
+    put("wide.csv", std::string_view("\xFF\xFE"
+                                     "a\0,\0b\0\n\0",
+                                     12));
+    EXPECT_NE(refusal_of("wide.csv").find("UTF-16"), std::string::npos) << refusal_of("wide.csv");
     put("m.npz", "?");
     EXPECT_NE(refusal_of("m.npz"), "");
     EXPECT_EQ(refusal_of("missing.npy"),

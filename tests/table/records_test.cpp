@@ -35,6 +35,13 @@ TEST_F(RecordsTest, RefusesWhatIsNoTable) {
                                                4))
                   .find("UTF-16"),
               std::string::npos);
+    const std::string json = opened("a.json", "[{\"a\": 1}]\n");
+    EXPECT_NE(json.find("a JSON array; expected csv, or a JSON object a line"), std::string::npos) << json;
+    EXPECT_NE(json.find("pandas.read_json("), std::string::npos) << json;
+    EXPECT_NE(opened("a.csv", "[\n").find("a JSON array"), std::string::npos);
+    EXPECT_EQ(opened("a.csv", "[id],b\n1,2\n"), "read");
+    const std::string book = opened("a.xlsx", std::string_view("PK\x03\x04\0\0", 6));
+    EXPECT_NE(book.find("pandas.read_excel("), std::string::npos) << book;
     EXPECT_NE(opened("a.csv", std::string_view("a,b\n1,\0\n", 8)).find("a.csv, line 2, column 2 (b): binary data"),
               std::string::npos)
         << opened("a.csv", std::string_view("a,b\n1,\0\n", 8));

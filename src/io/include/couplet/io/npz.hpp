@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,16 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "couplet/io/memory_limit.hpp"
 #include "couplet/io/npy_header.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet {
 
 struct NpzLimits {
-    /// Compressed members together may grow to this, as the archive's directory says before anything is expanded;
-    /// stored ones cannot exceed the file. A quarter of the memory: an array is converted, transposed and worked on.
-    Index max_inflated_bytes = std::min(Index{8} << 30, memory_limit() / 4);
+    /// Compressed members together may grow to this; stored ones cannot exceed the file.
+    Index max_inflated_bytes = Index{8} << 30;
 };
 
 /// The named arrays of an .npz archive (numpy.savez and numpy.savez_compressed). Bytes are hostile: every
