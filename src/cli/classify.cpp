@@ -192,9 +192,8 @@ Action set_up_classify(Command& app) {
         .type("DIR")
         .required();
     app.add_option("--labels", options->input.labels,
-                   "Where the data brings no labels: a table (csv, tsv, ndjson, gzip) or .npy; once, or once per site")
-        .type("FILE")
-        .each();
+                   "Where the data brings no labels: a table (csv, tsv, ndjson, gzip) or .npy; one, or one per site")
+        .type("FILE...");
     app.add_option("--label-column", options->input.columns.label, "Column of the table that holds the label")
         .type("COL");
     app.add_option("--id-column", options->input.columns.patient, "Column of the table that holds the identifier")

@@ -209,7 +209,13 @@ void execute_client(const Command& app, const ClientArguments& options, const Se
     net::ClientOptions how{
         .deadline = app.count("--deadline") > 0 ? options.deadline : site.patience(options.deadline),
         .insecure = options.insecure,
-        .on_join = [&](const std::string& job) { output.require_free(job); },
+        .on_join =
+            [&](const std::string& job) {
+                // The kit is where results go unless -o says otherwise: those of the job before stay, under its name.
+                const std::string older = options.output.empty() ? output.put_aside(job) : "";
+                if (!older.empty()) session.note("the results of the job before are in " + older);
+                output.require_free(job);
+            },
         .vet = [&](const wire::Message& message) { site.vet(message); },
         .demands = site.demands(),
         .vet_plan = [&](const ShieldPlan& plan, const std::string& job) { site.vet_plan(plan, job); },

@@ -204,6 +204,23 @@ std::string status_text(const net::StatusReport& s) {
     return table(lines) + "\n" + fields(rows);
 }
 
+namespace {
+
+/// The job that a result is of; empty where it is none, and not ours to replace.
+std::string job_of(const std::filesystem::path& path) {
+    try {
+        if (!std::filesystem::exists(path)) return "";
+        const std::string job = to_double(load_model(path)).metadata.value("job", "");
+        return wire::to_hex(wire::parse_job_id(job));
+    } catch (const Error&) {
+        return "";
+    } catch (const nlohmann::json::exception&) {
+        return "";
+    }
+}
+
+}  // namespace
+
 JobOutput::JobOutput(std::filesystem::path folder, std::vector<std::string> files, bool force)
     : folder_(std::move(folder)), files_(std::move(files)), force_(force) {
     // Before anything is sent: a result that cannot be kept is none.
@@ -214,19 +231,25 @@ JobOutput::JobOutput(std::filesystem::path folder, std::vector<std::string> file
     clean_on_interrupt(folder_.path());
 }
 
+std::string JobOutput::put_aside(const std::string& job) const {
+    std::string older;
+    for (const std::string& name : files_) {
+        const std::string of = job_of(file(name));
+        if (of.empty() || of == job) continue;
+        const std::filesystem::path kept = folder_.path() / of;
+        std::filesystem::create_directory(kept);
+        if (std::filesystem::exists(kept / name)) continue;
+        std::filesystem::rename(file(name), kept / name);
+        older = kept.string();
+    }
+    return older;
+}
+
 void JobOutput::require_free(const std::string& job) const {
     for (const std::string& name : files_) {
         const auto path = file(name);
         if (force_ || !std::filesystem::exists(path)) continue;
-        std::string of;
-        try {
-            of = to_double(load_model(path)).metadata.value("job", "");
-        } catch (const Error&) {
-            // Whatever it is, it is not ours to replace.
-        } catch (const nlohmann::json::exception&) {
-            // The same.
-        }
-        if (of == job) continue;
+        if (const std::string of = job_of(path); !of.empty() && of == job) continue;
         throw InputError({path.string(), "a file that exists already, of another job", "a folder without results",
                           "Choose another folder with -o, or use --force to replace it."});
     }

@@ -28,6 +28,8 @@ class JobOutput {
   public:
     /// Makes the folder; it goes again where nothing is written. `files` are the names to be written.
     JobOutput(std::filesystem::path folder, std::vector<std::string> files, bool force);
+    /// Results of other jobs go into a folder of the job's name; returns that, or nothing where none were in the way.
+    std::string put_aside(const std::string& job) const;
     /// Throws InputError when a file of another job is in the way.
     void require_free(const std::string& job) const;
     std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }

@@ -174,7 +174,7 @@ Action set_up_reproduce(Command& app) {
     for (const Experiment* one : experiments()) names += (names.empty() ? "" : ", ") + std::string(one->name);
     app.add_option("NAME...", options->names,
                    "all, quick (smaller, two minutes; also before names), or experiments: " + names)
-        .type("NAME");
+        .type("all|quick");
     app.add_option("-o,--output", options->output, "Folder for report.html and the numbers; made if not there")
         .type("DIR");
     add_count(app, {"--repeats", "N", 1, 10'000, "The paper uses 20."}, options->repeats,

@@ -47,6 +47,7 @@ class CommandLine {
     void parse(int argc, const char* const* argv) {
         words_.assign(argv, argv + argc);
         request_ = read_words(root_, {words_.begin() + (words_.empty() ? 0 : 1), words_.end()});
+        if (words_.size() <= 1) request_ = Request::help;  // the verbs
         if (request_ == Request::work && !version_ && active_app(root_) == &root_) throw missing_verb(root_);
     }
 

@@ -38,8 +38,23 @@ std::vector<std::string> subcommand_names(const Command& app) {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
+/// Whether this is what an argument may be, which is written without dashes.
+bool is_word_of_argument(const std::string& word, const Command& app) {
+    for (const CommandOption& option : app.options()) {
+        if (!option.is_argument()) continue;
+        const std::string words = "|" + option.type() + "|";
+        if (words.find("|" + word + "|") != std::string::npos) return true;
+    }
+    return false;
+}
+
 [[noreturn]] void refuse_option(const std::string& word, const Command& app) {
     const std::string name = word.substr(0, word.find('='));
+    const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    if (is_word_of_argument(bare, app)) {
+        throw InputError({shown(name), "no option, but a word with dashes", bare,
+                          fmt::format("Did you mean {} {}? {}", command_name(app), bare, help_hint(app))});
+    }
     throw InputError({shown(name), "no such option", fmt::format("an option of {}", command_name(app)),
                       with_suggestion(name, option_names(app), app)});
 }

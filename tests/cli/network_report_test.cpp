@@ -108,6 +108,13 @@ TEST_F(NetworkReportTest, ResultsOfTheSameJobAreReplacedOthersAreNot) {
     EXPECT_THROW(output.require_free("one"), InputError);
     put("file", "x");
     EXPECT_THROW(JobOutput(path("file"), {}, false), InputError);
+    EXPECT_EQ(output.put_aside("two"), "") << "nobody's result stays where it is";
+    const std::string first(32, 'a');
+    cli::save_features(path("features.npz"), features, {}, {{"job", first}}, true);
+    EXPECT_EQ(output.put_aside(first), "");
+    EXPECT_EQ(output.put_aside(std::string(32, 'b')), path(first));
+    EXPECT_TRUE(std::filesystem::exists(path(first + "/features.npz")));
+    EXPECT_FALSE(std::filesystem::exists(path("features.npz")));
     {
         const JobOutput made(path("new/folder"), {}, false);
         EXPECT_TRUE(std::filesystem::is_directory(path("new/folder")));

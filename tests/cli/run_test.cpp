@@ -16,8 +16,12 @@ TEST_F(RunTest, Version) {
     EXPECT_EQ(couplet({"--version", "--json"}).json(), (Json{{"version", version()}}));
 }
 
-TEST_F(RunTest, NothingAtAllIsBadUsage) {
-    const Outcome run = couplet({});
+TEST_F(RunTest, NothingAtAllShowsTheVerbs) {
+    const Outcome alone = couplet({});
+    EXPECT_EQ(alone.status, 0);
+    EXPECT_EQ(alone.out, couplet({"--help"}).out);
+    EXPECT_EQ(alone.err, "");
+    const Outcome run = couplet({"--quiet"});
     EXPECT_EQ(run.status, 2);
     EXPECT_EQ(run.out, "");
     EXPECT_TRUE(run.err.starts_with("couplet: verb: missing; expected one of decompose, ranks, ")) << run.err;

@@ -34,6 +34,9 @@ TEST_F(UsageTest, UnknownOptions) {
     expect({"info", "X.npy", "--eps=3"},
            "couplet info: '--eps': no such option; expected an option of couplet info. See couplet info --help.");
     expect({"--bogus"}, "couplet: '--bogus': no such option; expected an option of couplet. See couplet --help.");
+    expect({"reproduce", "--quick"},
+           "couplet reproduce: '--quick': no option, but a word with dashes; expected quick. Did you mean couplet "
+           "reproduce quick? See couplet reproduce --help.");
     expect({"decompose", "--bogus"},
            "couplet decompose: '--bogus': no such option; expected an option of couplet "
            "decompose. See couplet decompose --help.");
