@@ -18,7 +18,7 @@ TEST(ChecksTest, GoodValuesPass) {
     EXPECT_EQ(text("\u00b5g/l R\u2081", "a"), "\u00b5g/l R\u2081");
     EXPECT_EQ(modes_of(numbers({3, 2}), "a"), (Shape{3, 2}));
     EXPECT_EQ(ranks_of(numbers({4, 2, 1}), Shape{3, 2}, "a"), (std::vector<Index>{4, 2, 1}));
-    EXPECT_EQ(train_numbers(Shape{3, 2}, {4, 2, 1}), 4 * 3 * 2 + 2 * 2);
+    EXPECT_EQ(train_numbers(Shape{3, 2}, {4, 2, 1}, "client a"), 4 * 3 * 2 + 2 * 2);
 }
 
 TEST(ChecksTest, BadOnesBlameTheirSender) {
@@ -111,10 +111,10 @@ TEST(ChecksTest, RanksFitTheModesOnBothSides) {
     }
     // A rank whose product with the mode does not fit is no reason to overflow.
     EXPECT_NE(refusal([] { ranks_of(numbers({1ULL << 62, 1, 1}), Shape{4, 2}, "b"); }), "");
-    EXPECT_EQ(train_numbers(Shape{2, 3, 4}, {5, 2, 3, 1}), 5 * 2 * 2 + 2 * 3 * 3 + 3 * 4 * 1);
+    EXPECT_EQ(train_numbers(Shape{2, 3, 4}, {5, 2, 3, 1}, "client a"), 5 * 2 * 2 + 2 * 3 * 3 + 3 * 4 * 1);
     const Index half = Index{1} << 62;
     EXPECT_NE(refusal([&] {
-                  train_numbers(Shape{1, 1, 1}, {half, 1, half, 1});
+                  train_numbers(Shape{1, 1, 1}, {half, 1, half, 1}, "client a");
               }),
               "")
         << "each fits, their sum does not";
