@@ -95,6 +95,19 @@ Findings load(const std::string& result, const Session& session) {
     return findings;
 }
 
+/// What is said of orthonormal features that a job can find again, and not of the components of a model.
+void refuse_for_models(const Command& app, const ExplainArguments& options, const Findings& findings) {
+    if (findings.model.empty()) return;
+    const auto refuse = [&](const char* option, const char* remedy) {
+        if (app.count(option) == 0) return;
+        throw InputError({option, "given with the factors of a model (" + findings.model + ")",
+                          "the features of a federation", remedy});
+    };
+    refuse("--data", "couplet factor itself says how well components come back: replicability.");
+    refuse("--compare", "Compare the features of the federations.");
+    if (options.rotate == "varimax") refuse("--rotate", "Components of a model are not turned.");
+}
+
 Rotation rotation_of(const ExplainArguments& options) {
     return options.rotate == "none" ? Rotation::none : Rotation::varimax;
 }
@@ -303,7 +316,9 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
     const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
-    Explanation explanation = explain(load(options.result, session), how);
+    Findings findings = load(options.result, session);
+    refuse_for_models(app, options, findings);
+    Explanation explanation = explain(std::move(findings), how);
     add_resamples(options, session, explanation);
     Told told{.resamples = options.data.empty() ? 0 : options.resamples};
     if (!options.patient.empty()) {
@@ -336,7 +351,8 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
 Action set_up_explain(Command& app) {
     auto options = std::make_shared<ExplainArguments>();
     add_input(app, "RESULT", options->result,
-              "Folder of a result (couplet simulate -o, or what a client or peer keeps), or its features.npz");
+              "Folder of a result (couplet simulate -o, or what a client or peer keeps), or its features.npz; or the "
+              "folder of couplet factor, whose components are explained as they are");
     add_choice(app, "--rotate", {"varimax", "none"}, options->rotate,
                "varimax: components with few strong entries, the fit untouched; none: as computed");
     app.add_option("--data", options->data,

@@ -89,7 +89,7 @@ std::vector<SiteLoadings> data_loadings(const FactorArguments& options, const Me
     std::vector<SiteLoadings> sites;
     for (std::size_t k = 0; k < options.data.size(); ++k) {
         const Patients patients =
-            read_patients(options.data[k], {rows, result.centring, result.file, options.unnamed}, session);
+            open_patients(options.data[k], {rows, result.centring, result.file, options.unnamed}, session);
         const auto elements = patients.x.elements();
         negative = negative || std::any_of(elements.begin(), elements.end(), [](double value) { return value < 0; });
         const bool listed = result.sites.size() == options.data.size();
@@ -301,7 +301,7 @@ extern const Verb factor_verb{
         "sent and no patient is needed. All parties of a job that run this on its features.npz have the same factors "
         "to "
         "the bit. Patients are fitted at their site, with --data, or later by couplet project.\n\n"
-        "factors.npz takes the place of features.npz in couplet project and reconstruct.",
+        "factors.npz takes the place of features.npz in couplet project, reconstruct and explain.",
     .output =
         "error: on what was merged. certified: a bound for all patients, from the merge's own. measured: on the data "
         "given. starts, halves agree: Tucker's congruence of components that belong together, corrected for what "

@@ -41,7 +41,7 @@ std::string follow(Tensor<double>& x, const std::string& path, const Describing&
 
 }  // namespace
 
-Patients read_patients(const std::string& path, const Describing& by, const Session& session) {
+Patients open_patients(const std::string& path, const Describing& by, const Session& session) {
     TensorFile file = by.incomplete
                           ? read_incomplete_tensor(path)
                           : read_tensor(path, "With --missing impute every patient is fitted to what is known of it.");

@@ -25,6 +25,6 @@ struct Patients {
 };
 
 /// Reads a tensor of patients. Throws InputError that names both files where its modes, labels or units are others.
-Patients read_patients(const std::string& path, const Describing& by, const Session& session);
+Patients open_patients(const std::string& path, const Describing& by, const Session& session);
 
 }  // namespace couplet::cli

@@ -104,7 +104,7 @@ void execute_project(const ProjectArguments& options, const Session& session) {
                           "Fill the gaps first, or use the features of the federation."});
     }
     const Patients patients =
-        read_patients(options.input, {train, centring, options.features, options.unnamed, impute}, session);
+        open_patients(options.input, {train, centring, options.features, options.unnamed, impute}, session);
     const Tensor<double>& x = patients.x;
     const std::string& moved = patients.moved;
     const double read_seconds = watch.lap();

@@ -329,10 +329,30 @@ std::string mode_name(const Schema& schema, Index mode) {
     return fmt::format("mode {}", mode + 2);
 }
 
+namespace {
+
+/// Components of a model are not at right angles: their own squares do not add up to what they explain together.
+void take_explained(Explanation& explanation) {
+    const Findings& findings = explanation.findings;
+    double explained = 0;
+    double norm2 = 0;
+    for (std::size_t k = 0; k < findings.sites.size(); ++k) {
+        const SiteScores& site = findings.sites[k];
+        explanation.site_explained[k] = site.explained;
+        explained += weight_of(findings, site) * site.norm2 * site.explained;
+        norm2 += weight_of(findings, site) * site.norm2;
+    }
+    if (norm2 > 0) explanation.explained = explained / norm2;
+}
+
+}  // namespace
+
 Explanation explain(Findings findings, const ExplainOptions& options) {
-    Explanation explanation{.findings = std::move(findings), .rotation = options.rotation};
+    // A model's components are what they are.
+    const Rotation rotation_used = findings.model.empty() ? options.rotation : Rotation::none;
+    Explanation explanation{.findings = std::move(findings), .rotation = rotation_used};
     Findings& rotated = explanation.findings;
-    if (options.rotation == Rotation::varimax) {
+    if (rotation_used == Rotation::varimax) {
         const Matrix<double> rotation = varimax(rotated.rows);
         for (SiteScores& site : rotated.sites) site.scores = product<double>(site.scores.view(), rotation.view());
     }
@@ -349,6 +369,7 @@ Explanation explain(Findings findings, const ExplainOptions& options) {
         for (std::size_t k = 0; k < component.site_shares.size(); ++k)
             explanation.site_explained[k] += component.site_shares[k];
     }
+    if (!rotated.model.empty()) take_explained(explanation);
     return explanation;
 }
 

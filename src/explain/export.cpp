@@ -76,6 +76,7 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation, const To
               {"share_of", findings.shares_of_data ? "data" : "explained"},
               {"explained", explanation.explained},
               {"sites", Json::array()}};
+    if (!findings.model.empty()) json["model"] = findings.model;
     if (findings.rse) json["rse"] = *findings.rse;
     for (std::size_t k = 0; k < findings.sites.size(); ++k) {
         json["sites"].push_back({{"name", findings.sites[k].name},

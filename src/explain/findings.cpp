@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Index most_numbers = Index{1} << 28;
+constexpr std::string_view personal_front = "personal_";
+constexpr std::string_view loadings_front = "loadings_";
 
 /// R1 x (I2 ... IN): the product of the cores.
 Matrix<double> written_out(const TensorTrain<double>& features, const std::string& where) {
@@ -51,7 +53,9 @@ TensorTrain<double> train_of(const Model<double>& model) {
 
 fs::path features_file(const fs::path& result) {
     std::error_code ignored;
-    const fs::path file = fs::is_directory(result, ignored) ? result / "features.npz" : result;
+    fs::path file = fs::is_directory(result, ignored) ? result / "features.npz" : result;
+    // A folder of couplet factor; beside features they are explained by their own name.
+    if (!fs::exists(file, ignored) && fs::exists(result / "factors.npz", ignored)) file = result / "factors.npz";
     if (fs::exists(file, ignored)) {
         if (file.extension() == ".npz") return file;
         throw InputError({result.string(), "a file that is no .npz", "the folder of a result, or its features.npz",
@@ -61,9 +65,8 @@ fs::path features_file(const fs::path& result) {
                       "couplet simulate ... -o DIR writes one."});
 }
 
-/// The k of personal_<k>.npz; nothing of another file.
-std::optional<Index> number_of(const fs::path& file) {
-    constexpr std::string_view front = "personal_";
+/// The k of personal_<k>.npz (or of what else is before it); nothing of another file.
+std::optional<Index> number_of(const fs::path& file, std::string_view front) {
     const std::string stem = file.stem().string();
     if (file.extension() != ".npz" || !stem.starts_with(front)) return std::nullopt;
     const std::string digits = stem.substr(front.size());
@@ -74,18 +77,18 @@ std::optional<Index> number_of(const fs::path& file) {
 
 /// personal.npz, or personal_1.npz, personal_2.npz, ... of all clients (0: nobody knows how many there are): what some
 /// describe is no share of all.
-std::vector<fs::path> personal_files(const fs::path& folder, Index clients) {
+std::vector<fs::path> personal_files(const fs::path& folder, Index clients, std::string_view front) {
     std::error_code failed;
     std::set<Index> numbers;
     for (fs::directory_iterator entry(folder.empty() ? "." : folder, failed), end; !failed && entry != end;
          entry.increment(failed)) {
-        if (const auto number = number_of(entry->path())) numbers.insert(*number);
+        if (const auto number = number_of(entry->path(), front)) numbers.insert(*number);
     }
     if (numbers.empty()) {
         const fs::path only = folder / "personal.npz";
-        return fs::exists(only, failed) ? std::vector{only} : std::vector<fs::path>();
+        return front == personal_front && fs::exists(only, failed) ? std::vector{only} : std::vector<fs::path>();
     }
-    const auto name = [](Index k) { return fmt::format("personal_{}.npz", k); };
+    const auto name = [&](Index k) { return fmt::format("{}{}.npz", front, k); };
     const Index sites = std::max(clients, *numbers.rbegin());
     std::vector<fs::path> files;
     for (Index k = 1; k <= sites; ++k) {
@@ -267,6 +270,33 @@ OrthonormalRows orthonormal_rows(const TensorTrain<double>& features, const std:
     return {transpose(columns.view()), transpose(triangle.view())};
 }
 
+namespace {
+
+/// Components as a model has them: rows of norm 1, and loadings in their units.
+OrthonormalRows unit_rows(const TensorTrain<double>& features, const std::string& where) {
+    OrthonormalRows unit{written_out(features, where),
+                         Matrix<double>::zeros(features.left_rank(), features.left_rank())};
+    for (Index r = 0; r < unit.rows.rows(); ++r) {
+        const double norm = scaled_norm<double>(unit.rows.view().rows_from(r, 1)).norm(where);
+        unit.change(r, r) = norm;
+        for (Index i = 0; i < unit.rows.cols() && norm > 0; ++i) unit.rows(r, i) /= norm;
+    }
+    return unit;
+}
+
+/// Where loadings were fitted to data, what they explain of it; components that are not at right angles do not say it.
+void measure_sites(Findings& findings, const std::vector<std::optional<double>>& norms2,
+                   const std::vector<double>& described) {
+    findings.shares_of_data =
+        !norms2.empty() && std::ranges::all_of(norms2, [](const auto& n) { return n.has_value(); });
+    for (std::size_t k = 0; k < norms2.size(); ++k) {
+        findings.sites[k].explained = findings.shares_of_data ? described[k] : 1;
+        if (findings.shares_of_data) findings.sites[k].norm2 = std::ldexp(*norms2[k], -2 * findings.exponent);
+    }
+}
+
+}  // namespace
+
 Findings load_findings(const fs::path& result) {
     const fs::path file = features_file(result);
     Model<double> model = to_double(load_model(file));
@@ -278,7 +308,9 @@ Findings load_findings(const fs::path& result) {
     const nlohmann::json& metadata = model.metadata;
     const TensorTrain<double> train = train_of(model);
     findings.schema = make_schema(train.shape(), model.labels, file.string());
-    OrthonormalRows features = orthonormal_rows(train, file.string());
+    findings.model = word_at(metadata, "model");
+    OrthonormalRows features =
+        findings.model.empty() ? orthonormal_rows(train, file.string()) : unit_rows(train, file.string());
     findings.rows = std::move(features.rows);
     findings.rse = number_at(metadata, "rse");
     findings.gains = gains_of(metadata);
@@ -290,7 +322,9 @@ Findings load_findings(const fs::path& result) {
     // Only of a projection the part that is not described is what the error says.
     findings.shares_of_data = findings.fit.refit;
     std::vector<double> described;
-    const auto files = personal_files(file.parent_path(), findings.clients);
+    std::vector<std::optional<double>> norms2;
+    const auto files =
+        personal_files(file.parent_path(), findings.clients, findings.model.empty() ? personal_front : loadings_front);
     for (std::size_t k = 0; k < files.size(); ++k) {
         const Model<double> personal = load_personal(files[k], model);
         const nlohmann::json& mine = personal.metadata;
@@ -304,12 +338,17 @@ Findings load_findings(const fs::path& result) {
             .name = listed<std::string>(metadata, "client_names", k).value_or(fmt::format("site {}", k + 1)),
             .scores = product<double>(rows, features.change.view())};
         if (mine.contains("data") && mine["data"].is_string()) site.data = mine["data"];
+        norms2.push_back(number_at(mine, "norm2"));
         auto rse = listed<double>(metadata, "rse_per_client", k);
         if (!rse) rse = number_at(mine, "rse");
         described.push_back(rse && *rse >= 0 && *rse < 1 ? 1 - *rse : 0);
         findings.sites.push_back(std::move(site));
     }
     make_shares_safe(findings, files);
+    if (!findings.model.empty()) {
+        measure_sites(findings, norms2, described);
+        return findings;
+    }
     // Shares of the data at some sites and of something else at others would not add up.
     const bool known = std::all_of(described.begin(), described.end(), [](double part) { return part > 0; });
     findings.shares_of_data = findings.shares_of_data && known && !described.empty();

@@ -90,6 +90,28 @@ TEST_F(FactorTest, FactorsTakeThePlaceOfFeatures) {
     EXPECT_NE(gaps.err.find("non-negative factors"), std::string::npos) << gaps.err;
 }
 
+TEST_F(FactorTest, ComponentsAreExplainedAsTheyAre) {
+    const Json fit = told({"--model", "nncp", "--components", "3", "--data", "x1.npy", "x3.npy", "-o", "out"});
+    const Json json = ok({"explain", "out", "-o", "page.html", "--json"}).json();
+    EXPECT_EQ(json["model"], "nncp");
+    EXPECT_EQ(json["rotation"], "none");
+    EXPECT_EQ(json["share_of"], "data");
+    EXPECT_NEAR(json["explained"].get<double>(), 1 - fit["rse"].get<double>(), 1e-9);
+    ASSERT_EQ(json["components"].size(), 3U);
+    for (const auto& component : json["components"]) EXPECT_NEAR(component["product_share"].get<double>(), 1, 1e-6);
+    EXPECT_NE(get("page.html").find("</html>"), std::string::npos);
+    told({"--model", "cp", "--components", "3", "-o", "projected"});
+    EXPECT_EQ(ok({"explain", "projected", "--json"}).json()["share_of"], "explained");
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{"--data", "x1.npy", "x3.npy"}, {"--compare", "result"}, {"--rotate", "varimax"}}) {
+        std::vector<std::string> arguments{"explain", "out"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome run = couplet(arguments);
+        EXPECT_EQ(run.status, 2) << more[0];
+        EXPECT_NE(run.err.find("the factors of a model (nncp)"), std::string::npos) << run.err;
+    }
+}
+
 TEST_F(FactorTest, AutoExplainsItselfAndDraws) {
     const Json json = told({"--model", "nncp", "--components", "auto", "--most", "5", "-o", "chosen"});
     EXPECT_EQ(json["components"], 3);

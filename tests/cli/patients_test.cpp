@@ -17,7 +17,7 @@ class PatientsTest : public CliTest {
         return train;
     }
     cli::Patients read(const std::string& name) const {
-        return cli::read_patients(path(name), {rows_, centring_, features_}, session_);
+        return cli::open_patients(path(name), {rows_, centring_, features_}, session_);
     }
 
     TensorTrain<double> rows_;

@@ -19,6 +19,7 @@ struct SiteScores {
     Matrix<double> scores = {};  ///< patients x R1
     double norm2 = 0;            ///< of its data; of what the features explain where a site's data is not told
     std::string data = {};       ///< data_print() of its tensor; empty where that is not told
+    double explained = 0;        ///< of a model: part of norm2 that all its components explain together
 };
 
 /// What a site gains by joining: relative squared errors on patients that nobody has learnt from.
@@ -43,8 +44,9 @@ struct Fit {
 /// What a federation found, ready to be explained: orthonormal features and everybody's coordinates in them.
 struct Findings {
     std::string source = {};
+    std::string model = {};  ///< of couplet factor: pca, cp, nncp or tucker; empty: the federation's own features
     Schema schema = {};
-    Matrix<double> rows = {};  ///< R1 x (I2 ... IN), orthonormal
+    Matrix<double> rows = {};  ///< R1 x (I2 ... IN), orthonormal; of a model of norm 1
     std::vector<SiteScores> sites = {};
     int exponent = 0;             ///< scores and norms are of the data times 2^-exponent, so that squares can be added
     bool shares_of_data = false;  ///< norm2 is that of the data
@@ -58,10 +60,10 @@ struct Findings {
     std::vector<std::string> unmarked = {};  ///< personal cores of which nothing says that they are of these features
 };
 
-/// Reads a folder that couplet simulate -o wrote or the result of a client or peer (features.npz with personal.npz,
-/// personal_1.npz, ... beside it), or features.npz alone. Throws InputError for anything else, where the core
-/// of one of several sites is missing, for features of more than 2^28 numbers when written out, and for sites whose
-/// magnitudes are too far apart for one share of all.
+/// Reads a folder that couplet simulate -o wrote, the result of a client or peer, or factors.npz with loadings_<k>.npz
+/// that couplet factor wrote (features.npz with personal.npz, personal_1.npz, ... beside it), or features.npz alone.
+/// Throws InputError for anything else, where the core of one of several sites is missing, for features of more than
+/// 2^28 numbers when written out, and for sites whose magnitudes are too far apart for one share of all.
 Findings load_findings(const std::filesystem::path& result);
 
 /// Throws InputError, naming both files, where a personal core is of other features than these: it says of which it is,
