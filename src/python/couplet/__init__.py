@@ -20,6 +20,7 @@ from ._classify import Classification, classify
 from ._command import command
 from ._errors import ConversionWarning, InputError, RunError
 from ._explain import Component, Explanation, explain
+from ._factor import Factors, factor
 from ._federation import Projection, SimulationResult, audit, project, simulate
 from ._labels import ModeLabels
 from ._schema import Difference, Schema, schema
@@ -31,6 +32,7 @@ from ._watch import set_progress
 if _TYPE_CHECKING:
     from . import plot
     from ._estimator import CoupledTensorTrain
+    from ._factor_estimators import FederatedCP, FederatedNNCP, FederatedTucker
 
 __version__ = _engine.version()
 __all__ = [
@@ -40,6 +42,10 @@ __all__ = [
     "CoupledTensorTrain",
     "Difference",
     "Explanation",
+    "Factors",
+    "FederatedCP",
+    "FederatedNNCP",
+    "FederatedTucker",
     "InputError",
     "ModeLabels",
     "Projection",
@@ -54,6 +60,7 @@ __all__ = [
     "data",
     "decompose",
     "explain",
+    "factor",
     "load",
     "plot",
     "project",
@@ -77,6 +84,8 @@ def __getattr__(name: str) -> _Any:
 
     if name == "CoupledTensorTrain":
         return importlib.import_module("._estimator", __name__).CoupledTensorTrain
+    if name in ("FederatedCP", "FederatedNNCP", "FederatedTucker"):
+        return getattr(importlib.import_module("._factor_estimators", __name__), name)
     if name == "plot":
         return importlib.import_module(".plot", __name__)
     raise AttributeError(f"module 'couplet' has no attribute {name!r}")
