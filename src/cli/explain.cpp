@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 #include "couplet/io/staged_files.hpp"
 #include "couplet/io/tensor_file.hpp"
 #include "couplet/linalg/magnitude.hpp"
+#include "factor.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "layout.hpp"
@@ -30,6 +32,8 @@ namespace {
 
 struct ExplainArguments {
     std::string result;
+    std::string model;
+    std::string components;
     std::string rotate = "varimax";
     std::vector<std::string> data;
     Index resamples = 20;
@@ -87,11 +91,28 @@ void check_flags(const Command& app, const ExplainArguments& options) {
     needs("--patients", "--patient", !options.patient.empty());
     needs("--site", "--patient", !options.patient.empty());
     needs("--resamples", "--data", !options.data.empty());
+    needs("--model", "--components", !options.components.empty());
+    needs("--components", "--model", !options.model.empty());
 }
 
 Findings load(const std::string& result, const Session& session) {
     Findings findings = load_findings(result);
     for (const std::string& file : findings.unmarked) session.note(unmarked_note(file, result));
+    return findings;
+}
+
+/// A model fitted on the way, as couplet factor fits it; its files are nobody's.
+Findings load_model_of(const ExplainArguments& options, const Session& session) {
+    const std::string pattern = (std::filesystem::temp_directory_path() / "couplet-explain-XXXXXX").string();
+    std::string folder = pattern;
+    if (::mkdtemp(folder.data()) == nullptr) throw RunError({pattern, "a folder that cannot be made", "one", ""});
+    const std::unique_ptr<const std::string, void (*)(const std::string*)> gone(&folder, [](const std::string* path) {
+        std::error_code ignored;
+        std::filesystem::remove_all(*path, ignored);
+    });
+    factor_into(options.result, options.model, options.components, std::filesystem::path(folder) / "model", session);
+    Findings findings = load((std::filesystem::path(folder) / "model").string(), session);
+    findings.source = options.result;
     return findings;
 }
 
@@ -316,7 +337,7 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
     const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
-    Findings findings = load(options.result, session);
+    Findings findings = options.model.empty() ? load(options.result, session) : load_model_of(options, session);
     refuse_for_models(app, options, findings);
     Explanation explanation = explain(std::move(findings), how);
     add_resamples(options, session, explanation);
@@ -353,6 +374,12 @@ Action set_up_explain(Command& app) {
     add_input(app, "RESULT", options->result,
               "Folder of a result (couplet simulate -o, or what a client or peer keeps), or its features.npz; or the "
               "folder of couplet factor, whose components are explained as they are");
+    add_text(app, "--model", "pca|cp|nncp|tucker", "the federation's own features",
+             "Fit a model to the result first, as couplet factor does, and explain its components",
+             [options](const auto& text) {
+                 options->model = parse_choice("--model", {"pca", "cp", "nncp", "tucker"}, text);
+             });
+    app.add_option("--components", options->components, "With --model: how many").type("R|auto");
     add_choice(app, "--rotate", {"varimax", "none"}, options->rotate,
                "varimax: components with few strong entries, the fit untouched; none: as computed");
     app.add_option("--data", options->data,
@@ -405,6 +432,7 @@ extern const Verb explain_verb{
         "couplet explain result\n"
         "couplet explain result -o page.html --data a/tensor.tns b/tensor.tns\n"
         "couplet explain result --patient 4711 --patients a/patients.csv --site 1\n"
+        "couplet explain result --model nncp --components 8 -o phenotypes.html\n"
         "couplet explain result --compare older -o drift.html",
     .common = "data rotate patient patients compare output",
     .setup = set_up_explain};

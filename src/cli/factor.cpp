@@ -17,6 +17,7 @@
 #include "couplet/io/made_folder.hpp"
 #include "couplet/io/staged_files.hpp"
 #include "couplet/linalg/products.hpp"
+#include "factor.hpp"
 #include "factor_report.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
@@ -232,6 +233,18 @@ void write_folder(const MadeFolder& folder, const Factored& done, const MergedRe
     }
     files.commit(session.force(), stale);
 }
+
+}  // namespace
+
+void factor_into(const std::string& result, const std::string& model, const std::string& components,
+                 const fs::path& folder, const Session& session) {
+    const FactorArguments options{.result = result, .model = model, .components = components, .resamples = 0};
+    const MergedResult merged = read_merged_result(result, session);
+    const Factored done = run(options, merged, session);
+    write_folder(MadeFolder{folder}, done, merged, session);
+}
+
+namespace {
 
 void execute_factor(const Command& app, const FactorArguments& options, const Session& session) {
     if (app.count("--most") > 0 && options.components != "auto") {

@@ -141,17 +141,16 @@ TuckerFit fit_tucker(const std::vector<Tensor<double>>& cores, const std::vector
     OrthogonalIteration iteration(cores, std::move(bases));
     constexpr int first_sweeps = 3;
     for (int i = 0; i < first_sweeps; ++i) iteration.sweep(true);
+    // A power step a sweep gains little at the end; what it still could is not the model's to keep.
+    constexpr double coarser = 100;
     TuckerFit fit;
     double kept = 0;
-    constexpr int patience = 3;
-    int idle = 0;
-    while (fit.sweeps < options.sweeps && idle < patience) {
+    while (fit.sweeps < options.sweeps && !fit.converged) {
         const double now = iteration.sweep(false);
-        idle = std::abs(now - kept) <= options.tolerance ? idle + 1 : 0;
+        fit.converged = std::abs(now - kept) <= coarser * options.tolerance;
         kept = now;
         ++fit.sweeps;
     }
-    fit.converged = idle >= patience;
     fit.error2 = std::max(0.0, 1 - kept);
     fit.bases = iteration.finish();
     return fit;

@@ -112,6 +112,19 @@ TEST_F(FactorTest, ComponentsAreExplainedAsTheyAre) {
     }
 }
 
+TEST_F(FactorTest, AModelIsFittedAndExplainedAtOnce) {
+    told({"--model", "nncp", "--components", "3", "-o", "out"});
+    const Json apart = ok({"explain", "out", "--json"}).json();
+    const auto before = files();
+    const Json once = ok({"explain", "result", "--model", "nncp", "--components", "3", "--json"}).json();
+    EXPECT_EQ(once["components"], apart["components"]);
+    EXPECT_EQ(once["result"], "result");
+    EXPECT_EQ(files(), before);
+    const Outcome half = couplet({"explain", "result", "--model", "nncp"});
+    EXPECT_EQ(half.status, 2);
+    EXPECT_NE(half.err.find("--components"), std::string::npos) << half.err;
+}
+
 TEST_F(FactorTest, AutoExplainsItselfAndDraws) {
     const Json json = told({"--model", "nncp", "--components", "auto", "--most", "5", "-o", "chosen"});
     EXPECT_EQ(json["components"], 3);

@@ -51,22 +51,24 @@ class Explanation:
     def _repr_html_(self) -> str:
         return html_table({f"{one.number}.": str(one).partition(" ")[2] for one in self.components})
 
-
-def explain(result: SimulationResult | str | os.PathLike[str], *, rotate: str = "varimax", data: list[Any] | None = None,
+def explain(result: SimulationResult | str | os.PathLike[str], *, model: str | None = None,
+            components: int | str | None = None, rotate: str | None = None, data: list[Any] | None = None,
             resamples: int | None = None, patient: str | None = None, patients: str | os.PathLike[str] | None = None,
             site: int | None = None, compare: str | os.PathLike[str] | None = None, entries: int | None = None,
             output: str | os.PathLike[str] | None = None, force: bool = False, seed: int = 0) -> Explanation:
-    """`couplet explain` on a result, or the folder of one; with `output` also the page, its .json and its .csv."""
+    """`couplet explain` on a result, the folder of one, or that of factor(); with `output` also the page, its .json and its .csv.
+    model and components fit one first, as factor() does."""
     if isinstance(result, SimulationResult):
         with tempfile.TemporaryDirectory(prefix="couplet-") as folder:
             result.save(folder)
-            return explain(folder, rotate=rotate, data=data, resamples=resamples, patient=patient, patients=patients,
-                           site=site, compare=compare, entries=entries, output=output, force=force, seed=seed)
+            return explain(folder, model=model, components=components, rotate=rotate, data=data, resamples=resamples,
+                           patient=patient, patients=patients, site=site, compare=compare, entries=entries, output=output,
+                           force=force, seed=seed)
     if not isinstance(result, (str, os.PathLike)):
         raise wrong_type("result", f"a {type(result).__name__}", "a SimulationResult, or the path of a result's folder")
     told = run_verb("explain", os.fspath(result),
-                    *flags(rotate=rotate, data=data, resamples=resamples, patient=patient, patients=patients, site=site,
-                           compare=compare, entries=entries, output=output, force=force, seed=seed))
+                    *flags(model=model, components=components, rotate=rotate, data=data, resamples=resamples, patient=patient,
+                           patients=patients, site=site, compare=compare, entries=entries, output=output, force=force, seed=seed))
     return Explanation(components=[_component(one) for one in told["components"]], explained=told["explained"],
                        gain={one["client"]: (one["alone"], one["together"]) for one in told.get("gain", [])},
                        patient=told.get("patient"), drift=told.get("drift"), report=told)

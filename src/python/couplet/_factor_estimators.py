@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._arrays import Array
 from ._errors import InputError
 from ._estimator import CoupledTensorTrain, _columns_as_labels
@@ -57,8 +59,8 @@ class _FederatedModel(CoupledTensorTrain):
     def _flags(self) -> dict[str, Any]:
         flags: dict[str, Any] = {"rank": self.rank, "eps": self.eps, "aggregate": self.aggregate, "seed": self.seed}
         if self.rank is None and self.eps is None:
-            number = isinstance(self.components, int) and not isinstance(self.components, bool)
-            flags["rank"] = _DIRECTIONS * self.components if number and self.components > 0 else _UNKNOWN
+            components = self.components
+            flags["rank"] = _DIRECTIONS * components if isinstance(components, int) and components > 0 else _UNKNOWN
         for name, default in (("network", "star"), ("scale_clients", "none"), ("centre", False), ("scale", False),
                               ("secure", False)):
             if getattr(self, name) != default:
@@ -76,7 +78,7 @@ class _FederatedModel(CoupledTensorTrain):
         if found.rse is None:
             raise InputError("X: no data to measure; expected clients with patients")
         self.rse_ = found.rse
-        self.rse_per_client_ = [site["rse"] for site in found.report.loadings["sites"]]
+        self.rse_per_client_ = np.array([site["rse"] for site in found.report.loadings["sites"]])
         # What transform(), inverse_transform() and score() of the base class describe patients by.
         self.feature_cores_ = found.rows
         self.personal_cores_ = found.loadings
