@@ -25,7 +25,7 @@ CpFit fit_cp(const std::vector<Tensor<double>>& cores, const FactorOptions& opti
 ///     min over rotations U of ||U S - A W||^2 = ||S||^2 + tr(Phi W W^T) - 2 tr((M^1/2 Phi M^1/2)^1/2),
 /// with Phi = A^T A and M = W S^T S W^T (the Bures distance of two second moments). With free loadings instead the
 /// factors need subtractions that no patient can make: on the diabetes survey at 8 components the patients' error is
-/// then 1.25 times that of a fit to all patients, this way 1.07; on CMS 1.00, on Synthea 1.01.
+/// then 1.25 times that of a fit to all patients, this way 1.07 (bench/models.py).
 CpFit fit_nonnegative_cp(const std::vector<Tensor<double>>& cores, const FactorOptions& options, std::uint64_t start);
 
 /// The worst pair of components that cancel, and how far they have grown.

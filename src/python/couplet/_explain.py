@@ -51,6 +51,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         return html_table({f"{one.number}.": str(one).partition(" ")[2] for one in self.components})
 
+
 def explain(result: SimulationResult | str | os.PathLike[str], *, model: str | None = None,
             components: int | str | None = None, rotate: str | None = None, data: list[Any] | None = None,
             resamples: int | None = None, patient: str | None = None, patients: str | os.PathLike[str] | None = None,
