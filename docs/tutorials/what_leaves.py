@@ -61,15 +61,15 @@ fig.suptitle("What one site sends gives patients away; masks hide whose they are
 # %% [markdown]
 # ## Secure sums
 #
-# With `secure=True` clients mask what they send; the masks cancel in the sum over all of them. That hides who contributed what, not the
-# records: an attacker with a lattice rebuilt 147 of 160 sparse records from such sums. The leakage policy, on by default with it, allows
-# one direction for ten patients and shortens records that stand out, which does not stop that.
+# With `secure=True` clients mask what they send; the masks cancel in the sum over all of them. Masks alone hide who contributed what, not
+# the records: an attacker with a lattice rebuilt 147 of 160 sparse records from exact sums. So each client also adds its share of noise,
+# within a budget `mu` for every patient ([privacy budget](../privacy-budget.md)); few patients pay more for it than many.
 
 # %%
 plain = couplet.simulate(sites, rank=10)
 hidden = couplet.simulate(sites, rank=10, secure=True)
 print(f"plain:  RSE {plain.rse:.3f}, {plain.bytes_total / 1e3:,.0f} kB")
-print(f"secure: RSE {hidden.rse:.3f}, {hidden.bytes_total / 1e3:,.0f} kB, {hidden.privacy.directions} directions allowed")
+print(f"secure: RSE {hidden.rse:.3f}, {hidden.bytes_total / 1e3:,.0f} kB, mu {hidden.privacy.mu:g}")
 
 # %% [markdown]
 # ## Noise
@@ -90,8 +90,7 @@ epsilons = [0.5, 1, 2, 4, 8]
 fig, ax = plt.subplots()
 for n, color in [(50, "tab:orange"), (500, "tab:blue")]:
     many = [alike(n) for _ in range(6)]
-    runs = [couplet.simulate(many, rank=4, aggregate="subspace", sketch="gram", dp_epsilon=e, dp_delta=1e-5, clip=4,
-                             dp_noise="central") for e in epsilons]
+    runs = [couplet.simulate(many, rank=4, dp_epsilon=e, dp_delta=1e-5, clip=4, dp_noise="central") for e in epsilons]
     exact = couplet.simulate(many, rank=4, aggregate="subspace", sketch="gram")
     errors = [run.rse for run in runs]
     ax.plot(epsilons, errors, marker="o", color=color)
@@ -108,8 +107,8 @@ ax.minorticks_off()
 # | you trust | take |
 # |---|---|
 # | the coordinator with your patients, as within one organisation | nothing more: `stack`, the default |
-# | the coordinator with your patients, but not with whose they are | `secure=True` |
-# | nobody with your patients | `secure=True` with `dp_epsilon=` |
+# | the coordinator with your patients, but not with whose they are | `secure=True, mu="off"` |
+# | nobody with your patients | `secure=True`, whose budget `mu=` sets |
 #
 # Audit your own data before a job: sparse records give more away than dense ones, few patients more than many.
 # [Who sees what](../threat-model.md) has the figures on public records.

@@ -1,7 +1,6 @@
 #include "privacy_options.hpp"
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "command.hpp"
@@ -21,11 +20,31 @@ double parse_positive(const std::string& option, const std::string& text, double
                       std::isfinite(below) ? "a number greater than 0 and below 1" : "a number greater than 0", ""});
 }
 
+void add_noise_place(Command& app, PrivacyFlags& flags) {
+    add_text(
+        app, "--dp-noise", "local|central|distributed", "distributed with --secure, otherwise local",
+        "Who adds the noise: every client all of it, the coordinator once (which is trusted then), or every client a "
+        "part under --secure",
+        [&flags](const auto& text) {
+            const auto word = parse_choice("--dp-noise", {"local", "central", "distributed"}, text);
+            flags.noise = word == "local"     ? NoisePlace::local
+                          : word == "central" ? NoisePlace::central
+                                              : NoisePlace::distributed;
+        });
+}
+
 }  // namespace
 
 std::optional<PrivacyGuarantee> PrivacyFlags::guarantee() const {
     if (!epsilon) return std::nullopt;
     return PrivacyGuarantee{*epsilon, delta};
+}
+
+std::optional<double> PrivacyFlags::budget() const {
+    if (epsilon) return mu_of_guarantee(*guarantee());
+    if (mu) return mu;
+    if (secure && policy.value_or(true) && !mu_off) return usual_mu;
+    return std::nullopt;
 }
 
 void add_noise_flags(Command& app, PrivacyFlags& flags) {
@@ -60,16 +79,7 @@ void add_privacy_flags(Command& app, PrivacyFlags& flags) {
                  flags.policy = parse_choice("--policy", {"on", "off"}, text) == "on";
              });
     add_noise_flags(app, flags);
-    add_text(
-        app, "--dp-noise", "local|central|distributed", "distributed with --secure, otherwise local",
-        "Who adds the noise: every client all of it, the coordinator once (which is trusted then), or every client a "
-        "part under --secure",
-        [&flags](const auto& text) {
-            const auto word = parse_choice("--dp-noise", {"local", "central", "distributed"}, text);
-            flags.noise = word == "local"     ? NoisePlace::local
-                          : word == "central" ? NoisePlace::central
-                                              : NoisePlace::distributed;
-        });
+    add_noise_place(app, flags);
 }
 
 void warn_of_masking(const PrivacyFlags& flags, const Session& session) {
@@ -78,14 +88,34 @@ void warn_of_masking(const PrivacyFlags& flags, const Session& session) {
     if (!warning.empty()) session.note("warning: " + spelled(warning, session.spelling()));
 }
 
-void add_patients_flag(Command& app, PrivacyFlags& flags) {
+void add_budget_flags(Command& app, PrivacyFlags& flags) {
+    app.add_flag(
+        "--secure", flags.secure,
+        "Clients mask what they send, and only the sums over all of them can be read, with noise that protects "
+        "every patient (--mu). Implies --aggregate subspace. At least three clients");
+    app.add_flag("--plain", flags.plain, "Say nothing of what the masked job (--secure) would give on these data");
     add_text(
-        app, "--dp-patients", "N", "",
-        "How many patients there are, as everybody may know: with it the loss that noise is expected to cost is "
-        "said. The data are not counted, which would be a release of its own",
+        app, "--mu", "M|off", "4 with --secure",
+        "Budget of a patient: who sees everything that the job shows can tell whether the patient took part no "
+        "better than a draw of N(0, 1) from one of N(M, 1). Sums of the modes' products are noised within it. off: "
+        "masks alone, which do not protect records",
         [&flags](const auto& text) {
-            flags.patients = parse_count({"--dp-patients", "N", 1, std::numeric_limits<std::int64_t>::max(), ""}, text);
+            flags.mu_off = text == "off";
+            if (!flags.mu_off) flags.mu = parse_positive("--mu", text, HUGE_VAL);
         });
+    add_text(app, "--policy", "on|off", "on with --secure", "off: as --mu off", [&flags](const auto& text) {
+        flags.policy = parse_choice("--policy", {"on", "off"}, text) == "on";
+    });
+    add_text(app, "--dp-epsilon", "E", "no noise",
+             "The budget by another name: the M at which no outcome becomes more than e^E times likelier by one "
+             "patient's record, but for a probability of --dp-delta",
+             [&flags](const auto& text) { flags.epsilon = parse_positive("--dp-epsilon", text, HUGE_VAL); });
+    add_text(app, "--dp-delta", "D", "1e-5", "Probability at which epsilon is taken or stated",
+             [&flags](const auto& text) { flags.delta = parse_positive("--dp-delta", text, 1); });
+    add_noise_place(app, flags);
+    add_text(app, "--clip", "NORM", "with a budget a noised quantile of the norms, 80%",
+             "Records longer than this are shortened to it: what one patient can change. Implies --aggregate subspace",
+             [&flags](const auto& text) { flags.clip = parse_positive("--clip", text, HUGE_VAL); });
 }
 
 }  // namespace couplet::cli

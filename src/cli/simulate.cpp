@@ -32,6 +32,7 @@
 #include "missing_report.hpp"
 #include "phase_lines.hpp"
 #include "privacy_options.hpp"
+#include "private_simulation.hpp"
 #include "result_folder.hpp"
 #include "simulate_report.hpp"
 #include "simulation_method.hpp"
@@ -92,28 +93,30 @@ void check_baseline(const Command& app, const SimulateArguments& options) {
     if (!options.baseline.tuned) refuse_given(app, {"--cache"}, "no --tuned", "both");
 }
 
+/// What a job whose sums are noised within a budget has no use for, or no budget for.
+void check_budget(const Command& app, const SimulateArguments& options) {
+    refuse_given(app, {"--sketch", "--passes"}, "a budget: sums of modes and of their core are asked for",
+                 "it with --policy off only");
+    if (options.centring.any()) {
+        throw InputError({options.centring.centre ? "--centre" : "--scale", "given with a budget",
+                          "--policy off, or features that are centred before",
+                          "Means are a release that the budget does not have."});
+    }
+    if (options.flags.preparation().scale_clients) {
+        throw InputError({"--scale-clients", "norm with a budget", "none",
+                          "One patient changes the norm, and so every record of the client: no noise covers that."});
+    }
+}
+
 void check_privacy(const Command& app, const SimulateArguments& options, const Job& job) {
     const PrivacyFlags& privacy = options.privacy;
-    if (!privacy.epsilon) refuse_given(app, {"--dp-delta", "--dp-noise", "--dp-patients"}, "no --dp-epsilon", "both");
+    const auto budget = budget_options(privacy);
+    if (!budget) refuse_given(app, {"--dp-delta", "--dp-noise"}, "no budget", "--mu or --dp-epsilon as well");
     if (!privacy.any()) return;
-    // Their sums would travel beside the protected ones as they are, or would be another release.
-    if (!privacy.secure) {
-        refuse_given(app, {"--centre", "--scale"}, "a policy, a clip or noise, but without --secure",
-                     "--secure as well");
-    }
-    if (privacy.epsilon) {
-        refuse_given(app, {"--centre", "--scale"}, "--dp-epsilon",
-                     "one or the other: means are a release that the budget does not have");
-    }
-    if (privacy.epsilon && privacy.policy == true) {
-        // It counts patients, and what it makes of the job would say how many.
-        throw InputError({"--policy", "on with --dp-epsilon", "one or the other",
-                          "The guarantee limits what is shown; leave --policy out."});
-    }
     if (options.rank_auto) {
         throw InputError({"--rank", "auto with sums that are masked, clipped or noised", "a rank", "Give --rank R."});
     }
-    refuse_given(app, {"--save-state", "--resume", "--dry-run", "--weights", "--consensus", "--iterations"},
+    refuse_given(app, {"--save-state", "--resume", "--weights", "--consensus", "--iterations"},
                  "sums that are masked, clipped or noised", "one or the other");
     if (options.missing == "impute") {
         refuse_given(app, {"--missing"}, "sums that are masked, clipped or noised", "complete data");
@@ -122,6 +125,10 @@ void check_privacy(const Command& app, const SimulateArguments& options, const J
         throw InputError({"--network", "decentralized with a policy or noise, but without --secure", "--secure as well",
                           "A peer shows its neighbours its own sums otherwise."});
     }
+    if (budget) return check_budget(app, options);
+    refuse_given(app, {"--dry-run"}, "sums without a budget", "one or the other");
+    // Their sums would travel beside the protected ones as they are.
+    if (!privacy.secure) refuse_given(app, {"--centre", "--scale"}, "a clip, but without --secure", "--secure as well");
 }
 
 /// An option that would do nothing is refused: the user meant something by it.
@@ -176,7 +183,7 @@ Index training_rows(Index rows, double heldout) {
 }
 
 void warn_of_caps(const Federation& federation, const SimulateArguments& options, const Session& session) {
-    if (options.method != "ctt" || !options.flags.job.rank || options.privacy.epsilon ||
+    if (options.method != "ctt" || !options.flags.job.rank || options.privacy.budget() ||
         resolve_job(options.flags.job).aggregate == Aggregate::average)
         return;
     constexpr std::size_t most_named = 8;
@@ -222,64 +229,55 @@ void take_tuning(const Federation& federation, SimulateArguments& options) {
     asked = overlay(*found, asked);
 }
 
-/// What the policy changes and what the noise may cost, before it is paid.
-void announce_shield(const ShieldReport& shield, const Session& session) {
-    for (const auto& change : shield.changes) session.note("policy: " + change);
-    for (const auto& warning : shield.warnings) session.note("warning: " + warning);
-    if (!shield.noise) return;
-    session.note(
-        fmt::format("noise of standard deviation {} in every number of {} sums: if all records are as long as the "
-                    "clip, the RSE rises by at most about {} with {} patients; records half as long need four times "
-                    "as many",
-                    number_text(shield.noise->in_sum), shield.sums, acceptable_loss,
-                    count_text(static_cast<Index>(std::min(9e15, *shield.patients_needed)))));
-    if (!shield.expected_loss) return;
-    session.note(
-        fmt::format("with the patients of --dp-patients, all as long as the clip, it rises by at most about {}{}",
-                    number_text(*shield.expected_loss),
-                    *shield.expected_loss >= 1 ? ", that is, nothing may be left of the features" : ""));
-}
-
-void warn_of_weak_guarantee(const PrivacyFlags& privacy, const Session& session) {
+void warn_of_weak_guarantee(const BudgetOptions& budget, const Session& session) {
     constexpr std::int64_t usual_patients = 1000;
-    if (!privacy.epsilon) return;
-    const std::string why = weakness(*privacy.guarantee(), privacy.patients.value_or(usual_patients));
+    const PrivacyGuarantee guarantee{epsilon_of_mu(budget.mu, budget.delta), budget.delta};
+    // Of mu 4 itself, the default, the documents say what it was chosen by.
+    if (budget.mu <= usual_mu && budget.delta * static_cast<double>(usual_patients) < 1) return;
+    const std::string why = weakness(guarantee, usual_patients);
     if (!why.empty()) session.note("warning: " + why);
 }
 
 /// Sums of every feature over all patients that --centre and --scale show, a direction each.
 Index feature_sums_of(const CentringOptions& centring) { return (centring.centre ? 1 : 0) + (centring.scale ? 1 : 0); }
 
+/// Sums without a guarantee: masked, clipped, or both.
 SimulationResult compute_shielded(const Federation& federation, const SimulateArguments& options, SimulationOptions how,
-                                  const Session& session, std::shared_ptr<const ShieldReport>& report) {
-    const PrivacyFlags& privacy = options.privacy;
-    warn_of_weak_guarantee(privacy, session);
-    warn_of_masking(privacy, session);
+                                  const Session& session, SimulationReport& report) {
+    warn_of_masking(options.privacy, session);
     if (options.centring.any()) {
         session.note(
             "warning: means and scales are sums over all patients as their records are, not clipped, and part of the "
             "result: of a feature that few people have they say how many");
     }
     auto done = simulate_shielded(*federation.source, std::move(how),
-                                  {.secure = privacy.secure,
-                                   .policy = privacy.policy_on(),
-                                   .guarantee = privacy.guarantee(),
-                                   .clip = privacy.clip,
-                                   .noise = privacy.noise,
+                                  {.secure = options.privacy.secure,
+                                   .clip = options.privacy.clip,
                                    .limits = {.shown_before = feature_sums_of(options.centring)},
-                                   .sums_before = feature_sums_of(options.centring),
-                                   .public_patients = privacy.patients},
-                                  [&](const ShieldReport& shield) { announce_shield(shield, session); });
-    report = std::make_shared<const ShieldReport>(std::move(done.privacy));
+                                   .sums_before = feature_sums_of(options.centring)});
+    report.shield = std::make_shared<const ShieldReport>(std::move(done.privacy));
     return std::move(done.simulation);
 }
 
-MethodResult compute(const Federation& federation, const SimulateArguments& options, SimulationOptions how,
-                     const Session& session, std::shared_ptr<const ShieldReport>& shield) {
+SimulationResult compute_private(const Federation& federation, const BudgetOptions& budget, SimulationOptions how,
+                                 const Session& session, SimulationReport& report) {
+    warn_of_weak_guarantee(budget, session);
+    auto done = simulate_budget(*federation.source, std::move(how), budget);
+    const std::string useless = uselessness(done.privacy);
+    if (!useless.empty()) session.note("warning: " + useless);
+    report.budget = std::make_shared<const BudgetReport>(std::move(done.privacy));
+    return std::move(done.simulation);
+}
+
+MethodResult compute(const SimulateArguments& options, SimulationOptions how, const Session& session,
+                     SimulationReport& report) {
+    const Federation& federation = report.federation;
     try {
         if (options.privacy.any()) {
             MethodResult result;
-            result.simulation = compute_shielded(federation, options, std::move(how), session, shield);
+            const auto budget = budget_options(options.privacy);
+            result.simulation = budget ? compute_private(federation, *budget, std::move(how), session, report)
+                                       : compute_shielded(federation, options, std::move(how), session, report);
             return result;
         }
         if (options.missing == "impute") {
@@ -305,7 +303,7 @@ nlohmann::json features_metadata(const SimulationReport& report) {
     }
     // Errors and norms are each client's own, computed from its records as they are: where only sums are seen, or only
     // noise, they must not travel with the features.
-    if (!report.shield || (!report.shield->secure && !report.shield->noise)) {
+    if (!report.budget && !(report.shield && report.shield->secure)) {
         for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound", "missing"}) {
             if (json.contains(field)) metadata[field] = json[field];
         }
@@ -314,7 +312,7 @@ nlohmann::json features_metadata(const SimulationReport& report) {
     const Job& job = report.result.job;
     metadata["refit"] = job.refit;
     if (report.scale_clients) metadata["scale_clients"] = true;
-    if (report.shield && report.shield->clip) metadata["clipped"] = true;
+    if (report.budget || (report.shield && report.shield->clip)) metadata["clipped"] = true;
     if (report.method == "ctt" && !job.eps && !has_budget(job)) {
         metadata["eps1"] = job.eps1;
         metadata["eps2"] = job.eps2;
@@ -536,7 +534,36 @@ void choose_rank(const Federation& federation, const SimulationOptions& how, Sim
 void tell_of_sums(const PrivacyFlags& privacy, const Session& session) {
     if (privacy.secure) return;
     session.note(fmt::format("{} implies --aggregate subspace: clients send sums, and there is no certified error",
-                             privacy.epsilon ? "--dp-epsilon" : "--clip"));
+                             privacy.epsilon ? "--dp-epsilon"
+                             : privacy.mu    ? "--mu"
+                                             : "--clip"));
+}
+
+/// Nobody shall first learn on deployment what masks and noise cost on these data: a plain job says it.
+void look_out(const SimulateArguments& options, const SimulationOptions& job, SimulationReport& report) {
+    if (options.method != "ctt" || options.privacy.any() || options.privacy.plain || options.dry_run) return;
+    if (options.missing == "impute" || !options.flags.resume.empty() || report.result.ranks.empty()) return;
+    Index rows = 0;
+    for (const Index own : report.federation.rows) rows += own;
+    report.masked = masked_outlook(*report.federation.source, job, report.result.ranks.front(),
+                                   checked_product(rows, report.federation.features.size()));
+}
+
+/// With a budget nothing of the data is looked at in a dry run but its shape: the errors are those of made-up patients.
+void foresee(const SimulateArguments& options, SimulationReport& report) {
+    const Job job = resolve_job(options.flags.job);
+    if (!job.rank) throw InputError({"--rank", "missing", "a rank: noised sums have no certified error", ""});
+    Index rows = 0;
+    for (const Index own : report.federation.rows) rows += own;
+    const Index sites = report.federation.clients();
+    const BudgetOptions budget = *budget_options(options.privacy);
+    const SumDemands demands{budget.min_cohort, budget.colluders};
+    const Index stay = job.network == Network::star ? demands.least_threshold(static_cast<int>(sites)) : sites;
+    const bool shared = budget.place == NoisePlace::distributed;
+    report.expected = std::make_shared<const std::vector<ExpectedError>>(expected_errors(
+        rows, report.federation.features, *job.rank, sites, shared ? std::max<Index>(1, stay - budget.colluders) : 1));
+    report.result.job = job;
+    report.result.ranks = {*job.rank};
 }
 
 SimulationReport run(const Command& app, SimulateArguments& options, const Session& session) {
@@ -567,6 +594,10 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
                             .loss = options.baseline.options.loss,
                             .scale_clients = options.flags.preparation().scale_clients};
     const Federation& federation = report.federation;
+    if (options.dry_run && options.privacy.any()) {
+        foresee(options, report);
+        return report;
+    }
     std::vector<std::string> prints;  // of the data as it came, before it is moved and scaled
     for (Index k = 0; !options.output.empty() && k < federation.clients(); ++k)
         prints.push_back(federation.print_of(k));
@@ -601,12 +632,15 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
             folder->add_personal(k, personal, labelled ? federation.personal_labels[at] : ModeLabels{}, metadata);
         };
     }
-    MethodResult done = compute(federation, options, std::move(how), session, report.shield);
+    const SimulationOptions told{
+        .job = how.job, .scale_clients = how.scale_clients, .heldout = how.heldout, .schema = how.schema};
+    MethodResult done = compute(options, std::move(how), session, report);
     report.result = std::move(done.simulation);
     report.result.job.bytes = asked.bytes;
     report.result.job.bytes_total = asked.bytes_total;
     if (!report.centring.empty()) count_centring(options.centring, masked, report);
     measure_joining(options, report);
+    look_out(options, told, report);
     tell_order(report, session);
     if (const auto lower = lower_rank_note(report.result.job, report.result.ranks);
         options.method == "ctt" && !lower.empty()) {
@@ -679,8 +713,7 @@ void add_options(Command& app, const std::shared_ptr<SimulateArguments>& options
     add_rank_option(app, options);
     add_network_options(app, options);
     add_schema_flags(app, options->flags);
-    add_privacy_flags(app, options->privacy);
-    add_patients_flag(app, options->privacy);
+    add_budget_flags(app, options->privacy);
     add_choice(app, "--missing", {"refuse", "impute"}, options->missing,
                "NaN: an error, or an entry that nobody knows. impute: every client fills its own with its model, and "
                "the federation is run again until they settle (relative change 1e-5; exit status 1 when 200 times are "
@@ -771,18 +804,17 @@ extern const Verb simulate_verb{
         "fedsvd the data itself is counted as sent. CP methods add loss, tuning, tuned, stopped (converged or rounds), "
         "trace (round, rse as trained, numbers, bytes, seconds) and, with --gradient-noise, gradient_noise "
         "{nominal_epsilon, delta, releases, guarantee: false, why}.\n"
-        "--secure, --policy, --clip and --dp-epsilon add privacy {secure, policy, sums, directions, ring_bits, "
-        "threshold "
-        "(clients that must stay to the end of a sum), clip, clipped, changes (what the policy made of the job), "
-        "warnings, "
-        "epsilon, delta, releases, noise, sigma, rho, against, patients_needed (as long as the clip, for a loss of "
-        "RSE of at most 0.01, from public quantities), expected_loss (with --dp-patients, likewise), noise_cost (of "
-        "RSE "
-        "at most, whatever norms the records have, from the noisy sums; 1: it may have cost everything), not_covered "
-        "(fields of this report that have no "
-        "noise: "
-        "do not publish them)}. Noise is drawn anew in every run, whatever --seed says. With --dp-epsilon features.npz "
-        "has no errors, and bytes_raw and clipped, which count patients, are left out.\n"
+        "--secure, --mu and --dp-epsilon add privacy {secure, policy, mu, epsilon, delta, against, noise, threshold "
+        "(clients that must stay to the end of a sum), clip, patients (a noised count), split (parts of mu^2 by sum), "
+        "sigma (of the noise in every number, by sum), sums, columns (of the core; 0: modes alone), rank_worth "
+        "(directions that stand out of the noise), error {rse, low, high} (of clipped records, from noised sums: 95%), "
+        "not_covered (fields of this report that have no noise: do not publish them)}. Noise is drawn anew in every "
+        "run, whatever --seed says. features.npz has no errors then, and bytes_raw, which counts patients, is left "
+        "out. --secure --policy off and --clip alone add privacy {secure, policy, sums, directions, ring_bits, "
+        "threshold, clip, clipped}. A plain job adds masked {mu, rse, bytes_total, rounds}: what --secure gives on "
+        "these data, with noise that follows from the seed; nothing where that is not possible or would take long. "
+        "With --dry-run a budget adds expected [{mu, rse}]: errors on new patients, measured on made-up sparse records "
+        "of as many patients and labels.\n"
         "-o: features.npz holds core_2 ... core_N, personal_<k>.npz core_1 of client k; their product is the client's "
         "tensor.\n"
         "--missing impute: up to 5% of the known entries of every client are kept from the features (validation: how "

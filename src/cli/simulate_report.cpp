@@ -14,6 +14,7 @@
 #include "layout.hpp"
 #include "mean_counts.hpp"
 #include "missing_report.hpp"
+#include "private_simulation.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -34,7 +35,7 @@ bool is_decentralized(const SimulationReport& report) {
 }
 
 /// Whether a guarantee covers what is published: nothing that counts patients is said beside it then.
-bool is_private(const SimulationReport& report) { return report.shield && report.shield->noise; }
+bool is_private(const SimulationReport& report) { return report.budget != nullptr; }
 
 std::string client_table(const SimulationReport& report) {
     const auto& result = report.result;
@@ -262,7 +263,24 @@ Json trace_json(const std::vector<TracePoint>& trace) {
     return json;
 }
 
+namespace {
+
+/// A dry run with a budget: nothing of the data but its shape was looked at.
+Json expected_report(const SimulationReport& report) {
+    return {{"expected", expected_json(*report.expected)},
+            {"method", report.method},
+            {"network", to_string(report.result.job.network)},
+            {"clients", report.federation.clients()},
+            {"ranks", report.result.ranks},
+            {"dry_run", true},
+            {"seed", report.seed},
+            {"version", version()}};
+}
+
+}  // namespace
+
 Json simulation_json(const SimulationReport& report) {
+    if (report.expected) return expected_report(report);
     const auto& result = report.result;
     Json json;
     if (!report.dry_run) {
@@ -300,7 +318,8 @@ Json simulation_json(const SimulationReport& report) {
         for (const Index k : report.unknown.clients) json["missing"]["unknown_clients"].push_back(k + 1);
     }
     if (report.shield) json["privacy"] = shield_json(*report.shield);
-    if (is_private(report)) json["privacy"]["not_covered"] = {"rse", "rse_per_client", "personal_ranks", "seconds"};
+    if (report.budget) json["privacy"] = budget_json(*report.budget);
+    if (report.masked) json["masked"] = outlook_json(*report.masked);
     if (report.privacy) {
         json["gradient_noise"] = {{"nominal_epsilon", report.privacy->epsilon},
                                   {"delta", report.privacy->delta},
@@ -332,6 +351,11 @@ Json simulation_json(const SimulationReport& report) {
 }
 
 std::string simulation_text(const SimulationReport& report) {
+    if (report.expected) {
+        return fields(
+            {{"dry run", "nothing fitted; errors are those of made-up patients, as many, with as many labels"},
+             {"expected", expected_text(*report.expected)}});
+    }
     const auto& result = report.result;
     std::string text = client_table(report) + "\n";
     std::vector<std::pair<std::string, std::string>> rows;
@@ -373,6 +397,8 @@ std::string simulation_text(const SimulationReport& report) {
         rows.emplace_back("tuning", tuning_text(*report.tuning) + (report.tuned ? " (from the cache)" : ""));
     }
     if (report.shield) add_shield_rows(*report.shield, rows);
+    if (report.budget) add_budget_rows(*report.budget, rows);
+    if (report.masked) rows.emplace_back("masked", outlook_text(*report.masked));
     if (report.privacy) {
         rows.emplace_back("noise", fmt::format("as for epsilon {} at delta {} over {} releases, but no guarantee: {}",
                                                number_text(report.privacy->epsilon), number_text(report.privacy->delta),

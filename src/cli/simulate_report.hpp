@@ -15,8 +15,10 @@
 #include "session.hpp"
 
 namespace couplet {
+struct BudgetReport;
+struct ExpectedError;
 struct ShieldReport;
-}
+}  // namespace couplet
 
 namespace couplet::cli {
 
@@ -26,6 +28,14 @@ struct RankTrial {
     double eps2 = 0;
     double rse_heldout = 0;
     double score = 0;  ///< error of an entry that the fit has not seen: the least is taken
+};
+
+/// What the masked job would give where a plain one was run.
+struct MaskedOutlook {
+    double mu = 0;
+    double rse = 0;
+    double bytes_total = 0;
+    Index rounds = 0;
 };
 
 /// What a simulation gave, with what the user must know to read it.
@@ -43,8 +53,11 @@ struct SimulationReport {
     std::string stopped = {};
     std::vector<TracePoint> trace = {};
     std::optional<DpStatement> privacy = {};
-    std::shared_ptr<const ShieldReport> shield = {};  ///< of ctt with --secure, --policy, --clip or --dp-epsilon
-    Centring centring = {};                           ///< of --centre and --scale
+    std::shared_ptr<const ShieldReport> shield = {};  ///< of ctt with --secure --policy off, or --clip
+    std::shared_ptr<const BudgetReport> budget = {};  ///< of ctt with --secure, --mu or --dp-epsilon
+    std::optional<MaskedOutlook> masked = {};         ///< of a plain job: what the masked one would give
+    std::shared_ptr<const std::vector<ExpectedError>> expected = {};  ///< of a dry run with a budget
+    Centring centring = {};                                           ///< of --centre and --scale
     /// One per client, nothing for one without held-out patients; empty: not measured.
     std::vector<std::optional<ClientGain>> gains = {};
     std::vector<RankTrial> trials = {};  ///< of --rank auto

@@ -62,13 +62,30 @@ std::vector<double> core_diagonal(MatrixView<const double> noisy, const std::vec
     return diagonal;
 }
 
-/// Rows scaled by the roots of their energies, which are made positive: a direction of no energy is still one.
+/// Rows scaled by the roots of their energies; a single one may have none.
 void weigh_rows(Matrix<double>& rows, const std::vector<double>& energies) {
-    const double largest = energies.empty() ? 0 : *std::max_element(energies.begin(), energies.end());
     for (Index i = 0; i < rows.rows(); ++i) {
         const double energy = energies[static_cast<std::size_t>(i)];
-        const double weight = largest > 0 ? std::sqrt(std::max(energy, 1e-12 * largest)) : 1;
+        const double weight = energy > 0 ? std::sqrt(energy) : 1;
         for (Index j = 0; j < rows.cols(); ++j) rows(i, j) *= weight;
+    }
+}
+
+/// Raises numbers to the largest of their run, which lasts as long as that is by less than a third.
+void even_out(std::vector<double>& numbers) {
+    constexpr double apart = 1.3;
+    for (std::size_t first = 0; first < numbers.size();) {
+        double least = numbers[first];
+        double most = numbers[first];
+        std::size_t end = first + 1;
+        for (; end < numbers.size(); ++end) {
+            least = std::min(least, numbers[end]);
+            most = std::max(most, numbers[end]);
+            if (most > apart * least) break;
+        }
+        const auto run = std::span(numbers).subspan(first, end - first);
+        std::fill(run.begin(), run.end(), *std::max_element(run.begin(), run.end()));
+        first = end;
     }
 }
 
@@ -86,6 +103,18 @@ BudgetError error_interval(double error, double kept, double sigma) {
     found.high = std::clamp((half_b + std::sqrt(root)) / a, 0.0, 1.0);
     return found;
 }
+
+/// Basis vectors of a mode that the leading products are made of.
+Index mode_directions(const BudgetTerms& terms) {
+    const Index modes = terms.features.order();
+    if (modes == 1) return terms.rank;
+    return static_cast<Index>(
+        std::ceil(2 * std::pow(static_cast<double>(terms.rank), 1.0 / static_cast<double>(modes))));
+}
+
+/// What a patient changes in the counts: its class by 1, and the count, of which more noise does no harm, by a half.
+constexpr double count_weight = 0.5;
+double counts_change(const BudgetTerms& terms) { return terms.clip ? count_weight : std::hypot(1.0, count_weight); }
 
 }  // namespace
 
@@ -132,8 +161,7 @@ void BudgetJob::begin(BudgetStage stage) {
     double change = 1;
     std::vector<double> bounds;  // of the exact sum, in its unit
     if (stage == BudgetStage::counts) {
-        // A patient is counted once, and once more in the class of its norm.
-        change = terms_.clip ? 1 : M_SQRT2;
+        change = counts_change(terms_);
         bounds.assign(terms_.clip ? 1 : 1 + norm_steps, most_patients);
     } else if (stage == BudgetStage::modes) {
         change = std::sqrt(static_cast<double>(terms_.features.order()));
@@ -148,9 +176,9 @@ void BudgetJob::begin(BudgetStage stage) {
     sum_.step = grid.step;
     sum_.variance = grid.variance;
     const double noise = reach * std::sqrt(noise2(terms_.sites)) / grid.step + static_cast<double>(terms_.sites);
-    for (const double bound : bounds) {
-        sum_.moduli.push_back(2 * static_cast<std::uint64_t>(std::ceil(bound / grid.step + noise)) + 1);
-    }
+    for (double& bound : bounds) bound = std::ceil(bound / grid.step + noise);
+    even_out(bounds);
+    for (const double bound : bounds) sum_.moduli.push_back(2 * static_cast<std::uint64_t>(bound) + 1);
 }
 
 double BudgetJob::noise2(Index sites) const {
@@ -161,7 +189,7 @@ double BudgetJob::noise2(Index sites) const {
 double BudgetJob::sigma(BudgetStage stage) const {
     if (stage == BudgetStage::done || split_.part(stage) == 0) return 0;
     const double mu = terms_.mu * std::sqrt(split_.part(stage));
-    if (stage == BudgetStage::counts) return (terms_.clip ? 1 : M_SQRT2) / mu;
+    if (stage == BudgetStage::counts) return counts_change(terms_) / count_weight / mu;
     const double change = stage == BudgetStage::modes ? std::sqrt(static_cast<double>(terms_.features.order())) : 1;
     return clip_ * clip_ * change / mu;
 }
@@ -191,8 +219,8 @@ void BudgetJob::open(std::span<const std::int64_t> sum, Index sites) {
 
 void BudgetJob::open_counts(std::span<const double> sum, double noise) {
     const double deviation = std::sqrt(noise);
-    patients_ = std::max(1.0, std::round(sum.front()));
-    most_patients_ = patients_ + 8 * deviation;
+    patients_ = std::max(1.0, std::round(sum.front() / count_weight));
+    most_patients_ = patients_ + 8 * deviation / count_weight;
     clip_ = terms_.clip ? *terms_.clip : noisy_norm_quantile(sum.subspan(1), deviation, clip_quantile);
     const BudgetPlan plan = plan_budget(patients_, terms_.mu, terms_.features, terms_.rank);
     split_ = plan.split;
@@ -208,10 +236,8 @@ void BudgetJob::open_modes(std::span<const double> sum, double noise) {
         const auto numbers = static_cast<std::size_t>(triangle(n));
         noisy.push_back(unpack_symmetric(sum.first(numbers), n));
         sum = sum.subspan(numbers);
-        std::vector<double> diagonal;
-        for (Index i = 0; i < n; ++i) diagonal.push_back(noisy.back()(i, i));
-        traces += std::accumulate(diagonal.begin(), diagonal.end(), 0.0);
-        clean.push_back(shrink_gram(noisy.back().view(), noise, diagonal));
+        traces += trace(noisy.back().view());
+        clean.push_back(clean_gram(noisy.back().view(), noise, mode_directions(terms_)));
     }
     energy_ = std::clamp(traces / static_cast<double>(noisy.size()), 1e-9, most_patients_);
     basis_ = make_mode_basis(clean, columns_ + terms_.rank);
@@ -297,6 +323,8 @@ void BudgetJob::choose_features(const std::vector<double>& energies, const Matri
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.energy > b.energy; });
     all.resize(std::min(all.size(), static_cast<std::size_t>(terms_.rank)));
+    // What has no energy is no feature; one is made of any data.
+    while (all.size() > 1 && all.back().energy <= 1e-12 * all.front().energy) all.pop_back();
     auto coefficients =
         Matrix<double>::zeros(static_cast<Index>(all.size()), static_cast<Index>(basis_.products.size()));
     std::vector<double> chosen;

@@ -20,7 +20,7 @@ constexpr Index block_numbers = Index{1} << 22;  // records are shortened and su
 
 std::vector<double> count_sum(const BudgetJob& job, const TensorView<const double>& x) {
     const auto norms = count_norms(x);
-    std::vector<double> sum{static_cast<double>(std::accumulate(norms.begin(), norms.end(), std::int64_t{0}))};
+    std::vector<double> sum{0.5 * static_cast<double>(std::accumulate(norms.begin(), norms.end(), std::int64_t{0}))};
     if (!job.terms().clip) sum.insert(sum.end(), norms.begin(), norms.end());
     return sum;
 }
@@ -92,23 +92,29 @@ Tensor<double> unit_records(const TensorView<const double>& x, double clip) {
     return records;
 }
 
-std::vector<std::int64_t> site_sum(const BudgetJob& job, const TensorView<const double>& x, NoiseSource& noise) {
+std::vector<std::int64_t> rounded_sum(const BudgetJob& job, const TensorView<const double>& x, NoiseSource& rounding) {
     require_fits(job, x);
-    const auto sum = exact_sum(job, x);
-    const BudgetSum& how = job.sum();
     std::vector<std::int64_t> integers;
-    integers.reserve(sum.size());
-    for (const double value : sum) {
-        const double steps = value / how.step;
+    for (const double value : exact_sum(job, x)) {
+        const double steps = value / job.sum().step;
         if (!(std::abs(steps) < 0x1p52)) {
             throw InputError({"sum of a site", std::to_string(value), "a number that a sum of shortened records has",
                               "Missing and infinite entries have no sum."});
         }
         // Counts are whole steps already, which u < 1 does not change.
-        const auto rounded = static_cast<std::int64_t>(std::floor(steps + uniform(noise)));
-        integers.push_back(rounded + discrete_gaussian(noise, how.variance));
+        integers.push_back(static_cast<std::int64_t>(std::floor(steps + uniform(rounding))));
     }
     return integers;
+}
+
+void add_share(const BudgetJob& job, std::span<std::int64_t> numbers, NoiseSource& noise) {
+    for (std::int64_t& number : numbers) number += discrete_gaussian(noise, job.sum().variance);
+}
+
+std::vector<std::int64_t> site_sum(const BudgetJob& job, const TensorView<const double>& x, NoiseSource& noise) {
+    auto numbers = rounded_sum(job, x, noise);
+    add_share(job, numbers, noise);
+    return numbers;
 }
 
 }  // namespace couplet

@@ -12,10 +12,12 @@ namespace couplet {
 namespace {
 
 // Tuned with bench/budget.py.
-constexpr double counts_part = 0.01;
+constexpr double counts_part = 0.03;
 constexpr double error_part = 0.02;
-constexpr double modes_share = 0.4;       // of what modes and core have together
-constexpr double patients_a_column = 15;  // times mu, from which on the core is worth its part
+constexpr double modes_share = 0.4;  // of what modes and core have together
+// Patients times mu, from which on the core is worth its part: for each column, and for each direction that is wanted.
+constexpr double patients_a_column = 20;
+constexpr double patients_a_direction = 160;
 constexpr Index least_columns = 100;
 constexpr Index most_columns = 1400;  // a million numbers
 
@@ -48,7 +50,9 @@ BudgetPlan plan_budget(double patients, double mu, const Shape& features, Index 
     BudgetPlan plan{first_split()};
     const double rest = 1 - plan.split.counts - plan.split.error;
     const Index columns = std::min({features.size(), std::max(least_columns, 2 * rank), most_columns});
-    const bool worth = features.order() > 1 && patients * mu >= patients_a_column * static_cast<double>(columns);
+    const double least = std::max(patients_a_column * static_cast<double>(columns),
+                                  patients_a_direction * static_cast<double>(std::min(rank, columns)));
+    const bool worth = features.order() > 1 && patients * mu >= least;
     plan.columns = worth ? columns : 0;
     plan.split.modes = worth ? modes_share * rest : rest;
     plan.split.core = worth ? (1 - modes_share) * rest : 0;
@@ -60,7 +64,7 @@ NoiseGrid fit_noise(double change, std::int64_t numbers, double mu, Index noisy_
     constexpr double least_deviation = 8;  // of a share, in steps
     const double shares = std::sqrt(static_cast<double>(noisy_sites));
     const double finer = whole ? 2 : std::exp2(0.25);
-    for (double steps = 1; steps < 0x1p40; steps *= finer) {  // to the unit of the sum
+    for (double steps = 2; steps < 0x1p40; steps *= finer) {  // to the unit of the sum
         const double exact = change * steps;
         const double rounded = whole ? exact : rounded_sensitivity(exact, numbers);
         const double deviation = rounded / mu / shares;

@@ -8,7 +8,7 @@
 namespace couplet {
 namespace {
 
-constexpr double per_doubling = 2;
+constexpr double per_doubling = 4;
 constexpr double middle = norm_steps / 2;
 
 /// The norm at a place among the classes; class i is from i to i + 1.
@@ -36,8 +36,8 @@ struct Bulk {
 /// The normal distribution over places whose classes are most alike to the counts (matched filter).
 Bulk fit_bulk(std::span<const double> counts) {
     Bulk best;
-    for (const double spread : {0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6}) {
-        for (double centre = 0; centre <= static_cast<double>(counts.size()); centre += 0.25) {
+    for (const double spread : {0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0}) {
+        for (double centre = 0; centre <= static_cast<double>(counts.size()); centre += std::max(0.25, spread / 4)) {
             const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(centre - 4 * spread)));
             const auto last = std::min(counts.size(), static_cast<std::size_t>(std::ceil(centre + 4 * spread)));
             double match = 0;

@@ -45,7 +45,7 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
     const int port = support::free_port();
     couplet({"provision", "--coordinator", "127.0.0.1:" + std::to_string(port), "--clients", "a,b,c", "-o", "three"});
     shell("rm -r kits; mv three kits; sed -i 's/^http_port.*/http_port = -1/' kits/coordinator/kit.toml");
-    const std::vector<std::string> flags{"--secure", "--rank", "3"};
+    const std::vector<std::string> flags{"--secure", "--policy", "off", "--rank", "3"};
     pid_t lead = coordinator(flags);
     std::vector<pid_t> clients{client("a"), client("b"), client("c")};
     EXPECT_EQ(finish(lead), 0) << get("coordinator.err");
@@ -54,8 +54,9 @@ TEST_F(CoordinatorVerbTest, SecureSumsGiveTheJsonOfASimulation) {
     EXPECT_NE(get("coordinator.err").find("not the records"), std::string::npos) << get("coordinator.err");
     EXPECT_NE(get("a.err").find("not the records"), std::string::npos) << get("a.err");
     const Json real = Json::parse(get("coordinator.out"));
-    const Json expected =
-        couplet({"simulate", "a.npy", "b.npy", "c.npy", "--rank", "3", "--secure", "--json", "--quiet"}).json();
+    const Json expected = couplet({"simulate", "a.npy", "b.npy", "c.npy", "--rank", "3", "--secure", "--policy", "off",
+                                   "--json", "--quiet"})
+                              .json();
     for (const char* field :
          {"ranks", "personal_ranks", "rounds", "numbers_up_per_client", "numbers_down_per_client"}) {
         EXPECT_EQ(real[field], expected[field]) << field;

@@ -69,55 +69,104 @@ TEST_F(ShieldedSimulateTest, SecureGivesTheSameAsPlainSums) {
     EXPECT_NEAR(peers["rse"].get<double>(), plain["rse"].get<double>(), 1e-9);
 }
 
-TEST_F(ShieldedSimulateTest, ThePolicyIsOnAndSaysWhatItChanges) {
+TEST_F(ShieldedSimulateTest, SecureHasABudgetUnlessItIsTakenAway) {
     const Outcome run = simulate({"--secure"});
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.err.find("not the records"), std::string::npos) << "the policy does not change that: " << run.err;
+    EXPECT_EQ(run.err.find("not the records"), std::string::npos) << "noise protects them: " << run.err;
     const Json privacy = run.json()["privacy"];
+    EXPECT_EQ(privacy["mu"], 4);
     EXPECT_EQ(privacy["policy"], "on");
+    EXPECT_EQ(privacy["noise"], "distributed");
+    EXPECT_EQ(privacy["threshold"], 3);
     EXPECT_GT(privacy["clip"], 0);
-    EXPECT_LE(privacy["directions"], 15);
-    EXPECT_NE(run.err.find("policy: "), std::string::npos);
-    // A longer clip does not take the policy's away.
-    EXPECT_EQ(simulate({"--secure", "--clip", "1e9"}).json()["privacy"]["clip"], privacy["clip"]);
-}
-
-TEST_F(ShieldedSimulateTest, DataThatDoesNotFitTheMasksIsRefused) {
-    for (const char* scale : {"1e50", "1e-50"}) {
-        python(std::string("np.save('far.npy', np.load('x.npy') * ") + scale + ")");
-        const Outcome run = couplet({"simulate", "--split", "4", "far.npy", "--rank", "2", "--secure", "--json"});
-        EXPECT_EQ(run.status, 2) << scale << run.out;
-        EXPECT_NE(run.err.find("a norm of"), std::string::npos) << run.err;
+    EXPECT_LE(privacy["sums"], 4);
+    EXPECT_FALSE(run.json().contains("bytes_raw"));
+    EXPECT_TRUE(privacy["error"].contains("low"));
+    double parts = 0;
+    for (const auto& [sum, part] : privacy["split"].items()) {
+        parts += part.get<double>();
+        EXPECT_GT(privacy["sigma"][sum], 0);
+    }
+    EXPECT_NEAR(parts, 1, 1e-12);
+    // Noise is drawn anew, whatever the seed.
+    EXPECT_NE(simulate({"--secure"}).json()["rse"], run.json()["rse"]);
+    for (const std::vector<std::string>& off :
+         {std::vector<std::string>{"--policy", "off"}, std::vector<std::string>{"--mu", "off"}}) {
+        std::vector<std::string> flags{"--secure"};
+        flags.insert(flags.end(), off.begin(), off.end());
+        const Outcome exact = simulate(flags);
+        EXPECT_FALSE(exact.json()["privacy"].contains("mu"));
+        EXPECT_NE(exact.err.find("not the records"), std::string::npos) << exact.err;
     }
 }
 
-TEST_F(ShieldedSimulateTest, NoiseIsAnnouncedWithWhatItMayCost) {
-    const Outcome run = simulate({"--dp-epsilon", "1", "--clip", "6"});
+TEST_F(ShieldedSimulateTest, EpsilonIsMuByAnotherName) {
+    const Json mu = simulate({"--secure", "--mu", "1", "--clip", "6"}).json()["privacy"];
+    const std::string epsilon = std::to_string(mu["epsilon"].get<double>());
+    const Json same = simulate({"--secure", "--dp-epsilon", epsilon, "--clip", "6"}).json()["privacy"];
+    EXPECT_NEAR(same["mu"], 1, 1e-5);
+    EXPECT_NEAR(same["sigma"]["modes"].get<double>() / mu["sigma"]["modes"].get<double>(), 1, 1e-5);
+    EXPECT_EQ(same["clip"], 6);
+    const Json local = simulate({"--mu", "1"}).json()["privacy"];
+    EXPECT_EQ(local["noise"], "local");
+    EXPECT_EQ(local["against"], "everybody, the coordinator included");
+    EXPECT_EQ(local["delta"], 1e-5);
+    EXPECT_EQ(simulate({"--mu", "1", "--dp-noise", "central"}).json()["privacy"]["noise"], "central");
+    EXPECT_EQ(local["not_covered"],
+              (Json{"rse", "rse_heldout", "rse_per_client", "personal_ranks", "gain", "seconds"}));
+}
+
+TEST_F(ShieldedSimulateTest, DataInAnyUnitGivesTheSame) {
+    const double rse = simulate({"--secure", "--mu", "1000"}).json()["rse"];
+    for (const char* scale : {"1e17", "1e-17"}) {
+        python(std::string("np.save('far.npy', np.load('x.npy') * ") + scale + ")");
+        const Outcome run = couplet(
+            {"simulate", "--split", "4", "far.npy", "--rank", "2", "--secure", "--mu", "1000", "--json", "--quiet"});
+        ASSERT_EQ(run.status, 0) << run.err;
+        EXPECT_NEAR(run.json()["rse"], rse, 0.02) << scale;
+    }
+}
+
+TEST_F(ShieldedSimulateTest, SaysWhereNothingUsefulFits) {
+    const Outcome run = simulate({"--secure", "--mu", "0.001"});
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.err.find("the RSE rises by at most about 0.01 with"), std::string::npos) << run.err;
-    EXPECT_EQ(run.err.find("with the patients of --dp-patients"), std::string::npos) << run.err;
-    const Json privacy = run.json()["privacy"];
-    EXPECT_GT(privacy["patients_needed"], 1000);
-    EXPECT_FALSE(privacy.contains("expected_loss"));
-    EXPECT_GT(privacy["noise_cost"], 0);
-    // Nothing that counts patients, and what has no noise is named.
-    EXPECT_FALSE(privacy.contains("clipped"));
-    EXPECT_FALSE(run.json().contains("bytes_raw"));
-    EXPECT_EQ(privacy["not_covered"], (Json{"rse", "rse_per_client", "personal_ranks", "seconds"}));
-    const Outcome told = simulate({"--dp-epsilon", "1", "--clip", "6", "--dp-patients", "10"});
-    EXPECT_EQ(told.json()["privacy"]["expected_loss"], 1) << told.err;
-    EXPECT_NE(told.err.find("nothing may be left of the features"), std::string::npos) << told.err;
-    EXPECT_EQ(privacy["epsilon"], 1);
-    EXPECT_EQ(privacy["delta"], 1e-5);
-    EXPECT_EQ(privacy["noise"], "local");
-    EXPECT_EQ(privacy["against"], "everybody, the coordinator included");
-    EXPECT_EQ(simulate({"--secure", "--dp-epsilon", "1", "--clip", "6"}).json()["privacy"]["noise"], "distributed");
+    EXPECT_NE(run.err.find("mu 0.001 is too little for about"), std::string::npos) << run.err;
+}
+
+TEST_F(ShieldedSimulateTest, APlainJobSaysWhatTheMaskedOneWouldGive) {
+    const Outcome run = couplet({"simulate", "--split", "4", "x.npy", "--rank", "2"});
+    EXPECT_NE(run.out.find("with --secure: RSE "), std::string::npos) << run.out;
+    const Json first = simulate({}).json();
+    EXPECT_EQ(first["masked"]["mu"], 4);
+    EXPECT_GE(first["masked"]["rse"], first["rse"]);
+    EXPECT_GT(first["masked"]["bytes_total"], 0);
+    EXPECT_GT(first["masked"]["rounds"], 0);
+    EXPECT_EQ(simulate({}).json()["masked"], first["masked"]) << "it follows from the seed";
+    EXPECT_FALSE(simulate({"--plain"}).json().contains("masked"));
+    EXPECT_FALSE(simulate({"--secure"}).json().contains("masked"));
+    // Two sites cannot mask.
+    EXPECT_FALSE(couplet({"simulate", "--split", "2", "x.npy", "--rank", "2", "--json"}).json().contains("masked"));
+}
+
+TEST_F(ShieldedSimulateTest, ADryRunShowsErrorsAgainstMu) {
+    const Json json = simulate({"--secure", "--dry-run"}).json();
+    ASSERT_EQ(json["expected"].size(), 5U);
+    EXPECT_EQ(json["expected"][0]["mu"], 1);
+    EXPECT_EQ(json["expected"][4]["mu"], "off");
+    for (const Json& one : json["expected"]) {
+        EXPECT_GT(one["rse"], 0);
+        EXPECT_LT(one["rse"], 1);
+    }
+    EXPECT_EQ(json["dry_run"], true);
+    EXPECT_FALSE(json.contains("rse"));
+    const Outcome text = couplet({"simulate", "--split", "4", "x.npy", "--rank", "2", "--secure", "--dry-run"});
+    EXPECT_NE(text.out.find("at mu 8, "), std::string::npos) << text.out;
 }
 
 TEST_F(ShieldedSimulateTest, PublishedFilesHaveNothingWithoutNoise) {
     const auto metadata = [&](const std::vector<std::string>& flags) {
         auto all = flags;
-        all.insert(all.end(), {"-o", "out", "--force", "--sketch", "gram"});
+        all.insert(all.end(), {"-o", "out", "--force"});
         const Outcome run = simulate(all);
         EXPECT_EQ(run.status, 0) << run.err;
         return Json::parse(python("print(str(np.load('out/features.npz')['meta_json']))"));
@@ -138,7 +187,9 @@ TEST_F(ShieldedSimulateTest, WarnsOfAGuaranteeThatPromisesLittle) {
     const Outcome run = simulate({"--dp-epsilon", "100", "--clip", "6"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_NE(run.err.find("warning: epsilon 100 is more than 10"), std::string::npos) << run.err;
-    EXPECT_EQ(simulate({"--secure", "--dp-epsilon", "1", "--clip", "6"}).err.find("warning"), std::string::npos);
+    EXPECT_EQ(simulate({"--secure", "--dp-epsilon", "1", "--clip", "6"}).err.find("warning: epsilon"),
+              std::string::npos);
+    EXPECT_EQ(simulate({"--secure"}).err.find("warning: epsilon"), std::string::npos);
 }
 
 TEST_F(ShieldedSimulateTest, RefusesWhatMeansNothing) {
@@ -147,18 +198,21 @@ TEST_F(ShieldedSimulateTest, RefusesWhatMeansNothing) {
         EXPECT_EQ(run.status, 2) << run.err;
         EXPECT_NE(run.err.find(message), std::string::npos) << run.err << "should say " << message;
     };
-    refused({"--dp-epsilon", "1"}, "--clip: missing");
-    refused({"--dp-delta", "1e-6"}, "--dp-delta: given with no --dp-epsilon");
+    refused({"--dp-delta", "1e-6"}, "--dp-delta: given with no budget");
     refused({"--secure", "--aggregate", "stack"}, "--aggregate: stack");
     refused({"--secure", "--method", "centralized"}, "--secure: given with --method centralized");
     refused({"--secure", "--save-state", "s.npz"}, "--save-state");
     refused({"--clip", "3", "--network", "decentralized"}, "without --secure");
-    refused({"--dp-epsilon", "1", "--clip", "3", "--dp-noise", "distributed"}, "distributed without --secure");
-    refused({"--dp-epsilon", "1", "--clip", "3", "--heldout", "0.2"}, "--heldout: given with --dp-epsilon");
-    refused({"--dp-epsilon", "1", "--clip", "3", "--scale-clients", "norm"}, "--scale-clients: norm with --dp-epsilon");
-    refused({"--dp-epsilon", "1", "--clip", "3", "--secure", "--policy", "on"}, "--policy: on with --dp-epsilon");
+    refused({"--mu", "1", "--dp-noise", "distributed"}, "distributed without --secure");
+    refused({"--secure", "--dp-noise", "central"}, "central with --secure");
+    refused({"--mu", "1", "--dp-epsilon", "1"}, "--mu: given with --dp-epsilon");
+    refused({"--mu", "1", "--secure", "--policy", "off"}, "--policy: off with a budget");
+    refused({"--mu", "off"}, "--mu: off without --secure");
+    refused({"--mu", "0"}, "--mu: '0'; expected a number greater than 0");
+    refused({"--plain", "--secure"}, "--plain: given with --secure");
+    refused({"--secure", "--scale-clients", "norm"}, "--scale-clients: norm with a budget");
+    refused({"--secure", "--sketch", "gram"}, "--sketch: given with a budget");
     refused({"--policy", "on"}, "--policy: on without --secure");
-    refused({"--dp-patients", "10"}, "--dp-patients: given with no --dp-epsilon");
 }
 
 }  // namespace

@@ -215,8 +215,8 @@ def test_centring_and_scaling(clients):
 
 def test_secure_sums(clients):
     model = CoupledTensorTrain(rank=3, secure=True).fit(clients)
-    result = couplet.simulate(clients, rank=3, secure=True)
-    assert model.rse_ == result.rse and model.rel_error_bound_ is None and model.result_.privacy.to_dict()
+    assert model.result_.privacy.mu == 4 and model.rel_error_bound_ is None
+    assert model.rse_ != couplet.simulate(clients, rank=3, secure=True).rse  # noise is drawn anew
     with pytest.raises(ValueError, match="secure: 2 clients"):
         CoupledTensorTrain(rank=3, secure=True).fit(clients[:2])
 

@@ -33,6 +33,8 @@ TEST(PlanBudget, AsksForTheCoreWhereManyPatientsHideItsNoise) {
     EXPECT_EQ(plan_budget(160, 4, {40, 40}, 10).columns, 0);
     EXPECT_EQ(plan_budget(4000, 4, {40, 40}, 10).columns, 100);
     EXPECT_EQ(plan_budget(4000, 4, {40, 40}, 80).columns, 160);
+    EXPECT_EQ(plan_budget(4000, 1, {40, 40}, 20).columns, 100);
+    EXPECT_EQ(plan_budget(4000, 1, {40, 40}, 50).columns, 0);  // many directions: their noise costs more than it brings
     EXPECT_EQ(plan_budget(4000, 0.1, {40, 40}, 10).columns, 0);
     EXPECT_EQ(plan_budget(4000, 4, {6, 5}, 10).columns, 30);  // all products: the whole Gram matrix
     EXPECT_EQ(plan_budget(1e9, 4, {1600}, 10).columns, 0);    // one mode is the whole
@@ -52,7 +54,7 @@ TEST(FitNoise, KeepsMuWithTheSharesThatAreEnough) {
                     EXPECT_GE(change / sigma, mu / 1.01);
                     EXPECT_LE(change, 1.03 * exact);
                     EXPECT_GE(grid.variance, 64U);
-                    if (integers) EXPECT_EQ(std::round(1 / grid.step), 1 / grid.step);
+                    if (integers) EXPECT_EQ(std::round(0.5 / grid.step), 0.5 / grid.step);
                 }
             }
         }

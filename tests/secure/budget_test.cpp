@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
@@ -107,6 +109,124 @@ TEST(Budget, IsCloseToAllDataInOnePlaceForOrdersTwoToFive) {
         EXPECT_LT(error_on(others, *job.features()), 1.05 * best) << features.to_string();
         EXPECT_NEAR(job.patients(), 1600, 40);
     }
+}
+
+/// Of records shortened to the clip, at the features that everybody got: the truth lies in the interval.
+TEST(Budget, StatesAnErrorWhoseIntervalHoldsTheTruth) {
+    const Shape features{12, 10};
+    const auto x = records(400, features, 1);
+    for (const double mu : {0.5, 4.0, 1000.0}) {
+        int held = 0;
+        double width = 0;
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            const BudgetJob job = run(x, terms_for(features, 5, mu), seed);
+            const auto clipped = unit_records(x.view(), job.clip());
+            const double truth = error_on(clipped, *job.features());
+            held += truth >= job.error()->low && truth <= job.error()->high;
+            width += job.error()->high - job.error()->low;
+        }
+        EXPECT_GE(held, 18) << mu;  // 19 of 20 are expected
+        EXPECT_LT(width / 20, mu < 1 ? 1 : mu < 100 ? 0.2 : 0.01) << mu;
+    }
+}
+
+TEST(Budget, ErrorsFallWithMu) {
+    const Shape features{16, 12};
+    const auto x = records(800, features, 1);
+    const auto others = records(400, features, 2);
+    double last = 1;
+    for (const double mu : {0.1, 1.0, 4.0, 1000.0}) {
+        double mean = 0;
+        for (std::uint64_t seed = 0; seed < 3; ++seed) {
+            mean += error_on(others, *run(x, terms_for(features, 6, mu), seed).features()) / 3;
+        }
+        EXPECT_LT(mean, last + 0.005) << mu;
+        last = mean;
+    }
+    EXPECT_LT(last, 1.03 * best_error(x, 6, others));
+}
+
+/// A sum that is of fewer sites than the one before protects and works as well.
+TEST(Budget, SitesMayLeaveBetweenSums) {
+    const Shape features{12, 10};
+    const auto x = records(1600, features, 1);
+    auto terms = terms_for(features, 5, 8);
+    terms.noisy_sites = 2;
+    BudgetJob job(terms);
+    std::uint64_t stream = 0;
+    while (job.stage() != BudgetStage::done) {
+        const Index there = job.stage() == BudgetStage::counts ? 4 : 3;
+        std::vector<std::int64_t> sum(job.length(), 0);
+        for (Index k = 0; k < there; ++k) {
+            auto noise = NoiseSource::repeatable(5, stream++);
+            const auto own = site_sum(job, x.view().rows(k * 400, 400), noise);
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
+        }
+        job.open(sum, there);
+    }
+    const auto others = records(400, features, 2);
+    EXPECT_LT(error_on(others, *job.features()), 1.06 * best_error(x, 5, others));
+}
+
+TEST(Budget, SpendsWhatItWasGiven) {
+    const BudgetJob job = run(records(800, {12, 10}, 1), terms_for({12, 10}, 5, 4), 1);
+    double mu2 = 0;
+    const double c2 = job.clip() * job.clip();
+    for (const auto& [stage, change] :
+         std::vector<std::pair<BudgetStage, double>>{{BudgetStage::counts, 2 * std::hypot(1, 0.5)},
+                                                     {BudgetStage::modes, std::sqrt(2.0) * c2},
+                                                     {BudgetStage::core, c2},
+                                                     {BudgetStage::error, c2}}) {
+        if (job.sigma(stage) > 0) mu2 += change * change / (job.sigma(stage) * job.sigma(stage));
+    }
+    EXPECT_NEAR(mu2, 16, 1e-9);
+}
+
+TEST(Budget, IsTheSameForEverybodyWhoOpensTheSameSums) {
+    const auto x = records(400, {8, 6}, 1);
+    const auto terms = terms_for({8, 6}, 3, 4);
+    EXPECT_EQ(run(x, terms, 1).error()->rse, run(x, terms, 1).error()->rse);
+    EXPECT_NE(run(x, terms, 1).error()->rse, run(x, terms, 2).error()->rse);
+}
+
+TEST(Budget, EmptyDataGivesFeaturesAndNoPromises) {
+    const auto nothing = Tensor<double>::zeros({40, 6, 5});
+    const BudgetJob job = run(nothing, terms_for({6, 5}, 3, 4), 1);
+    EXPECT_TRUE(job.features());
+    EXPECT_EQ(job.error()->high, 1);
+}
+
+TEST(Budget, RefusesTermsThatMeanNothing) {
+    const auto refused = [](BudgetTerms terms, const std::string& what) {
+        try {
+            BudgetJob job(std::move(terms));
+            ADD_FAILURE() << what;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+        }
+    };
+    const auto good = terms_for({8, 6}, 3, 4);
+    auto terms = good;
+    terms.mu = 0;
+    refused(terms, "mu");
+    terms = good;
+    terms.clip = -1;
+    refused(terms, "clip");
+    terms = good;
+    terms.noisy_sites = 5;
+    refused(terms, "1 to 4");
+    terms = good;
+    terms.rank = 0;
+    refused(terms, "rank");
+    terms = good;
+    terms.features = {3000, 4};
+    refused(terms, "2,000 labels");
+    terms.features = {1000, 1000};
+    terms.rank = 100;
+    refused(terms, "smaller rank");
+    BudgetJob job(good);
+    EXPECT_THROW(job.open(std::vector<std::int64_t>(3), 4), InputError);
+    EXPECT_THROW(job.open(std::vector<std::int64_t>(job.length()), 5), InputError);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "couplet/core/random.hpp"
+#include "couplet/linalg/eigen.hpp"
 #include "couplet/linalg/products.hpp"
 
 namespace couplet {
@@ -53,6 +55,39 @@ TEST(ShrinkGram, TakesOffMostOfTheNoise) {
         EXPECT_EQ(clean(i, i), std::max(0.0, diagonal[static_cast<std::size_t>(i)]));
         for (Index j = 0; j < i; ++j) EXPECT_EQ(clean(i, j), clean(j, i));
     }
+}
+
+/// Sparse entries are better shrunk one by one, a few smooth patterns are not: the matrix itself tells which.
+TEST(CleanGram, KeepsWhatTheLeadingDirectionsNeed) {
+    constexpr Index n = 60;
+    const auto energy_kept = [&](const Matrix<double>& truth, double sigma, double strength) {
+        auto packed = pack_symmetric(truth.view());
+        Random noise(17);
+        for (double& one : packed) one += sigma * noise.normal();
+        const auto noisy = unpack_symmetric(packed, n);
+        std::vector<double> diagonal;
+        for (Index i = 0; i < n; ++i) diagonal.push_back(noisy(i, i));
+        const auto clean = strength < 0 ? clean_gram(noisy.view(), sigma * sigma, 5)
+                                        : shrink_gram(noisy.view(), sigma * sigma, diagonal, strength);
+        const auto vectors = symmetric_eigen(clean.view(), 5).vectors;
+        const auto image = product<double>(truth.view(), vectors.view());
+        double energy = 0;
+        for (Index i = 0; i < vectors.size(); ++i) energy += vectors.data()[i] * image.data()[i];
+        return energy;
+    };
+    Matrix<double> waves(4, n);
+    for (Index k = 0; k < 4; ++k) {
+        for (Index j = 0; j < n; ++j)
+            waves(k, j) = std::cos(0.1 * static_cast<double>((k + 1) * j)) / static_cast<double>(1 + k);
+    }
+    const auto smooth = gram<double>(waves.view(), Side::right);
+    const auto sparse = random_gram(n, 300, 0.93);
+    for (const auto& [truth, sigma] : {std::pair{&smooth, 1.0}, std::pair{&sparse, 25.0}}) {
+        const double best = std::max(energy_kept(*truth, sigma, 0), energy_kept(*truth, sigma, 1));
+        EXPECT_GT(energy_kept(*truth, sigma, -1), 0.97 * best);
+    }
+    EXPECT_GT(energy_kept(smooth, 1, 0), 1.02 * energy_kept(smooth, 1, 1));
+    EXPECT_GT(energy_kept(sparse, 25, 1), 1.02 * energy_kept(sparse, 25, 0));
 }
 
 TEST(ShrinkGram, LeavesWhatHasNoNoise) {

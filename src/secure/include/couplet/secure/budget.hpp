@@ -15,7 +15,7 @@ namespace couplet {
 /// Sums of modes under a budget: a job that promises every patient mu-Gaussian differential privacy towards everybody
 /// who sees its sums and its result, in at most four small sums over the sites.
 ///
-///   counts   how many patients, and (unless the clip is given) a histogram of the norms of their records
+///   counts   half of the number of patients, and (unless the clip is given) how many have which norm
 ///   modes    for every feature mode n: A_n = sum_p X_p(n) X_p(n)^T of the records, shortened to the clip
 ///   core     the Gram matrix of the records on the leading products of the modes' bases (orders above 2)
 ///   error    what the features miss of the records, and what they keep
@@ -55,7 +55,7 @@ struct BudgetSum {
     double step = 0;             ///< of the fixed point; in units of the clip and its square
     std::uint64_t variance = 0;  ///< of a site's share of the noise, in squared steps
     /// One for each number of the sum: the sum of all sites, noise included, lies in (-modulus/2, modulus/2) but for a
-    /// probability below 1e-9 over all of them.
+    /// probability below 1e-9 over all of them. Neighbours share one as far as that costs little: few runs of many.
     std::vector<std::uint64_t> moduli = {};
 };
 
@@ -78,8 +78,9 @@ class BudgetJob {
     const BudgetSum& sum() const noexcept { return sum_; }
     std::size_t length() const noexcept { return sum_.moduli.size(); }
 
-    /// Takes the sum over `sites` sites and moves on. A later sum may be of fewer sites than an earlier one. Throws
-    /// InputError for a sum of another length, and RunError for one that no data can have given.
+    /// Takes the sum and moves on; `sites` shares of the noise are in it, one of each site. A later sum may be of fewer
+    /// sites than an earlier one. Throws
+    /// InputError for a sum of another length.
     void open(std::span<const std::int64_t> sum, Index sites);
 
     /// Patients, as the noised count says, at least 1; after `counts`.
@@ -98,8 +99,8 @@ class BudgetJob {
     Index worth() const noexcept { return worth_; }
     /// Of records shortened to the clip; after `error`.
     const std::optional<BudgetError>& error() const noexcept { return error_; }
-    /// Standard deviation of the noise in every number of a stage's sum, in units of the data (squared, but for
-    /// counts), when `noisy_sites` shares are in it.
+    /// Standard deviation of the noise in every number of a stage's sum, in units of the data (squared; of `counts`: of
+    /// the number of patients), when `noisy_sites` shares are in it.
     double sigma(BudgetStage stage) const;
 
   private:

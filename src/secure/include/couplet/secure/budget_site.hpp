@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "couplet/privacy/noise.hpp"
@@ -16,6 +17,11 @@ namespace couplet {
 /// records as they are. Throws InputError for another shape, and when the job is done.
 /// Cost: one read and, for N = 3, about I2 I3 (I2 + I3) flops a patient for the modes, I2 I3 r + m^2 for the core.
 std::vector<std::int64_t> site_sum(const BudgetJob& job, const TensorView<const double>& x, NoiseSource& noise);
+
+/// The same without the share, where somebody who is trusted adds the noise to the sum of all.
+std::vector<std::int64_t> rounded_sum(const BudgetJob& job, const TensorView<const double>& x, NoiseSource& rounding);
+/// Adds one share of the present stage's noise.
+void add_share(const BudgetJob& job, std::span<std::int64_t> numbers, NoiseSource& noise);
 
 /// Records times 1 / clip, and those that are then longer than 1 shortened to 1: what all sums but the counts are of.
 Tensor<double> unit_records(const TensorView<const double>& x, double clip);

@@ -42,7 +42,7 @@ struct NoiseGrid {
     double step = 0;
     std::uint64_t variance = 0;  ///< of a site's share, in squared steps
 };
-/// `whole`: the numbers are integers, and the step the inverse of one, so that nothing is rounded.
+/// `whole`: the numbers are multiples of a half, and the step the inverse of an even number: nothing is rounded.
 NoiseGrid fit_noise(double change, std::int64_t numbers, double mu, Index noisy_sites, bool whole);
 
 }  // namespace couplet

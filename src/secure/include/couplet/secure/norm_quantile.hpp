@@ -8,9 +8,9 @@
 
 namespace couplet {
 
-/// Classes of record norms, half a doubling wide: few, so that noise in each still tells where most of them are. One
-/// record is in one class, the nearest where its norm has none; empty records are in none.
-inline constexpr std::size_t norm_steps = 256;
+/// Classes of record norms, a quarter of a doubling wide: few, so that noise in each still tells where most of them
+/// are. One record is in one class, the nearest where its norm has none; empty records are in none.
+inline constexpr std::size_t norm_steps = 512;
 
 /// Records by class.
 std::vector<std::int64_t> count_norms(const TensorView<const double>& x);
