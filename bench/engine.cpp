@@ -86,7 +86,7 @@ class TimedTensor final : public couplet::TensorSource<T> {
     using Pointer = std::unique_ptr<couplet::TensorSource<T>>;
     TimedTensor(Pointer tensor, Phases& phases) : tensor_(std::move(tensor)), phases_(phases) {}
     Index size() const override { return tensor_->size(); }
-    bool offers_left() const override { return tensor_->offers_left(); }
+    bool offers_left(std::size_t modes) const override { return tensor_->offers_left(modes); }
     std::unique_ptr<couplet::Source> end(Side side, Index own) const override {
         return std::make_unique<TimedEnd>(tensor_->end(side, own), sizeof(T), phases_);
     }
