@@ -31,6 +31,12 @@ Index width_of(const TensorView<const double>& x, const Centring& centring, cons
     return width;
 }
 
+std::vector<ModeMap> maps_of(const Shape& shape, const Centring& centring, const std::string& where) {
+    const auto sizes = shape.sizes();
+    return mode_maps(centring.mean, Shape(std::vector<Index>(sizes.begin() + 1, sizes.end())), centring.any_at,
+                     centring.weight, centring.patients, where);
+}
+
 template <class Change>
 Tensor<double> changed(const TensorView<const double>& x, Index width, Change change) {
     Tensor<double> result = Tensor<double>::copy(x);
@@ -91,7 +97,7 @@ std::vector<double> squares_about(const TensorView<const double>& x, const std::
 FeatureSums feature_sums(const TensorView<const double>& x, const CentringOptions& options) {
     FeatureSums result{x.shape()[0]};
     std::vector<long double> mean;
-    if (options.centre) {
+    if (options.sums()) {
         const auto sum = summed(x, [](long double value, std::size_t) { return value; });
         result.sum.assign(sum.begin(), sum.end());
         const auto count = static_cast<long double>(std::max<Index>(1, x.shape()[0]));
@@ -106,11 +112,12 @@ std::vector<double> sum_squares(const TensorView<const double>& x, std::span<con
 }
 
 Centring centring_of(const FeatureSums& sums, const CentringOptions& options) {
-    Centring result;
+    Centring result{.weight = options.weight, .any_at = options.any_at};
     const double count = static_cast<double>(std::max<Index>(1, sums.patients));
-    if (options.centre) {
+    if (options.sums()) {
         for (const double sum : sums.sum) result.mean.push_back(sum / count);
     }
+    if (result.weighted()) result.patients = sums.patients;
     if (!options.scale) return result;
     for (std::size_t i = 0; i < sums.square.size(); ++i) {
         const double lost = options.centre ? mean_rounding(result.mean[i]) : 0;
@@ -123,6 +130,7 @@ Centring centring_of(const FeatureSums& sums, const CentringOptions& options) {
 
 Tensor<double> centred(const TensorView<const double>& x, const Centring& centring, const std::string& where) {
     const Index width = width_of(x, centring, where);
+    if (centring.weighted()) return weighted(x, maps_of(x.shape(), centring, where));
     return changed(x, width, [&](double value, std::size_t i) {
         if (!centring.mean.empty()) value = about(value, centring.mean[i]);
         return centring.scale.empty() ? value : value / centring.scale[i];
@@ -131,6 +139,7 @@ Tensor<double> centred(const TensorView<const double>& x, const Centring& centri
 
 Tensor<double> restored(const TensorView<const double>& x, const Centring& centring, const std::string& where) {
     const Index width = width_of(x, centring, where);
+    if (centring.weighted()) return unweighted(x, maps_of(x.shape(), centring, where));
     return changed(x, width, [&](double value, std::size_t i) {
         if (!centring.scale.empty()) value *= centring.scale[i];
         return centring.mean.empty() ? value : value + centring.mean[i];
@@ -138,7 +147,7 @@ Tensor<double> restored(const TensorView<const double>& x, const Centring& centr
 }
 
 Index sums_length(Index features, const CentringOptions& options) {
-    return 1 + features * ((options.centre ? 1 : 0) + (options.scale ? 1 : 0));
+    return 1 + features * ((options.sums() ? 1 : 0) + (options.scale ? 1 : 0));
 }
 
 Released<std::vector<double>> release_sums(const FeatureSums& sums) {
@@ -188,7 +197,7 @@ FeatureSums arrived_sums(std::span<const double> numbers, const CentringOptions&
     const auto width = static_cast<std::size_t>(party.features);
     FeatureSums sums{party.rows};
     auto rest = numbers.subspan(1);
-    for (auto [wanted, part] : {std::pair{options.centre, &sums.sum}, std::pair{options.scale, &sums.square}}) {
+    for (auto [wanted, part] : {std::pair{options.sums(), &sums.sum}, std::pair{options.scale, &sums.square}}) {
         if (!wanted) continue;
         part->assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(width));
         rest = rest.subspan(width);

@@ -115,8 +115,11 @@ double serialised_bytes(double numbers) {
 CentringTraffic centring_traffic(Index features, const CentringOptions& options) {
     const Index down = sums_length(features, options) - 1;
     // Its field number takes two bytes, as those of peers do.
-    const auto request = [](Index numbers) {
-        return static_cast<double>(message_bytes(2 * field64 + field_bool, numbers, Sender::peer));
+    const Index weight =
+        options.weight == Weight::none ? 0 : field32 + field64 + packed(static_cast<Index>(options.any_at.size()));
+    const auto request = [&](Index numbers) {
+        const Index more = numbers > 0 ? weight : 0;
+        return static_cast<double>(message_bytes(2 * field64 + field_bool + more, numbers, Sender::peer));
     };
     const auto up = static_cast<double>(down + 1);
     return {up + 1, static_cast<double>(down), serialised_bytes(up) + serialised_bytes(1.0),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "couplet/ctt/released.hpp"
+#include "couplet/ctt/weighting.hpp"
 #include "couplet/tensor/tensor.hpp"
 
 namespace couplet {
@@ -14,8 +15,13 @@ namespace couplet {
 struct CentringOptions {
     bool centre = false;
     bool scale = false;
+    /// Instead of both: every mode is centred by its labels' prevalences and weighted, see weighting.hpp.
+    Weight weight = Weight::none;
+    std::vector<Index> any_at = {};  ///< with a weight: find_any() of the job's schema
 
-    bool any() const noexcept { return centre || scale; }
+    bool any() const noexcept { return centre || scale || weight != Weight::none; }
+    /// Whether the sum of every feature is needed.
+    bool sums() const noexcept { return centre || weight != Weight::none; }
     friend bool operator==(const CentringOptions&, const CentringOptions&) = default;
 };
 
@@ -36,10 +42,16 @@ FeatureSums feature_sums(const TensorView<const double>& x, const CentringOption
 /// Of every feature the sum of (x - mean)^2; no means: of x^2.
 std::vector<double> sum_squares(const TensorView<const double>& x, std::span<const double> mean);
 
-/// How data is moved and scaled before a job, feature by feature: (x - mean) / scale.
+/// How data is moved and scaled before a job: feature by feature, (x - mean) / scale, or with a weight mode by mode, by
+/// the maps that the prevalences give.
 struct Centring {
     std::vector<double> mean = {};   ///< empty: not moved
     std::vector<double> scale = {};  ///< empty: not scaled; never zero
+    Weight weight = Weight::none;
+    std::vector<Index> any_at = {};  ///< with a weight: where each mode has the label of every patient
+    Index patients = 0;              ///< with a weight: whom the means are of
+
+    bool weighted() const noexcept { return weight != Weight::none; }
 
     bool empty() const noexcept { return mean.empty() && scale.empty(); }
     friend bool operator==(const Centring&, const Centring&) = default;
