@@ -11,6 +11,7 @@
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/schema_file.hpp"
+#include "couplet/table/similar_codes.hpp"
 #include "couplet/table/vocabulary.hpp"
 #include "format.hpp"
 #include "layout.hpp"
@@ -170,9 +171,10 @@ void merge_terms(const SchemaArguments& options, const Session& session) {
     Json json = vocabulary_json(merged);
     json["rule"] = options.rule;
     json["sites"] = options.files.size();
-    json["similar"] = similar_json(merged);
-    if (const auto similar = similar_codes(merged); !similar.empty()) {
-        session.note("warning: " + similar_text(similar));
+    const auto similar = similar_codes(merged, true);
+    json["similar"] = similar_json(similar);
+    if (!similar.empty()) {
+        session.note(fmt::format("warning: {}. couplet table --map makes one code of them", similar_text(similar)));
     }
     json["version"] = version();
     std::string text = schema_text(schema_of(merged));
@@ -258,7 +260,7 @@ extern const Verb schema_verb{
         "unnamed, different), differences [{kind, found, expected}], version; --propose adds codes, kind and patients "
         "to the "
         "modes, patients, threshold, withheld (by mode); --merge the same, rule, sites and similar [{mode, "
-        "codes}] (codes that differ by capitals or blanks alone).\n"
+        "codes, why}] (codes that look alike: but for capitals, blanks, accents or punctuation, or of one label).\n"
         "-o: the same modes as JSON, for --schema of simulate, coordinator and peer.",
     .examples =
         "couplet schema a.csv\n"

@@ -11,8 +11,11 @@
 #include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
+#include "couplet/ctt/weighting.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/table/build.hpp"
+#include "couplet/table/similar_codes.hpp"
+#include "couplet/tensor/any_label.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 #include "options.hpp"
@@ -35,8 +38,10 @@ struct TableArguments {
     std::string rule;
     std::string absent = "zero";
     std::string layout = "auto";
+    std::string any = "auto";
     std::string schema;
     std::string concepts;
+    std::string map;
     std::string top;
     bool no_header = false;
     std::string output;
@@ -89,6 +94,8 @@ void resolve(TableArguments& options) {
     table.absent_nan = options.absent == "nan";
     if (options.layout == "dense") table.layout = TableLayout::dense;
     if (options.layout == "sparse") table.layout = TableLayout::sparse;
+    table.any = options.any == "on" ? AnyLabel::on : options.any == "off" ? AnyLabel::off : AnyLabel::automatic;
+    if (!options.map.empty()) table.map = std::make_shared<const CodeMap>(load_code_map(options.map));
     if (!options.schema.empty()) table.schema = load_vocabulary(options.schema);
     table.name_of = concept_names(options.concepts);
     table.top = parse_sizes("--top", options.top);
@@ -100,7 +107,8 @@ void refuse_foreign(const Command& app, const TableArguments& options) {
             throw InputError({option, fmt::format("given with {}", with), expected, "Leave it out."});
     };
     if (options.table.wide) {
-        for (const char* option : {"--value", "--unit", "--time", "--aggregate", "--absent", "--concepts", "--top"}) {
+        for (const char* option :
+             {"--value", "--unit", "--time", "--aggregate", "--absent", "--concepts", "--top", "--any"}) {
             refuse(option, "--wide", "it with tables of events only");
         }
     }
@@ -119,6 +127,8 @@ std::vector<Index> shape_of(const TableReport& report) {
     for (const ModeTerms& mode : report.vocabulary.modes) shape.push_back(static_cast<Index>(mode.terms.size()));
     return shape;
 }
+
+bool has_any(const Vocabulary& vocabulary) { return !find_any(schema_of(vocabulary)).empty(); }
 
 Json unknown_json(const TableReport& report) {
     Json list = Json::array();
@@ -147,11 +157,16 @@ Json report_json(const TableReport& report, const TableArguments& options, doubl
             {"missing", report.missing},
             {"withdrawn", report.withdrawn},
             {"without_value", report.without_value},
+            {"without_code", report.without_code},
+            {"mapped_events", report.mapped_events},
+            {"unmapped_events", report.unmapped_events},
+            {"unmapped_codes", report.unmapped_codes},
             {"unknown_terms", report.unknown.size()},
             {"unknown_events", report.unknown_events},
             {"unknown", unknown_json(report)},
             {"cut_terms", report.cut_terms},
-            {"similar", similar_json(report.vocabulary)},
+            {"any", has_any(report.vocabulary)},
+            {"similar", similar_json(similar_codes(report.vocabulary))},
             {"file", report.file},
             {"seconds", seconds},
             {"version", version()},
@@ -193,6 +208,18 @@ std::string report_text(const TableReport& report, const TableArguments& options
         rows.emplace_back("no value",
                           fmt::format("{} events without a number do not count", count_text(report.without_value)));
     }
+    if (report.without_code > 0) {
+        rows.emplace_back("no code",
+                          fmt::format("{} events without a code are skipped", count_text(report.without_code)));
+    }
+    if (options.table.map) {
+        rows.emplace_back("mapped",
+                          report.unmapped_events == 0
+                              ? fmt::format("all {} events", count_text(report.mapped_events))
+                              : fmt::format("{} events; {} of {} codes that --map lacks keep their codes",
+                                            count_text(report.mapped_events), count_text(report.unmapped_events),
+                                            count_text(report.unmapped_codes)));
+    }
     for (const ModeTerms& mode : report.vocabulary.modes) {
         const auto met =
             std::count_if(mode.terms.begin(), mode.terms.end(), [](const Term& t) { return t.patients > 0; });
@@ -200,6 +227,9 @@ std::string report_text(const TableReport& report, const TableArguments& options
         rows.emplace_back(
             "mode " + plain(mode.name),
             met == size ? count_text(size) : fmt::format("{}, {} of them here", count_text(size), count_text(met)));
+    }
+    if (has_any(report.vocabulary)) {
+        rows.emplace_back("", fmt::format("with {}, which every patient has, in every mode", any_label));
     }
     rows.emplace_back("patients", count_text(report.patients) +
                                       (report.without > 0 ? fmt::format("; {} of whom nothing counts are left out",
@@ -254,7 +284,7 @@ void execute_table(const Command& app, TableArguments& options, const Session& s
         tables.push_back(file_input(file, options.form, std::move(name)));
     }
     require_different(files);
-    for (const std::string& other : {options.schema, options.concepts}) {
+    for (const std::string& other : {options.schema, options.concepts, options.map}) {
         if (!other.empty()) files.push_back(other);
     }
     require_apart(options, files);
@@ -307,7 +337,19 @@ void add_cell_options(Command& app, TableArguments& options) {
     add_count(app, {"--max-codes", "N", 1, 10'000'000, ""}, table.most_codes,
               "More codes in one mode are refused: the column is no code list");
     app.add_option("--concepts", options.concepts, "Names of OMOP concepts: CONCEPT.csv").type("FILE");
+    app.add_option(
+           "--map", options.map,
+           "What the site's own codes are in a code list that sites share: a table with columns local and "
+           "shared, perhaps label and mode, or OMOP's concept_relationship. Codes that it lacks stay as they are "
+           "and are counted")
+        .type("FILE");
+    app.add_flag("--skip-empty", table.skip_empty,
+                 "Leave events without a code out, and count them, instead of refusing");
     app.add_flag("--keep-empty", table.keep_empty, "Rows of zeros for patients of whom nothing counts");
+    add_choice(app, "--any", {"auto", "on", "off"}, options.any,
+               "A label (any) first in every mode, which every patient has: simulate then forms features from what "
+               "deviates from the prevalences. auto: as the schema has it; without one with presences of codes from "
+               "two tables or more");
     add_choice(app, "--layout", {"auto", "dense", "sparse"}, options.layout,
                "tensor.npy or tensor.tns; auto: whichever is smaller");
 }
@@ -319,8 +361,9 @@ Action set_up_table(Command& app) {
                    "called as its file, without endings")
         .type("FILE...")
         .required();
-    app.add_option("--patient", options->table.patient, "Column with the identifier of the patient")
-        .type("[TABLE:]COLUMN")
+    app.add_option("--patient", options->table.patient,
+                   "Column with the identifier of the patient; dx:pid rx:person where tables call it differently")
+        .type("[TABLE:]COLUMN...")
         .standard("that of FHIR, OMOP and Synthea tables");
     app.add_option("--modes", options->table.modes,
                    "Feature modes. Events: [NAME=][TABLE:]COLUMN[/LABELS][@PERIOD], PERIOD one of day, week, month, "
@@ -358,10 +401,11 @@ extern const Verb table_verb{
     .output =
         "What was read, the size of each mode, patients, entries, and codes that the schema lacks.\n"
         "--json: shape, modes [{name, size, met}], tables, records, patients, without, entries, missing, withdrawn, "
-        "without_value, "
-        "unknown_terms, unknown_events, unknown [{mode, code, label, events}], cut_terms, similar [{mode, codes}] "
+        "without_value, without_code (skipped), mapped_events, unmapped_events and unmapped_codes (of --map), "
+        "unknown_terms, unknown_events, unknown [{mode, code, label, events}], cut_terms, any (whether every mode has "
+        "the label of every patient), similar [{mode, codes}] "
         "(codes that "
-        "differ by capitals or blanks alone), file, seconds, version, output.",
+        "differ by capitals, blanks, accents or punctuation alone), file, seconds, version, output.",
     .examples =
         "couplet table conditions.csv medications.csv -o site\n"
         "couplet table Condition.ndjson MedicationRequest.ndjson --schema schema.json -o site\n"

@@ -29,6 +29,10 @@ TableReport build_table(std::span<const TableInput> tables, const TableOptions& 
     result.records = std::move(gathered.records);
     result.withdrawn = gathered.withdrawn;
     result.without_value = gathered.without_value;
+    result.without_code = gathered.without_code;
+    result.mapped_events = gathered.mapped_events;
+    result.unmapped_events = gathered.unmapped_events;
+    result.unmapped_codes = static_cast<Index>(gathered.unmapped.size());
     result.unknown = std::move(placement.unknown);
     result.unknown_events = placement.unknown_events;
     result.cut_terms = placement.cut_terms;

@@ -7,9 +7,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "couplet/core/error.hpp"
 #include "couplet/io/text.hpp"
+#include "couplet/tensor/any_label.hpp"
 
 namespace couplet {
 namespace {
@@ -201,6 +203,58 @@ std::vector<std::vector<std::int64_t>> value_terms(const FoundMode& mode, const 
     return values;
 }
 
+bool is_any(const Term& term) { return term.code == any_label; }
+
+/// Whether the modes get a label that every patient has.
+bool wants_any(const Gathered& gathered, const TableOptions& options) {
+    const bool presences = gathered.rule == CellRule::presence && !gathered.in_order && !options.absent_nan;
+    if (options.any == AnyLabel::on && !presences) {
+        throw InputError({"`any`", "on for other entries than presences of codes", "`aggregate` presence of events",
+                          "A label that every patient has says something of presences only."});
+    }
+    if (options.schema) {
+        const auto has = [](const ModeTerms& mode) {
+            return std::any_of(mode.terms.begin(), mode.terms.end(), is_any);
+        };
+        const auto& modes = options.schema->modes;
+        const bool all = std::all_of(modes.begin(), modes.end(), has);
+        const bool given = all && !modes.empty();
+        if (options.any != AnyLabel::automatic && (options.any == AnyLabel::on) != given) {
+            throw InputError({"`any`",
+                              given ? "off with a schema that has such labels" : "on with a schema without such labels",
+                              "what the schema has", "Leave `any` out: all sites build alike."});
+        }
+        if (given && !presences) {
+            throw InputError({"`schema`", std::string("labels ") + any_label + ", which presences have",
+                              "presences of events", "Build with `aggregate` presence, as the other sites."});
+        }
+        return given;
+    }
+    if (options.any != AnyLabel::automatic) return options.any == AnyLabel::on;
+    const auto one_of_codes = [&](const Block& block) {
+        return block.modes.size() == 1 && gathered.modes[block.modes.front()].kind == TermKind::codes;
+    };
+    return presences && gathered.blocks.size() > 1 &&
+           std::all_of(gathered.blocks.begin(), gathered.blocks.end(), one_of_codes);
+}
+
+/// Puts the label that every patient has in front, or finds it among the schema's terms. Returns its place.
+std::int64_t place_any(const Gathered& gathered, bool given, ModeTerms& terms, std::vector<std::int64_t>& position) {
+    const auto all = static_cast<Index>(gathered.patients.size());
+    const auto at = std::find_if(terms.terms.begin(), terms.terms.end(), is_any);
+    if (given) {
+        at->patients = all;
+        return at - terms.terms.begin();
+    }
+    if (at != terms.terms.end()) {
+        throw InputError({terms.name, std::string("a code ") + any_label, "codes of another name",
+                          "It is the name of what every patient has: rename the code, or use `any` off."});
+    }
+    terms.terms.insert(terms.terms.begin(), {.code = any_label, .label = any_label, .patients = all});
+    for (std::int64_t& place : position) place += place >= 0 ? 1 : 0;
+    return 0;
+}
+
 void note_unknown(const FoundMode& mode, const std::vector<std::int64_t>& position, bool given, Placement& placement) {
     for (std::size_t i = 0; i < position.size(); ++i) {
         const CodeFacts& facts = mode.book.facts[i];
@@ -234,6 +288,7 @@ class BlockRows {
         for (const std::size_t mode : block.modes) {
             positions_.push_back(&placement.position[mode]);
             strides_.push_back(features.product(static_cast<Index>(mode) + 1, features.order()));
+            if (!placement.any.empty()) any_.push_back(placement.any[mode] * strides_.back());
         }
         for (const std::int64_t at : placement.absent[block.modes.front()]) absent_.push_back(at * strides_.front());
         const auto& columns = gathered.modes[block.modes.front()].columns;
@@ -247,7 +302,7 @@ class BlockRows {
         more_ = cursor_.next(key_, value_);
     }
 
-    const PatientEntries& of(std::uint32_t patient) {
+    void read(std::uint32_t patient) {
         entries_.clear();
         for (; more_ && key_.patient == patient; more_ = cursor_.next(key_, value_)) {
             Index offset = 0;
@@ -261,7 +316,33 @@ class BlockRows {
         }
         for (const Index offset : absent_) entries_.emplace_back(offset, std::numeric_limits<double>::quiet_NaN());
         for (Lacking& column : lacking_) add_lacking(column, patient);
-        return entries_;
+    }
+    const PatientEntries& entries() const noexcept { return entries_; }
+    /// Of the labels that every patient has: offset of the cell of all of them.
+    Index any_offset() const { return std::accumulate(any_.begin(), any_.end(), Index{0}); }
+    /// Adds the presences of every part of a cell's labels, with the others left open, each once.
+    void add_any() {
+        const std::size_t cells = entries_.size();
+        std::set<Index> met;
+        for (std::size_t i = 0; i < cells; ++i) met.insert(entries_[i].first);
+        const auto add = [&](Index offset) {
+            if (met.insert(offset).second) entries_.emplace_back(offset, 1);
+        };
+        const std::size_t modes = any_.size();
+        for (std::size_t i = 0; i < cells; ++i) {
+            // Offsets are sums of one multiple of each stride, the largest first.
+            for (std::size_t open = 1; open + 1 < std::size_t{1} << modes; ++open) {
+                Index rest = entries_[i].first;
+                Index offset = 0;
+                for (std::size_t n = 0; n < modes; ++n) {
+                    const Index own = rest / strides_[n] * strides_[n];
+                    rest -= own;
+                    offset += (open >> n & 1) != 0 ? any_[n] : own;
+                }
+                add(offset);
+            }
+        }
+        add(any_offset());
     }
 
   private:
@@ -286,6 +367,7 @@ class BlockRows {
     CellStore::Cursor cursor_;
     std::vector<const std::vector<std::int64_t>*> positions_;
     std::vector<Index> strides_;
+    std::vector<Index> any_;  ///< of each mode, the offset of the label that every patient has; empty: there is none
     CellKey key_;
     double value_ = 0;
     bool more_ = false;
@@ -306,6 +388,7 @@ class BlockRows {
 Placement place_terms(Gathered& gathered, const TableOptions& options) {
     count_patients(gathered);
     Placement placement;
+    const bool any = wants_any(gathered, options);
     const std::size_t modes = gathered.modes.size();
     if (options.top.size() > 1 && options.top.size() != modes) {
         throw InputError({"`top`", fmt::format("{} numbers", options.top.size()),
@@ -328,6 +411,7 @@ Placement place_terms(Gathered& gathered, const TableOptions& options) {
         if (terms.terms.empty()) {
             throw InputError({mode.name, "no codes", "at least one", "Check the columns in `modes`."});
         }
+        if (any) placement.any.push_back(place_any(gathered, options.schema.has_value(), terms, position));
         placement.absent.push_back(options.schema ? absent_terms(mode, terms) : std::vector<std::int64_t>{});
         placement.values.push_back(value_terms(mode, terms));
         placement.vocabulary.modes.push_back(std::move(terms));
@@ -349,7 +433,9 @@ void for_each_patient(const Gathered& gathered, const Placement& placement, cons
         for (BlockRows& block : blocks) {
             next.clear();
             // Every block is read, so that its cursor moves on.
-            for (const auto& [more, factor] : block.of(patient)) {
+            block.read(patient);
+            if (!placement.any.empty()) block.add_any();
+            for (const auto& [more, factor] : block.entries()) {
                 for (const auto& [offset, value] : entries) next.emplace_back(offset + more, value * factor);
             }
             std::swap(entries, next);

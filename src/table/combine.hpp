@@ -19,13 +19,16 @@ struct Placement {
     std::vector<std::vector<std::int64_t>> absent = {};
     /// Of each mode, by its columns: the terms that are values of the column, where some patient's is missing.
     std::vector<std::vector<std::vector<std::int64_t>>> values = {};
+    /// Of each mode the term that every patient has; empty: there is none.
+    std::vector<std::int64_t> any = {};
 };
 
 /// Counts who has what and puts the terms in order, those of the schema where one is given. Throws InputError where
 /// modes or units contradict the schema.
 Placement place_terms(Gathered& gathered, const TableOptions& options);
 
-/// Entries of one patient, as offset in the features (row-major) and value, in the order of the offsets.
+/// Entries of one patient, those of labels that every patient has included where there are some, as offset in the
+/// features (row-major) and value, in the order of the offsets.
 using PatientEntries = std::vector<std::pair<Index, double>>;
 
 /// Calls f(patient, entries) for every patient, those without entries too. Zeros that were measured are entries. Throws

@@ -150,17 +150,21 @@ class Writer {
   private:
     fs::path at(const std::string& name) const { return folder_.path() / name; }
 
+    bool keeps_all() const { return options_.keep_empty || gathered_.in_order; }
+
     /// Who has entries, and how many there are.
     void survey() {
         std::vector<bool> has_entries(gathered_.patients.size());
         for_each_patient(gathered_, placement_, features_, [&](std::uint32_t patient, const PatientEntries& entries) {
-            has_entries[patient] = !entries.empty();
+            // Nobody is known by what everybody has.
+            has_entries[patient] = entries.size() > (placement_.any.empty() ? 0U : 1U);
+            if (!has_entries[patient] && !keeps_all()) return;
             for (const auto& [offset, value] : entries) {
                 if (std::isnan(value)) ++report_.missing;
                 if (!std::isnan(value) && (value != 0 || options_.absent_nan)) ++report_.entries;
             }
         });
-        rows_ = number_rows(gathered_, has_entries, options_.keep_empty || gathered_.in_order);
+        rows_ = number_rows(gathered_, has_entries, keeps_all());
         report_.patients = static_cast<Index>(rows_.patients.size());
         report_.without = static_cast<Index>(gathered_.patients.size()) - report_.patients;
         if (report_.patients == 0) {
@@ -196,6 +200,7 @@ class Writer {
         text += "0\n";
         for_each_patient(gathered_, placement_, features_, [&](std::uint32_t patient, const PatientEntries& entries) {
             const std::int64_t row = rows_.of_patient[patient];
+            if (row < 0) return;
             for (const auto& [offset, value] : entries) {
                 if (value == 0) continue;
                 fmt::format_to(std::back_inserter(text), "{}", row + 1);

@@ -14,6 +14,7 @@
 #include "couplet/core/interrupt.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/table/fhir.hpp"
+#include "identifiers.hpp"
 
 namespace couplet {
 namespace {
@@ -100,7 +101,7 @@ std::vector<std::string> wanted_columns(const std::vector<EventMode>& modes, con
         if (!column.empty() && std::find(wanted.begin(), wanted.end(), column) == wanted.end())
             wanted.push_back(column);
     };
-    want(column_for({options.patient}, table));
+    want(column_for(options.patient, table));
     for (const EventMode& mode : modes) {
         want(mode.column);
         want(mode.label_column);
@@ -120,7 +121,7 @@ EventPlan make_plan(const RecordReader& reader, const std::vector<EventMode>& as
                     const std::string& table) {
     const auto form = known_form(reader);
     EventPlan plan{.modes = asked,
-                   .patient = column_for({options.patient}, table),
+                   .patient = column_for(options.patient, table),
                    .value = column_for(options.values, table),
                    .unit = column_for(options.units, table),
                    .time = column_for(options.times, table)};
@@ -250,6 +251,10 @@ class EventReader {
     void take(const std::vector<std::string_view>& row, double place) {
         const std::string_view id = cell(row, columns_.patient);
         if (id.empty()) reader_.refuse(columns_.patient, "no patient", "an identifier", "");
+        if (options_.skip_empty && lacks_code(row)) {
+            ++all_.without_code;
+            return;
+        }
         CellKey key{.patient = all_.patients.find_or_add(id).number};
         double value = 1;
         if (columns_.value >= 0) {
@@ -270,18 +275,37 @@ class EventReader {
         block_.cells.add(key, value, time);
     }
 
+    bool lacks_code(const std::vector<std::string_view>& row) const {
+        return std::any_of(columns_.codes.begin(), columns_.codes.end(),
+                           [&](Index column) { return cell(row, column).empty(); });
+    }
+
+    /// The code in the list that sites share, and what it is called there.
+    const CodeMap::Shared* translate(const FoundMode& mode, std::string_view text) {
+        if (!options_.map || mode.bin) return nullptr;
+        const CodeMap::Shared* shared = options_.map->find(mode.name, text);
+        ++(shared != nullptr ? all_.mapped_events : all_.unmapped_events);
+        if (shared == nullptr) all_.unmapped.emplace(text);
+        return shared;
+    }
+
     std::uint32_t code(const std::vector<std::string_view>& row, std::size_t n, std::uint32_t patient) {
         FoundMode& mode = all_.modes[block_.modes[n]];
         const Index column = columns_.codes[n];
         std::string_view text = cell(row, column);
-        if (text.empty()) reader_.refuse(column, "no code", "a code", "Take such events out of the table.");
+        if (text.empty()) {
+            reader_.refuse(column, "no code", "a code", "Use `skip_empty` to leave such events out.");
+        }
         std::string bin;
         if (mode.bin) {
             bin = bin_cell(reader_, row, column, *mode.bin, options_.dates);
             text = bin;
         }
+        const CodeMap::Shared* shared = translate(mode, text);
+        if (shared != nullptr) text = shared->code;
         const auto [number, facts] = mode.book.at(text);
-        facts->labels.add(cell(row, columns_.labels[n]), patient);
+        const bool renamed = shared != nullptr && !shared->label.empty();
+        facts->labels.add(renamed ? std::string_view(shared->label) : cell(row, columns_.labels[n]), patient);
         if (facts->events++ == 0) {
             if (static_cast<Index>(mode.book.codes.size()) > options_.most_codes) {
                 reader_.refuse(column, fmt::format("more than {} different codes", options_.most_codes),
@@ -409,7 +433,7 @@ Gathered gather_events(std::span<const TableInput> tables, const TableOptions& o
     Gathered all;
     std::vector<std::string> order;
     const auto asked = asked_modes(tables, options, order);
-    if (!options.patient.empty()) require_tables("`patient`", {options.patient}, tables);
+    require_tables("`patient`", options.patient, tables);
     require_tables("`value`", options.values, tables);
     require_tables("`unit`", options.units, tables);
     require_tables("`time`", options.times, tables);
@@ -454,6 +478,7 @@ struct OpenColumn {
     Index filled = 0;
     Index dates = 0;
     std::string first_text = {};
+    ColumnWatch watch = {};  ///< of a column that nobody has named
 };
 
 /// What other programs write for a value that is not there.
@@ -487,7 +512,7 @@ class WideReader {
     WideReader(Gathered& all, RecordReader& reader, const std::string& table, const std::vector<WideMode>& modes,
                const TableOptions& options, std::vector<Index>& first_lines)
         : all_(all), reader_(reader), options_(options), lines_(first_lines) {
-        const std::string patient = column_for({options.patient}, table);
+        const std::string patient = column_for(options.patient, table);
         if (patient.empty()) {
             throw InputError({"`patient`", "none", "the column with the patients' identifiers",
                               fmt::format("The columns are {}.", fmt::join(reader.columns(), ", "))});
@@ -516,6 +541,7 @@ class WideReader {
             }
         }
         // A schema has its own values, and others are not kept.
+        if (!options_.schema) require_features();
         if (!options_.schema) require_categories();
         return records;
     }
@@ -614,6 +640,19 @@ class WideReader {
         }
     }
 
+    /// What nobody has named may be no feature.
+    void require_features() const {
+        for (const auto& mode : columns_) {
+            for (const OpenColumn& column : mode) {
+                if (!column.detected) continue;
+                const auto doubt = column.watch.doubt(column.label, column.unit);
+                if (!doubt) continue;
+                throw InputError({fmt::format("{}, column {} ({})", reader_.name(), column.at + 1, column.label),
+                                  doubt->found, "columns that say something about the patients", doubt->remedy});
+            }
+        }
+    }
+
     /// Text that hardly two patients share identifies them, and would travel with the schema.
     void require_categories() const {
         constexpr Index enough = 20;
@@ -671,6 +710,7 @@ class WideReader {
         const std::string_view text = cell(row, column.at);
         using Kind = WideColumn::Kind;
         const bool missing = is_missing(text);
+        if (column.detected && !missing) column.watch.see(text);
         if (column.spec.kind == Kind::detect && !missing) {
             column.spec.kind = detect(text);
             release(n, c);
@@ -770,7 +810,7 @@ Gathered gather_wide(std::span<const TableInput> tables, const TableOptions& opt
     std::vector<WideMode> modes;
     for (const std::string& text : options.modes) modes.push_back(parse_wide_mode(text));
     if (modes.empty()) modes.push_back({.name = "feature"});
-    if (!options.patient.empty()) require_tables("`patient`", {options.patient}, tables);
+    require_tables("`patient`", options.patient, tables);
     for (const WideMode& mode : modes) {
         const auto same = [&](const FoundMode& other) { return other.name == mode.name; };
         if (std::any_of(all.modes.begin(), all.modes.end(), same)) {

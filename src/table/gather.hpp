@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "books.hpp"
@@ -42,6 +43,10 @@ struct Gathered {
     std::vector<Index> records = {};
     Index withdrawn = 0;
     Index without_value = 0;  ///< events without a number where one counts
+    Index without_code = 0;   ///< events skipped for want of a code
+    Index mapped_events = 0;
+    Index unmapped_events = 0;
+    std::set<std::string> unmapped = {};  ///< codes that the map lacks
     CellRule rule = CellRule::presence;
 };
 

@@ -14,6 +14,7 @@
 #include "couplet/io/schema_file.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/table/dates.hpp"
+#include "couplet/tensor/any_label.hpp"
 
 namespace couplet {
 namespace {
@@ -184,12 +185,15 @@ std::vector<Term> choose(const std::map<std::string, Told>& all, TermKind kind, 
         terms.push_back({code, best_label(told.labels), told.unit.value_or(""), told.patients});
     }
     const auto by_code = [](const Term& a, const Term& b) { return code_less(a.code, b.code); };
+    const auto is_any = [](const Term& term) { return term.code == any_label; };
     const auto by_count = [&](const Term& a, const Term& b) {
+        if (is_any(a) != is_any(b)) return is_any(a);
         return a.patients != b.patients ? a.patients > b.patients : by_code(a, b);
     };
     if (kind == TermKind::codes) {
         std::sort(terms.begin(), terms.end(), by_count);
-        if (top > 0 && static_cast<Index>(terms.size()) > top) terms.resize(static_cast<std::size_t>(top));
+        const Index most = top + (!terms.empty() && is_any(terms.front()) ? 1 : 0);
+        if (top > 0 && static_cast<Index>(terms.size()) > most) terms.resize(static_cast<std::size_t>(most));
     } else {
         constexpr Index most_bins = 100'000;
         if (kind == TermKind::time) fill_bins(terms, most_bins);
@@ -339,41 +343,6 @@ Vocabulary merge_vocabularies(std::span<const Vocabulary> sites, std::span<const
         }
     }
     return merged;
-}
-
-std::vector<SimilarCodes> similar_codes(const Vocabulary& vocabulary) {
-    std::vector<SimilarCodes> result;
-    for (const ModeTerms& mode : vocabulary.modes) {
-        if (mode.kind != TermKind::codes) continue;
-        std::map<std::string, std::string> seen;
-        for (const Term& term : mode.terms) {
-            std::string folded;
-            for (const char c : term.code) {
-                if (c != ' ') folded += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-            }
-            const auto [at, fresh] = seen.emplace(std::move(folded), term.code);
-            if (!fresh) result.push_back({mode.name, at->second, term.code});
-        }
-    }
-    return result;
-}
-
-std::string similar_text(const std::vector<SimilarCodes>& similar) {
-    constexpr std::size_t most = 4;
-    std::vector<std::string> named;
-    for (std::size_t i = 0; i < std::min(most, similar.size()); ++i) {
-        named.push_back(fmt::format("{} and {}", shown(similar[i].one), shown(similar[i].other)));
-    }
-    return fmt::format("codes that differ by capitals or blanks alone count as two: {}{}", fmt::join(named, ", "),
-                       similar.size() > most ? ", ..." : "");
-}
-
-Json similar_json(const Vocabulary& vocabulary) {
-    Json list = Json::array();
-    for (const SimilarCodes& pair : similar_codes(vocabulary)) {
-        list.push_back({{"mode", pair.mode}, {"codes", {pair.one, pair.other}}});
-    }
-    return list;
 }
 
 }  // namespace couplet

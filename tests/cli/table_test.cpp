@@ -217,7 +217,7 @@ TEST_F(TableTest, WarnsOfCodesThatDifferByCapitals) {
     put("similar.csv", "ID,CODE\np1,a\np2,A\n");
     const Outcome run = couplet({"table", "similar.csv", "--patient", "ID", "--modes", "CODE", "--json", "-o", "out"});
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.err.find("warning: codes that differ by capitals or blanks alone count as two: 'A' and 'a'"),
+    EXPECT_NE(run.err.find("warning: codes that look alike count as two: 'A' and 'a' (but for capitals or blanks)"),
               std::string::npos)
         << run.err;
     EXPECT_EQ(run.json()["similar"], Json::parse(R"([{"mode":"code","codes":["A","a"]}])"));

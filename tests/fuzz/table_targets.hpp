@@ -17,6 +17,7 @@
 #include "couplet/table/delimited.hpp"
 #include "couplet/table/fhir.hpp"
 #include "couplet/table/json_lines.hpp"
+#include "couplet/table/similar_codes.hpp"
 
 /// What a hospital may hand in as a table: any bytes must give a result or a couplet::InputError. The first byte says
 /// how the rest is read, so that the fuzzer tries every form.
@@ -96,7 +97,7 @@ inline int table_build(const std::uint8_t* data, std::size_t size) {
     input.open = [&](std::span<const std::string>) {
         return std::make_unique<DelimitedReader>(bytes, "fuzz.csv", form_of(data[0]));
     };
-    TableOptions options{.patient = "p", .modes = {"c"}, .most_codes = 1000};
+    TableOptions options{.patient = {"p"}, .modes = {"c"}, .most_codes = 1000};
     options.wide = (data[1] & 1) != 0;
     if (options.wide) options.modes = {};
     if ((data[1] & 2) != 0 && !options.wide) options.values = {"v"};
@@ -120,7 +121,7 @@ inline int vocabulary(const std::uint8_t* data, std::size_t size) {
         const std::vector<std::string> names{"a", "b"};
         const Vocabulary both = merge_vocabularies(std::vector{one, one}, names, {});
         require(both.modes.size() == one.modes.size(), "merging keeps the modes");
-        similar_json(both);
+        similar_json(similar_codes(both, true));
     });
 }
 

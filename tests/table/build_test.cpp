@@ -12,7 +12,7 @@ namespace {
 using testing::TableTest;
 using BuildTest = TableTest;
 
-const TableOptions coded{.patient = "p", .modes = {"c"}};
+const TableOptions coded{.patient = {"p"}, .modes = {"c"}};
 
 std::vector<double> values(const Tensor<double>& x) { return {x.elements().begin(), x.elements().end()}; }
 
@@ -41,7 +41,7 @@ TEST_F(BuildTest, CsvTsvNdjsonAndTheirKinGiveTheSame) {
         "{\"p\":1,\"c\":\"x\",\"d\":\"2024-01-05T08:00:00\",\"v\":1.5}\n{\"p\":2,\"c\":\"y\",\"d\":\"2024-02-05\","
         "\"v\":2}\n"
         "{\"p\":1,\"c\":\"x\",\"d\":\"2024-01-09\",\"v\":2.5}\n");
-    const TableOptions options{.patient = "p", .modes = {"code=c", "month=d@month"}, .values = {"v"}};
+    const TableOptions options{.patient = {"p"}, .modes = {"code=c", "month=d@month"}, .values = {"v"}};
     TableOptions german = options;
     german.dates = DateOrder::day_first;
     german.decimal = ',';
@@ -59,7 +59,7 @@ TEST_F(BuildTest, CsvTsvNdjsonAndTheirKinGiveTheSame) {
 TEST_F(BuildTest, EveryRuleOfACell) {
     put("t.csv", "p,c,v,d\n1,x,5,2024-03-01\n1,x,1,2024-01-01\n2,x,7,2024-01-01\n1,x,,2024-09-09\n");
     const auto first = [&](CellRule rule, const char* out) {
-        build({"t.csv"}, {.patient = "p", .modes = {"c"}, .values = {"v"}, .times = {"d"}, .rule = rule}, {}, out);
+        build({"t.csv"}, {.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .times = {"d"}, .rule = rule}, {}, out);
         return values(tensor(out))[0];
     };
     EXPECT_EQ(first(CellRule::presence, "a"), 1);
@@ -71,14 +71,14 @@ TEST_F(BuildTest, EveryRuleOfACell) {
 
 TEST_F(BuildTest, WideTables) {
     put("w.csv", "id,age [years],sex,smoker\nb,50,m,1\na,,f,0\nc,20,m,1\n");
-    build({"w.csv"}, {.patient = "id", .modes = {"body=age,sex"}, .wide = true});
+    build({"w.csv"}, {.patient = {"id"}, .modes = {"body=age,sex"}, .wide = true});
     const Tensor<double> x = tensor();
     EXPECT_EQ(x.labels()[1].entries, (std::vector<std::string>{"age", "sex=f", "sex=m"}));
     EXPECT_EQ(x.labels()[1].units, (std::vector<std::string>{"years", "", ""}));
     EXPECT_EQ(x.data()[0], 50);
     EXPECT_TRUE(std::isnan(x.data()[3]));
     EXPECT_EQ(get("out/patients.csv"), "row,patient\n1,b\n2,a\n3,c\n");
-    build({"w.csv"}, {.patient = "id", .modes = {"body=sex:category", "habit=smoker"}, .wide = true}, {}, "two");
+    build({"w.csv"}, {.patient = {"id"}, .modes = {"body=sex:category", "habit=smoker"}, .wide = true}, {}, "two");
     EXPECT_EQ(values(tensor("two")), (std::vector<double>{0, 1, 0, 0, 0, 1}));
 }
 
@@ -95,7 +95,7 @@ TEST_F(BuildTest, AMissingCategoryIsNotKnownInAnyOfItsValues) {
     // Also in front of the first value, which tells what the column holds, and in a second file.
     put("w.csv", "id,sex,born\n1,NA,2001-05-01\n2,m,.\n3,,2002-01-01\n");
     put("v.csv", "id,sex,born\n4,f,2001-01-01\n5,null,2001-01-01\n");
-    TableOptions options{.patient = "id", .modes = {"sex,born:year"}, .wide = true};
+    TableOptions options{.patient = {"id"}, .modes = {"sex,born:year"}, .wide = true};
     const TableReport report = build({"w.csv", "v.csv"}, options, {}, "all");
     EXPECT_EQ(report.missing, 8);
     EXPECT_EQ(report.entries, 6);
@@ -107,7 +107,7 @@ TEST_F(BuildTest, AMissingCategoryIsNotKnownInAnyOfItsValues) {
     expect("given", {nan, nan, 0, 1, 0, nan, nan, nan, 1});
     // Where several modes are multiplied too, and where a column is looked at in two ways.
     put("t.csv", "id,sex,seen\n1,m,2001-01-01\n2,,2001-01-01\n3,f,\n");
-    build({"t.csv"}, {.patient = "id", .modes = {"a=sex:category", "b=seen:year,seen:category"}, .wide = true}, {},
+    build({"t.csv"}, {.patient = {"id"}, .modes = {"a=sex:category", "b=seen:year,seen:category"}, .wide = true}, {},
           "two");
     expect("two", {0, 0, 1, 1, nan, nan, nan, nan, nan, nan, 0, 0});
 }
@@ -177,24 +177,25 @@ TEST_F(BuildTest, BadTablesAreRefusedByLineAndColumn) {
     has(said("p,c\n1,\n", coded), "t.csv, line 2, column 2 (c): no code");
     has(said("p,c\n", coded), "no records");
     has(said("", coded), "an empty file");
-    has(said("p;c\n1;x\n", {.patient = "q", .modes = {"c"}}), "no column 'q' among 'p', 'c'");
-    has(said("p,c,d\n1,x,2023-02-29\n", {.patient = "p", .modes = {"c", "d@month"}}),
+    has(said("p;c\n1;x\n", {.patient = {"q"}, .modes = {"c"}}), "no column 'q' among 'p', 'c'");
+    has(said("p,c,d\n1,x,2023-02-29\n", {.patient = {"p"}, .modes = {"c", "d@month"}}),
         "t.csv, line 2, column 3 (d): '2023-02-29'; expected a date that exists");
-    has(said("p,c,v,u\n1,x,5,mg/dL\n2,x,5,mmol/L\n", {.patient = "p", .modes = {"c"}, .values = {"v"}, .units = {"u"}}),
+    has(said("p,c,v,u\n1,x,5,mg/dL\n2,x,5,mmol/L\n",
+             {.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .units = {"u"}}),
         "t.csv, line 3, column 4 (u): 'mmol/L' of 'x'; expected 'mg/dL'");
-    has(said("p,c,v\n1,x,five\n", {.patient = "p", .modes = {"c"}, .values = {"v"}}),
+    has(said("p,c,v\n1,x,five\n", {.patient = {"p"}, .modes = {"c"}, .values = {"v"}}),
         "t.csv, line 2, column 3 (v): 'five'");
-    has(said("id,a\n1,2\n2,3\n1,4\n", {.patient = "id", .wide = true}),
+    has(said("id,a\n1,2\n2,3\n1,4\n", {.patient = {"id"}, .wide = true}),
         "t.csv, line 4, column 1 (id): the patient '1' again; expected every patient once; the first time was on "
         "line 2");
-    has(said("id,a\n1,2\n2,x\n", {.patient = "id", .wide = true}),
+    has(said("id,a\n1,2\n2,x\n", {.patient = {"id"}, .wide = true}),
         "t.csv, line 3, column 2 (a): 'x'; expected a number");
-    has(said("p,c\n1,a\n2,b\n3,c\n", {.patient = "p", .modes = {"c"}, .most_codes = 2}),
+    has(said("p,c\n1,a\n2,b\n3,c\n", {.patient = {"p"}, .modes = {"c"}, .most_codes = 2}),
         "t.csv, line 4, column 2 (c): more than 2 different codes");
     has(said("a,b\n1,2\n", {}), "a table of no known form");
-    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"other:c"}}), "a table 'other'");
-    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"c", "c"}}), "two modes of one name");
-    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"c"}, .rule = CellRule::sum}), "a column with values");
+    has(said("p,c\n1,x\n", {.patient = {"p"}, .modes = {"other:c"}}), "a table 'other'");
+    has(said("p,c\n1,x\n", {.patient = {"p"}, .modes = {"c", "c"}}), "two modes of one name");
+    has(said("p,c\n1,x\n", {.patient = {"p"}, .modes = {"c"}, .rule = CellRule::sum}), "a column with values");
 }
 
 TEST_F(BuildTest, WhatWouldBeWrongWithoutAWordIsRefused) {
@@ -206,33 +207,33 @@ TEST_F(BuildTest, WhatWouldBeWrongWithoutAWordIsRefused) {
         EXPECT_NE(text.find(part), std::string::npos) << text;
     };
     // Identifiers would travel with the schema.
-    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"p"}}), "identifies the patients");
-    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"c/p"}}), "identifies the patients");
-    has(said("p,c\n1,x\n", {.patient = "p", .modes = {"m=p,c"}, .wide = true}), "identifies the patients");
+    has(said("p,c\n1,x\n", {.patient = {"p"}, .modes = {"p"}}), "identifies the patients");
+    has(said("p,c\n1,x\n", {.patient = {"p"}, .modes = {"c/p"}}), "identifies the patients");
+    has(said("p,c\n1,x\n", {.patient = {"p"}, .modes = {"m=p,c"}, .wide = true}), "identifies the patients");
     std::string names = "id,name,born\n";
     for (int i = 0; i < 30; ++i) names += fmt::format("{0},Person {0},{1}\n", i, 1950 + i % 3);
-    has(said(names, {.patient = "id", .wide = true}), "column 2 (name): 30 different values of 30 patients");
+    has(said(names, {.patient = {"id"}, .wide = true}), "column 2 (name): 30 different values of 30 patients");
     // Two units of one thing would be added up.
-    has(said("p,sex,sex=f\n1,f,10\n2,m,20\n", {.patient = "p", .wide = true}),
+    has(said("p,sex,sex=f\n1,f,10\n2,m,20\n", {.patient = {"p"}, .wide = true}),
         "'sex=f', which is another column's, too");
-    has(said("p,w [kg],w [g]\n1,3,4\n", {.patient = "p", .wide = true}), "two columns called 'w'");
-    has(said("p,w\n1,3\n", {.patient = "p", .modes = {"w,w"}, .wide = true}), "twice the columns called 'w'");
+    has(said("p,w [kg],w [g]\n1,3,4\n", {.patient = {"p"}, .wide = true}), "two columns called 'w'");
+    has(said("p,w\n1,3\n", {.patient = {"p"}, .modes = {"w,w"}, .wide = true}), "twice the columns called 'w'");
     has(said("p,c,v\n1,x,1e308\n1,x,1e308\n2,y,1\n",
-             {.patient = "p", .modes = {"c"}, .values = {"v"}, .rule = CellRule::sum}),
+             {.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .rule = CellRule::sum}),
         "more than a number can hold");
     // A postcode is no number.
-    has(said("p,zip\n1,12345\n2,01234\n", {.patient = "p", .wide = true}), "line 3, column 2 (zip): '01234'");
+    has(said("p,zip\n1,12345\n2,01234\n", {.patient = {"p"}, .wide = true}), "line 3, column 2 (zip): '01234'");
 }
 
 TEST_F(BuildTest, CodesWithZerosInFrontStayCodes) {
     put("w.csv", "p,zip\n1,01234\n2,12345\n3,01234\n");
-    build({"w.csv"}, {.patient = "p", .wide = true});
+    build({"w.csv"}, {.patient = {"p"}, .wide = true});
     EXPECT_EQ(tensor().labels()[1].entries, (std::vector<std::string>{"zip=01234", "zip=12345"}));
 }
 
 TEST_F(BuildTest, AZeroThatWasMeasuredIsKnown) {
     put("t.csv", "p,c,v\n1,a,0\n2,b,7\n1,b,3\n");
-    TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}, .absent_nan = true};
+    TableOptions options{.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .absent_nan = true};
     const TableReport report = build({"t.csv"}, options);
     EXPECT_EQ(report.missing, 1);
     const Tensor<double> x = tensor();  // b first: two patients have it
@@ -242,7 +243,7 @@ TEST_F(BuildTest, AZeroThatWasMeasuredIsKnown) {
 
 TEST_F(BuildTest, WhoHasOnlyZerosHasARow) {
     put("t.csv", "ID,T,V\np1,k,0\np1,m,4\np2,k,2\np3,k,0\n");
-    TableOptions options{.patient = "ID", .modes = {"T"}, .values = {"V"}};
+    TableOptions options{.patient = {"ID"}, .modes = {"T"}, .values = {"V"}};
     EXPECT_EQ(build({"t.csv"}, options, {}, "zero").patients, 3);
     EXPECT_EQ(values(tensor("zero")), (std::vector<double>{0, 4, 2, 0, 0, 0}));
     options.absent_nan = true;
@@ -257,7 +258,8 @@ TEST_F(BuildTest, TheLastIsThatOfTheLatestTimeWhateverTheOrder) {
     const std::string early = "1,x,1,2024-01-01T23:00:00+05:00\n";  // 18:00 in UTC
     const std::string late = "1,x,2,2024-01-01T19:00:00Z\n";
     const std::string tied = "1,x,1.5,2024-01-01T19:00:00Z\n";
-    const TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}, .times = {"d"}, .rule = CellRule::last};
+    const TableOptions options{
+        .patient = {"p"}, .modes = {"c"}, .values = {"v"}, .times = {"d"}, .rule = CellRule::last};
     int number = 0;
     for (const std::string& rows : {early + late + tied, tied + late + early, late + early + tied}) {
         put("t.csv", head + rows);
@@ -277,7 +279,7 @@ TEST_F(BuildTest, UnitsAreThoseOfCodesAndNoneIsOne) {
     const auto has = [](const std::string& text, const std::string& part) {
         EXPECT_NE(text.find(part), std::string::npos) << text;
     };
-    TableOptions options{.patient = "p", .modes = {"month=d@month", "c"}, .values = {"v"}, .units = {"u"}};
+    TableOptions options{.patient = {"p"}, .modes = {"month=d@month", "c"}, .values = {"v"}, .units = {"u"}};
     has(said("p,d,c,v,u\n1,2024-01-01,x,5,mg\n2,2024-02-01,x,5,g\n", options), "'g' of 'x'; expected 'mg'");
     put("t.csv", "p,d,c,v,u\n1,2024-01-01,x,5,mg\n2,2024-01-01,y,5,g\n");
     build({"t.csv"}, options, {}, "made");
@@ -287,12 +289,12 @@ TEST_F(BuildTest, UnitsAreThoseOfCodesAndNoneIsOne) {
     has(said("p,c,v,u\n1,x,5,\n2,x,5,\n", options), "no unit in the column 'u'");
     options.modes = {"month=d@month"};
     has(said("p,d,v,u\n1,2024-01-01,5,mg\n2,2024-02-01,5,g\n", options), "'g' of 'v'; expected 'mg'");
-    has(said("p,c,v,u\n1,x,5,mg\n", {.patient = "p", .modes = {"c"}, .units = {"u"}}), "a unit of no value");
-    has(said("p,c,v,u\n1,x,5,mg\n", {.patient = "p", .modes = {"c"}, .values = {"labs:v"}}),
+    has(said("p,c,v,u\n1,x,5,mg\n", {.patient = {"p"}, .modes = {"c"}, .units = {"u"}}), "a unit of no value");
+    has(said("p,c,v,u\n1,x,5,mg\n", {.patient = {"p"}, .modes = {"c"}, .values = {"labs:v"}}),
         "`value`: a table 'labs'; expected one of the tables t");
     put("n.ndjson",
         "{\"p\":\" 1 \",\"c\":\"x\",\"v\":1}\n{\"p\":\"1\",\"c\":\" x\",\"v\":3}\n{\"p\":2,\"c\":\"x\",\"v\":3}\n");
-    options = {.patient = "p", .modes = {"c"}, .values = {"v"}, .units = {"uu"}};
+    options = {.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .units = {"uu"}};
     has(refusal({"n.ndjson"}, options), "no unit in the column 'uu'");
     options.units.clear();
     build({"n.ndjson"}, options, {}, "json");
@@ -302,7 +304,7 @@ TEST_F(BuildTest, UnitsAreThoseOfCodesAndNoneIsOne) {
 TEST_F(BuildTest, SitesMustMeanTheSameByAnEntry) {
     put("t.csv", "p,c,v,u\n1,x,5,mg\n1,x,7,mg\n2,x,5,mg\n");
     const auto made = [&](std::optional<CellRule> rule, bool unit, const char* out) {
-        TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}, .rule = rule};
+        TableOptions options{.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .rule = rule};
         if (unit) options.units = {"u"};
         build({"t.csv"}, options, {}, out);
         return tensor(out).labels()[1].units;
@@ -314,7 +316,7 @@ TEST_F(BuildTest, SitesMustMeanTheSameByAnEntry) {
     EXPECT_EQ(made(CellRule::last, true, "last"), (Units{"last mg"}));
     EXPECT_EQ(made(CellRule::count, false, "count"), (Units{"events"}));
     EXPECT_EQ(made(CellRule::presence, false, "presence"), (Units{}));
-    TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}};
+    TableOptions options{.patient = {"p"}, .modes = {"c"}, .values = {"v"}};
     options.schema = load_vocabulary(path("mean"));
     EXPECT_NE(refusal({"t.csv"}, options).find("c: 'x' in 'mean'; expected 'mg', as in the schema"), std::string::npos);
     options.units = {"u"};
@@ -330,16 +332,16 @@ TEST_F(BuildTest, SitesMustMeanTheSameByAnEntry) {
 TEST_F(BuildTest, EventsWithoutANumberAreCountedAndTheOrderOfFilesIsNone) {
     put("a.csv", "p,c\n1,x\n");
     put("b.csv", "p,e,v\n1,y,\n1,y,3\n1,z,\n");
-    TableOptions options{.patient = "p", .modes = {"a:c", "b:e"}, .values = {"b:v"}};
+    TableOptions options{.patient = {"p"}, .modes = {"a:c", "b:e"}, .values = {"b:v"}};
     for (const auto& files : {std::vector<std::string>{"a.csv", "b.csv"}, {"b.csv", "a.csv"}}) {
         EXPECT_NE(refusal(files, options).find("`aggregate`: values in b and none in a"), std::string::npos);
     }
-    EXPECT_EQ(build({"b.csv"}, {.patient = "p", .modes = {"e"}, .values = {"v"}}).without_value, 2);
+    EXPECT_EQ(build({"b.csv"}, {.patient = {"p"}, .modes = {"e"}, .values = {"v"}}).without_value, 2);
 }
 
 TEST_F(BuildTest, APatientWithoutANumberWasMetAllTheSame) {
     put("t.csv", "p,c,v\n1,x,\n2,x,3\n");
-    TableOptions options{.patient = "p", .modes = {"c"}, .values = {"v"}};
+    TableOptions options{.patient = {"p"}, .modes = {"c"}, .values = {"v"}};
     const TableReport report = build({"t.csv"}, options, {}, "a");
     EXPECT_EQ(report.patients, 1);
     EXPECT_EQ(report.without, 1);
@@ -354,29 +356,29 @@ TEST_F(BuildTest, APatientWithoutANumberWasMetAllTheSame) {
 
 TEST_F(BuildTest, WhatAColumnHoldsIsNotSaidByItsFirstRow) {
     put("w.csv", "p,age,sex\n1,NA,\n2,35,m\n3,41,f\n");
-    build({"w.csv"}, {.patient = "p", .wide = true}, {}, "made");
+    build({"w.csv"}, {.patient = {"p"}, .wide = true}, {}, "made");
     EXPECT_EQ(tensor("made").labels()[1].entries, (std::vector<std::string>{"age", "sex=f", "sex=m"}));
     EXPECT_TRUE(std::isnan(tensor("made").data()[0]));
     EXPECT_TRUE(std::isnan(tensor("made").data()[1]));
     put("w.csv", "p,age\n1,unknown\n2,35\n3,41\n");
-    EXPECT_NE(refusal({"w.csv"}, {.patient = "p", .wide = true}).find("column 2 (age): 'unknown' among 2 numbers"),
+    EXPECT_NE(refusal({"w.csv"}, {.patient = {"p"}, .wide = true}).find("column 2 (age): 'unknown' among 2 numbers"),
               std::string::npos);
     put("a.csv", "p,w [kg]\n1,3\n");
     put("b.csv", "p,w [g]\n2,3\n");
     put("c.csv", "p,w [kg],h\n2,3,4\n");
-    const auto said = [&](const char* second) { return refusal({"a.csv", second}, {.patient = "p", .wide = true}); };
+    const auto said = [&](const char* second) { return refusal({"a.csv", second}, {.patient = {"p"}, .wide = true}); };
     EXPECT_NE(said("b.csv").find("b.csv: 'w' in 'g'; expected 'kg' as in the first file"), std::string::npos);
     EXPECT_NE(said("c.csv").find("c.csv: a column 'h'"), std::string::npos);
     EXPECT_NE(
-        refusal({"a.csv"}, {.patient = "p", .modes = {"w", "w"}, .wide = true}).find("two modes called 'feature'"),
+        refusal({"a.csv"}, {.patient = {"p"}, .modes = {"w", "w"}, .wide = true}).find("two modes called 'feature'"),
         std::string::npos);
 }
 
 TEST_F(BuildTest, ASchemaOfOtherColumnsIsRefused) {
     put("a.csv", "p,age\n1,30\n");
     put("b.csv", "p,bmi\n1,22\n");
-    const TableReport a = build({"a.csv"}, {.patient = "p", .wide = true}, {}, "a");
-    const TableOptions options{.patient = "p", .wide = true, .schema = a.vocabulary};
+    const TableReport a = build({"a.csv"}, {.patient = {"p"}, .wide = true}, {}, "a");
+    const TableOptions options{.patient = {"p"}, .wide = true, .schema = a.vocabulary};
     EXPECT_NE(refusal({"b.csv"}, options).find("no feature that this site has"), std::string::npos);
 }
 
@@ -384,7 +386,7 @@ TEST_F(BuildTest, ALabelIsThatOfMostPatients) {
     std::string text = "p,c,t\n0,x,Asthma of Maria\n";
     for (int i = 1; i < 30; ++i) text += fmt::format("{},x,Asthma\n", i);
     put("t.csv", text);
-    const TableReport report = build({"t.csv"}, {.patient = "p", .modes = {"c/t"}});
+    const TableReport report = build({"t.csv"}, {.patient = {"p"}, .modes = {"c/t"}});
     EXPECT_EQ(report.vocabulary.modes[0].terms[0].label, "Asthma");
     EXPECT_EQ(report.vocabulary.modes[0].terms[0].label_patients, 29);
     EXPECT_EQ(get("out/manifest.json").find("Maria"), std::string::npos);
@@ -394,7 +396,7 @@ TEST_F(BuildTest, AColumnThatIdentifiesPatientsIsNoMode) {
     std::string text = "p,name\n";
     for (int i = 0; i < 25; ++i) text += fmt::format("{},Person {}\n", i, i);
     put("t.csv", text);
-    EXPECT_NE(refusal({"t.csv"}, {.patient = "p", .modes = {"name"}}).find("25 of name, each of one patient alone"),
+    EXPECT_NE(refusal({"t.csv"}, {.patient = {"p"}, .modes = {"name"}}).find("25 of name, each of one patient alone"),
               std::string::npos);
 }
 
@@ -415,8 +417,8 @@ TEST_F(BuildTest, CodesOfTwoListsAndPatientsOfTwoServersAreNotOne) {
 TEST_F(BuildTest, WhatASiteDoesNotMeasureIsNotKnown) {
     put("a.csv", "p,age,sex\n1,30,m\n2,40,f\n");
     put("b.csv", "p,sex,bmi\n1,m,22\n2,m,23\n");
-    const TableReport a = build({"a.csv"}, {.patient = "p", .wide = true}, {}, "a");
-    const TableReport b = build({"b.csv"}, {.patient = "p", .wide = true, .schema = a.vocabulary}, {}, "b");
+    const TableReport a = build({"a.csv"}, {.patient = {"p"}, .wide = true}, {}, "a");
+    const TableReport b = build({"b.csv"}, {.patient = {"p"}, .wide = true, .schema = a.vocabulary}, {}, "b");
     const std::vector<double> found = values(tensor("b"));
     EXPECT_TRUE(std::isnan(found[0]) && std::isnan(found[3]));
     EXPECT_EQ((std::vector<double>{found[1], found[2], found[4], found[5]}), (std::vector<double>{0, 1, 0, 1}));
@@ -427,7 +429,7 @@ TEST_F(BuildTest, WhatASiteDoesNotMeasureIsNotKnown) {
 TEST_F(BuildTest, TheLastOfSeveralFilesIsInTheLastFile) {
     put("t.000.csv", "p,c,v\n2,x,9\n1,x,9\n1,x,1\n");
     put("t.001.csv", "p,c,v\n1,x,2\n");
-    build({"t.000.csv", "t.001.csv"}, {.patient = "p", .modes = {"c"}, .values = {"v"}, .rule = CellRule::last});
+    build({"t.000.csv", "t.001.csv"}, {.patient = {"p"}, .modes = {"c"}, .values = {"v"}, .rule = CellRule::last});
     EXPECT_EQ(values(tensor()), (std::vector<double>{2, 9}));
 }
 

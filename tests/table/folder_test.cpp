@@ -12,8 +12,8 @@ using FolderTest = TableTest;
 
 TEST_F(FolderTest, RefusesToReplaceAndCleansUp) {
     put("t.csv", "p,c\n1,x\n");
-    build({"t.csv"}, {.patient = "p", .modes = {"c"}});
-    EXPECT_THROW(build({"t.csv"}, {.patient = "p", .modes = {"c"}}), InputError);
+    build({"t.csv"}, {.patient = {"p"}, .modes = {"c"}});
+    EXPECT_THROW(build({"t.csv"}, {.patient = {"p"}, .modes = {"c"}}), InputError);
     {
         const TableFolder made(path("new/deep"), false);
         EXPECT_TRUE(std::filesystem::exists(path("new/deep")));
@@ -28,7 +28,7 @@ TEST_F(FolderTest, AnotherLayoutReplacesTheOldFile) {
     put("u.csv", "p,c\n1,x\n");
     const auto write = [&](const char* name, TableLayout layout, bool force) {
         const std::vector<TableInput> tables{file_input(path(name), {})};
-        return build_table(tables, {.patient = "p", .modes = {"c"}, .layout = layout}, path("out"), force);
+        return build_table(tables, {.patient = {"p"}, .modes = {"c"}, .layout = layout}, path("out"), force);
     };
     EXPECT_EQ(write("t.csv", TableLayout::automatic, false).file, "tensor.tns");
     EXPECT_EQ(write("t.csv", TableLayout::dense, true).file, "tensor.npy");
@@ -40,22 +40,22 @@ TEST_F(FolderTest, FilesOfOthersAreNotReplacedByForce) {
     std::filesystem::create_directory(path("theirs"));
     put("theirs/patients.csv", "Id,BIRTHDATE\n");
     const std::vector<TableInput> tables{file_input(path("t.csv"), {})};
-    EXPECT_THROW(build_table(tables, {.patient = "p", .modes = {"c"}}, path("theirs"), true), InputError);
+    EXPECT_THROW(build_table(tables, {.patient = {"p"}, .modes = {"c"}}, path("theirs"), true), InputError);
     EXPECT_EQ(files("theirs"), (std::vector<std::string>{"patients.csv"}));
     put("theirs/manifest.json", "{\"kind\": \"other\"}");
-    EXPECT_THROW(build_table(tables, {.patient = "p", .modes = {"c"}}, path("theirs"), true), InputError);
+    EXPECT_THROW(build_table(tables, {.patient = {"p"}, .modes = {"c"}}, path("theirs"), true), InputError);
 }
 
 TEST_F(FolderTest, WhatOthersWroteIsNotComputed) {
     put("t.csv", "p,c,t\n1,x,\n1,=1+1,@a\x1b[31m\n1,-5,-a\n");
     const Vocabulary schema{{{"c", TermKind::codes, {{"x", "x", "", 0}}}}, 0};
-    build({"t.csv"}, {.patient = "p", .modes = {"c/t"}, .schema = schema});
+    build({"t.csv"}, {.patient = {"p"}, .modes = {"c/t"}, .schema = schema});
     EXPECT_EQ(get("out/unknown.csv"), "mode,code,label,events\nc,'=1+1,'@a?[31m,1\nc,-5,'-a,1\n");
 }
 
 TEST_F(FolderTest, SaysWhoIsWhereAndKeepsItPrivate) {
     put("t.csv", "p,c\n\"b,1\",x\na,y\n\"q\"\"\",x\n");
-    build({"t.csv"}, {.patient = "p", .modes = {"c"}, .layout = TableLayout::sparse});
+    build({"t.csv"}, {.patient = {"p"}, .modes = {"c"}, .layout = TableLayout::sparse});
     EXPECT_EQ(get("out/patients.csv"), "row,patient\n1,a\n2,\"b,1\"\n3,\"q\"\"\"\n");
     for (const char* name : {"out/patients.csv", "out/tensor.tns"}) {
         const auto mode = std::filesystem::status(path(name)).permissions();

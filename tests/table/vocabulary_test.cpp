@@ -139,19 +139,6 @@ TEST(MergeTest, TimeIsInItsOwnOrder) {
     EXPECT_THROW(merge_vocabularies(std::vector{time({"1801-01-01"}), time({"2199-01-01"})}, names, {}), InputError);
 }
 
-TEST(SimilarCodesTest, CapitalsAndBlanksAreNoDifferenceThatAnybodyMeans) {
-    const Vocabulary one = site({{"I10", "a", "", 5}, {"i10", "b", "", 4}, {"I 10", "c", "", 3}, {"I11", "d", "", 2}});
-    const auto found = similar_codes(one);
-    ASSERT_EQ(found.size(), 2U);
-    EXPECT_EQ(found[0].one, "I10");
-    EXPECT_EQ(found[0].other, "i10");
-    EXPECT_EQ(found[1].other, "I 10");
-    EXPECT_EQ(similar_text(found),
-              "codes that differ by capitals or blanks alone count as two: 'I10' and 'i10', 'I10' and 'I 10'");
-    EXPECT_EQ(similar_json(one)[1]["codes"][1], "I 10");
-    EXPECT_TRUE(similar_codes(site({{"a", "a", "", 1}, {"b", "a", "", 1}})).empty());
-}
-
 TEST(CodeLessTest, NumbersAsNumbers) {
     EXPECT_TRUE(code_less("9", "10"));
     EXPECT_FALSE(code_less("10", "9"));

@@ -85,16 +85,4 @@ Vocabulary merge_vocabularies(std::span<const Vocabulary> sites, std::span<const
 /// Codes of digits as numbers: shorter first, then by text.
 bool code_less(std::string_view a, std::string_view b) noexcept;
 
-/// Codes of one mode that differ by capitals or blanks alone: perhaps one code, written in two ways.
-struct SimilarCodes {
-    std::string mode = {};
-    std::string one = {};
-    std::string other = {};
-};
-std::vector<SimilarCodes> similar_codes(const Vocabulary& vocabulary);
-/// In words, naming a few.
-std::string similar_text(const std::vector<SimilarCodes>& similar);
-/// [{mode, codes: [one, other]}]
-nlohmann::ordered_json similar_json(const Vocabulary& vocabulary);
-
 }  // namespace couplet
