@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "audit_warning.hpp"
-#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/io/data_print.hpp"
 #include "couplet/net/consent.hpp"
 #include "couplet/net/privacy_book.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "couplet/sim/complete.hpp"
 #include "couplet/sim/gain.hpp"
 #include "duration.hpp"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "centring_file.hpp"
 #include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
@@ -17,6 +16,7 @@
 #include "couplet/io/made_folder.hpp"
 #include "couplet/io/staged_files.hpp"
 #include "couplet/linalg/products.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "factor.hpp"
 #include "factor_report.hpp"
 #include "format.hpp"

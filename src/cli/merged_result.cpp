@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/explain/findings.hpp"
 #include "couplet/io/data_print.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "inputs.hpp"
 
 namespace couplet::cli {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
 #include "couplet/io/data_print.hpp"
 #include "couplet/models/loadings.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "job_options.hpp"

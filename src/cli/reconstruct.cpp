@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "centring_file.hpp"
 #include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
@@ -18,6 +17,7 @@
 #include "couplet/io/memory_limit.hpp"
 #include "couplet/io/npy.hpp"
 #include "couplet/io/owner_only.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "format.hpp"
 #include "inputs.hpp"
 #include "layout.hpp"

@@ -13,16 +13,15 @@
 #include <vector>
 
 #include "baseline_options.hpp"
-#include "centring_file.hpp"
+#include "centred_federation.hpp"
 #include "command.hpp"
 #include "couplet/baselines/tune.hpp"
-#include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
-#include "couplet/ctt/budget.hpp"
 #include "couplet/io/text.hpp"
 #include "couplet/linalg/products.hpp"
-#include "couplet/shield/masked_centring.hpp"
+#include "couplet/privacy/secure_sum.hpp"
 #include "couplet/shield/simulate_shielded.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "couplet/sim/complete.hpp"
 #include "couplet/sim/simulate.hpp"
 #include "couplet/sim/state_file.hpp"
@@ -38,6 +37,7 @@
 #include "simulation_method.hpp"
 #include "usage.hpp"
 #include "verb.hpp"
+#include "weight_option.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -50,6 +50,7 @@ struct SimulateArguments {
     PrivacyFlags privacy;
     bool rank_auto = false;  ///< --rank auto
     CentringOptions centring;
+    std::string weight = "auto";
     std::string missing = "refuse";
     bool dry_run = false;
     std::string output;
@@ -82,7 +83,7 @@ void check_baseline(const Command& app, const SimulateArguments& options) {
                  {"--network", "--aggregate", "--eps", "--eps1", "--eps2", "--bytes", "--bytes-total", "--precision",
                   "--sketch", "--passes", "--consensus", "--iterations", "--save-state", "--resume", "--dry-run"},
                  with, "a rank: the method trains a CP model in rounds");
-    refuse_given(app, {"--missing", "--centre", "--scale"}, with, "it with --method ctt only");
+    refuse_given(app, {"--missing", "--centre", "--scale", "--weight"}, with, "it with --method ctt only");
     if (network_of(*baseline_named(options.method)) == Network::star) {
         refuse_given(app, {"--graph", "--weights"}, with, "it with a decentralized method only");
     }
@@ -93,12 +94,17 @@ void check_baseline(const Command& app, const SimulateArguments& options) {
     if (!options.baseline.tuned) refuse_given(app, {"--cache"}, "no --tuned", "both");
 }
 
+/// What --centre, --scale or --weight the user gave, of which one was.
+const char* centring_given(const CentringOptions& centring) {
+    return centring.weight != Weight::none ? "--weight" : centring.centre ? "--centre" : "--scale";
+}
+
 /// What a job whose sums are noised within a budget has no use for, or no budget for.
 void check_budget(const Command& app, const SimulateArguments& options) {
     refuse_given(app, {"--sketch", "--passes"}, "a budget: sums of modes and of their core are asked for",
                  "it with --policy off only");
     if (options.centring.any()) {
-        throw InputError({options.centring.centre ? "--centre" : "--scale", "given with a budget",
+        throw InputError({centring_given(options.centring), "given with a budget",
                           "--policy off, or features that are centred before",
                           "Means are a release that the budget does not have."});
     }
@@ -128,7 +134,37 @@ void check_privacy(const Command& app, const SimulateArguments& options, const J
     if (budget) return check_budget(app, options);
     refuse_given(app, {"--dry-run"}, "sums without a budget", "one or the other");
     // Their sums would travel beside the protected ones as they are.
-    if (!privacy.secure) refuse_given(app, {"--centre", "--scale"}, "a clip, but without --secure", "--secure as well");
+    if (!privacy.secure)
+        refuse_given(app, {"--centre", "--scale", "--weight"}, "a clip, but without --secure", "--secure as well");
+}
+
+void check_centring(const Command& app, const SimulateArguments& options) {
+    const CentringOptions& centring = options.centring;
+    if (!centring.any()) return;
+    const char* given = centring_given(centring);
+    if (centring.weight != Weight::none && (centring.centre || centring.scale)) {
+        throw InputError({"--weight", "given with --centre or --scale", "one or the other",
+                          "A weight takes the prevalences out and brings the labels to one scale."});
+    }
+    refuse_given(app, {"--resume", "--save-state"}, given, "one or the other");
+    if (options.missing == "impute" && centring.weight != Weight::none) {
+        throw InputError({given, "given with --missing impute", "one or the other",
+                          "A weight is of presences, which are known: leave --missing out."});
+    }
+}
+
+/// What keeps data with labels that every patient has from being weighted where nobody speaks of weights; empty:
+/// nothing.
+std::string weight_obstacle(const SimulateArguments& options) {
+    const PrivacyFlags& privacy = options.privacy;
+    if (options.method != "ctt") return "--method " + options.method;
+    if (options.centring.any()) return centring_given(options.centring);
+    if (options.missing == "impute") return "--missing impute";
+    if (!options.flags.resume.empty()) return "--resume";
+    if (!options.flags.save_state.empty()) return "--save-state";
+    if (budget_options(privacy)) return "a budget of noise";
+    if (privacy.any() && !privacy.secure) return "sums that are clipped but not masked";
+    return "";
 }
 
 /// An option that would do nothing is refused: the user meant something by it.
@@ -142,7 +178,7 @@ void check_combination(const Command& app, const SimulateArguments& options) {
     if (trains_cp(options.method)) return check_baseline(app, options);
     refuse_given(app, baseline_flag_names(), "--method " + options.method, "it with a method that trains a CP model");
     if (options.method != "ctt" && options.centring.any()) {
-        throw InputError({options.centring.centre ? "--centre" : "--scale", "given with --method " + options.method,
+        throw InputError({centring_given(options.centring), "given with --method " + options.method,
                           "it with --method ctt only", "Leave it out."});
     }
     if (options.method != "ctt") return check_reference(app, options);
@@ -158,13 +194,7 @@ void check_combination(const Command& app, const SimulateArguments& options) {
     }
     refuse_idle_flags(app, job);
     check_privacy(app, options, job);
-    if (options.centring.any()) {
-        refuse_given(app, {"--resume", "--save-state"}, "--centre or --scale", "one or the other");
-        if (options.missing == "impute") {
-            throw InputError({"--centre", "given with --missing impute", "one or the other",
-                              "Fill the missing entries first, or leave --centre and --scale out."});
-        }
-    }
+    check_centring(app, options);
     if (options.rank_auto) {
         refuse_given(app, {"--eps", "--bytes", "--bytes-total", "--resume", "--dry-run"}, "--rank auto",
                      "a rank, or nothing but --rank auto");
@@ -238,8 +268,8 @@ void warn_of_weak_guarantee(const BudgetOptions& budget, const Session& session)
     if (!why.empty()) session.note("warning: " + why);
 }
 
-/// Sums of every feature over all patients that --centre and --scale show, a direction each.
-Index feature_sums_of(const CentringOptions& centring) { return (centring.centre ? 1 : 0) + (centring.scale ? 1 : 0); }
+/// Sums of every feature over all patients that --centre, --scale and --weight show, a direction each.
+Index feature_sums_of(const CentringOptions& centring) { return (centring.sums() ? 1 : 0) + (centring.scale ? 1 : 0); }
 
 /// Sums without a guarantee: masked, clipped, or both.
 SimulationResult compute_shielded(const Federation& federation, const SimulateArguments& options, SimulationOptions how,
@@ -298,13 +328,14 @@ nlohmann::json features_metadata(const SimulationReport& report) {
     for (Index k = 0; k < report.federation.clients(); ++k) {
         metadata["client_names"].push_back(report.federation.site(k));
     }
-    for (const char* field : {"method", "network", "aggregate", "clients", "resumed_clients", "seed", "version"}) {
+    for (const char* field :
+         {"method", "weight", "network", "aggregate", "clients", "resumed_clients", "seed", "version"}) {
         if (json.contains(field)) metadata[field] = json[field];
     }
     // Errors and norms are each client's own, computed from its records as they are: where only sums are seen, or only
     // noise, they must not travel with the features.
     if (!report.budget && !(report.shield && report.shield->secure)) {
-        for (const char* field : {"rse", "rse_per_client", "gain", "rel_error_bound", "missing"}) {
+        for (const char* field : {"rse", "rse_original", "rse_per_client", "gain", "rel_error_bound", "missing"}) {
             if (json.contains(field)) metadata[field] = json[field];
         }
         if (!report.personal_norm2.empty()) metadata["personal_norm2"] = report.personal_norm2;
@@ -365,89 +396,6 @@ void tell_order(const SimulationReport& report, const Session& session) {
         if (moved[k].empty()) continue;
         session.note(fmt::format("note: {}: {}", report.federation.name(static_cast<Index>(k)), moved[k]));
     }
-}
-
-/// Means are taken before clients are brought to norm 1, which therefore does not help.
-PreparedClient prepare_unscaled(std::shared_ptr<const Tensor<double>> x, const Preparation& training,
-                                const SimulationOptions& how, Index k) {
-    try {
-        return prepare_client(std::move(x), training, how.job.seed, k);
-    } catch (const InputError& error) {
-        if (!how.scale_clients) throw;
-        ErrorParts parts = error.parts();
-        parts.remedy = "Scale the data first, or leave --centre and --scale out.";
-        throw InputError(parts);
-    }
-}
-
-/// Sums over the patients of all clients who take part, masked where nobody may see a client's own.
-FeatureSums sum_features(const SimulateArguments& options, const SimulationOptions& how, const AlignedSource& aligned,
-                         std::optional<SumTraffic>& masked) {
-    const Preparation training{.scale_clients = false, .heldout = how.heldout};
-    std::vector<PreparedClient> clients;
-    FeatureSums sums;
-    for (Index k = 0; k < aligned.source.clients(); ++k) {
-        PreparedClient client = prepare_unscaled(aligned.source.client(k), training, how, k);
-        if (options.privacy.secure) {
-            clients.push_back(std::move(client));
-        } else {
-            sums.add(feature_sums(client.training->view(), options.centring));
-        }
-    }
-    if (!options.privacy.secure) return sums;
-    std::vector<TensorView<const double>> views;
-    for (const PreparedClient& client : clients) views.push_back(client.training->view());
-    const ShieldOptions demands;
-    MaskedCentring result = masked_feature_sums(views, options.centring, resolve_job(options.flags.job),
-                                                {demands.min_cohort, demands.colluders});
-    masked = result.traffic;
-    return std::move(result.sums);
-}
-
-/// Moves and scales every client's data by sums over all of them, held-out patients not counted.
-Centring centre_federation(const SimulateArguments& options, const SimulationOptions& how, Federation& federation,
-                           std::optional<SumTraffic>& masked) {
-    AlignedSource aligned = align_source(*federation.source, how.job.unnamed, how.schema);
-    const Centring centring = centring_of(sum_features(options, how, aligned, masked), options.centring);
-    std::vector<Tensor<double>> moved;
-    for (Index k = 0; k < federation.clients(); ++k) {
-        moved.push_back(centred(aligned.source.client(k)->view(), centring, federation.name(k)));
-        Labels labels{ModeLabels{}};
-        labels.insert(labels.end(), aligned.schema.modes.begin(), aligned.schema.modes.end());
-        if (!aligned.schema.modes.empty()) moved.back().set_labels(std::move(labels));
-    }
-    federation.source = std::make_unique<MemorySource>(std::move(moved));
-    return centring;
-}
-
-/// Of a budget that is for all messages, those of the means and deviations included.
-void pay_for_centring(SimulateArguments& options, SimulationOptions& how, const Federation& federation) {
-    JobOptions& job = options.flags.job;
-    if (!job.bytes && !job.bytes_total) return;
-    LinkCount links{federation.clients(), 1};
-    if (job.network == Network::decentralized) {
-        const Graph graph = make_graph(job.graph, federation.clients(), job.seed);
-        links = tree_links(graph.bfs_tree(graph.centre()));
-    }
-    couplet::pay_for_centring(job.bytes, job.bytes_total, federation.features.size(), options.centring, links);
-    how.job.bytes = job.bytes;
-    how.job.bytes_total = job.bytes_total;
-}
-
-/// The sums up and the means and deviations down are messages too: one more round, on every link; more where the sums
-/// are masked.
-void count_centring(const CentringOptions& centring, const std::optional<SumTraffic>& masked,
-                    SimulationReport& report) {
-    SimulationResult& result = report.result;
-    const double links =
-        static_cast<double>(report.federation.clients()) - (result.job.network == Network::decentralized ? 1 : 0);
-    const CentringTraffic each = centring_traffic(report.federation.features.size(), centring);
-    result.numbers_up_per_client += each.numbers_up;
-    result.numbers_down_per_client += each.numbers_down;
-    result.numbers_total += links * (each.numbers_up + each.numbers_down);
-    result.bytes_up += masked ? masked->bytes_up : links * each.bytes_up;
-    result.bytes_down += links * each.bytes_down + (masked ? masked->bytes_down : 0);
-    result.rounds += masked ? masked->rounds + 1 : centring_rounds;
 }
 
 /// With held-out patients it can be said what joining is worth: every client alone against all together.
@@ -575,6 +523,7 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
     options.input.missing = options.missing == "impute";
     options.input.missing_remedy =
         "Let --missing impute with --rank R fill them (method ctt), or replace or remove missing values first.";
+    take_weight(options.weight, options.centring);
     check_combination(app, options);
     claim_outputs(options, session);
     SimulationOptions how{.job = options.flags.job,
@@ -606,11 +555,17 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
     if (options.method == "ctt") refuse_idle_errors(app, job_to_be(options), federation.features);
     take_tuning(federation, options);
     report.tuned = options.baseline.tuned;
-    std::optional<SumTraffic> masked;
+    std::shared_ptr<const SumTraffic> masked;
     const JobOptions asked = options.flags.job;
-    if (options.centring.any()) {
-        pay_for_centring(options, how, federation);
-        report.centring = centre_federation(options, how, report.federation, masked);
+    choose_weight(options.weight, weight_obstacle(options), federation, session, options.centring);
+    CentringPlan plan{options.centring, options.privacy.secure, options.missing == "impute"};
+    warn_of_unit(plan, federation, session);
+    std::optional<AlignedSource> original;
+    if (plan.options.any()) {
+        pay_for_centring(plan, options.flags.job, federation);
+        how.job.bytes = options.flags.job.bytes;
+        how.job.bytes_total = options.flags.job.bytes_total;
+        original = centre_federation(plan, how, report.federation, report.centring, masked);
     }
     if (options.rank_auto) {
         choose_rank(federation, how, options, report);
@@ -619,9 +574,11 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
     warn_of_caps(federation, options, session);
     std::optional<ResultFolder> folder;
     if (!options.output.empty()) folder.emplace(options.output, session.force(), options.input.files);
-    if (folder || options.on_personal) {
+    std::vector<Matrix<double>> personal_cores(original ? static_cast<std::size_t>(federation.clients()) : 0);
+    if (folder || options.on_personal || original) {
         how.on_personal = [&](Index k, const Matrix<double>& personal) {
             const auto at = static_cast<std::size_t>(k);
+            if (original) personal_cores[at] = Matrix<double>::copy(personal.view());
             report.personal_norm2.resize(std::max(report.personal_norm2.size(), at + 1));
             report.personal_norm2[at] = squared_norm<double>(personal.view());
             if (options.on_personal) options.on_personal(k, personal);
@@ -638,7 +595,8 @@ SimulationReport run(const Command& app, SimulateArguments& options, const Sessi
     report.result = std::move(done.simulation);
     report.result.job.bytes = asked.bytes;
     report.result.job.bytes_total = asked.bytes_total;
-    if (!report.centring.empty()) count_centring(options.centring, masked, report);
+    if (!report.centring.empty()) count_centring(plan, masked, report);
+    if (original) report.rse_original = original_rse(report, options.flags, *original, personal_cores);
     measure_joining(options, report);
     look_out(options, told, report);
     tell_order(report, session);
@@ -720,6 +678,7 @@ void add_options(Command& app, const std::shared_ptr<SimulateArguments>& options
                "not enough); needs --rank");
     add_data_flags(app, options->flags);
     add_centring_flags(app, options->centring);
+    add_weight_flag(app, options->weight);
     app.add_flag("--dry-run", options->dry_run, "Only say what would be sent: ranks, numbers and bytes");
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal_<k>.npz; made if not there")
         .type("DIR");
@@ -785,7 +744,8 @@ extern const Verb simulate_verb{
         "RSE: squared error over squared norm, of all clients together; its root is the relative error. rank sent: of "
         "what the client sends; its personal core has R_1 columns. feature ranks: R_1 ... R_N of the shared cores, "
         "without the R_0 = 1 of decompose. sent: numbers in cores and sums, messages as bytes.\n"
-        "--json: rse, rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
+        "--json: rse, rse_original (with --centre, --scale or --weight: in the units that the data came in), weight, "
+        "rse_heldout (with --heldout), rse_per_client, rel_error_bound (of sqrt(rse); stack), ranks, "
         "personal_ranks, rounds, numbers_up_per_client and numbers_down_per_client (means; decentralized: per node and "
         "link, all counted up), numbers_total, bytes_up, bytes_down, bytes_total (all clients), bytes_raw (the data in "
         "64-bit numbers), seconds {clients_max, clients_sum, "

@@ -285,6 +285,7 @@ Json simulation_json(const SimulationReport& report) {
     Json json;
     if (!report.dry_run) {
         json["rse"] = result.rse;
+        if (report.rse_original) json["rse_original"] = *report.rse_original;
         if (result.rse_heldout) json["rse_heldout"] = *result.rse_heldout;
         json["rse_per_client"] = result.rse_per_client;
         if (!report.gains.empty()) json["gain"] = gain_json(report);
@@ -328,6 +329,7 @@ Json simulation_json(const SimulationReport& report) {
                                   {"why", no_gradient_guarantee}};
     }
     json["method"] = report.method;
+    if (report.centring.weighted()) json["weight"] = to_string(report.centring.weight);
     if (is_ctt(report) || is_cp(report)) json["network"] = to_string(result.job.network);
     if (is_ctt(report)) json["aggregate"] = to_string(result.job.aggregate);
     if (is_cp(report)) {
@@ -375,6 +377,13 @@ std::string simulation_text(const SimulationReport& report) {
         rows.emplace_back(
             "RSE", fmt::format("{} (relative error {}{})", number_text(result.rse), number_text(std::sqrt(result.rse)),
                                result.missing ? "; known entries only" : ""));
+        if (report.centring.weighted()) {
+            rows.emplace_back("weight", fmt::format("{}: the error is of departures from the labels' prevalences",
+                                                    to_string(report.centring.weight)));
+        }
+        if (report.rse_original) {
+            rows.emplace_back("", fmt::format("in the units of the data RSE {}", number_text(*report.rse_original)));
+        }
         if (result.rse_heldout) rows.emplace_back("held out", fmt::format("RSE {}", number_text(*result.rse_heldout)));
     }
     if (!result.replaced.empty()) {

@@ -57,7 +57,8 @@ struct SimulationReport {
     std::shared_ptr<const BudgetReport> budget = {};  ///< of ctt with --secure, --mu or --dp-epsilon
     std::optional<MaskedOutlook> masked = {};         ///< of a plain job: what the masked one would give
     std::shared_ptr<const std::vector<ExpectedError>> expected = {};  ///< of a dry run with a budget
-    Centring centring = {};                                           ///< of --centre and --scale
+    Centring centring = {};                                           ///< of --centre, --scale and --weight
+    std::optional<double> rse_original = {};                          ///< of centred data, in the units that it came in
     /// One per client, nothing for one without held-out patients; empty: not measured.
     std::vector<std::optional<ClientGain>> gains = {};
     std::vector<RankTrial> trials = {};  ///< of --rank auto

@@ -163,7 +163,7 @@ MaskedCentring masked_feature_sums(const std::vector<TensorView<const double>>& 
     std::vector<std::uint64_t> patients;
     for (const auto& x : clients) patients.push_back(static_cast<std::uint64_t>(x.shape()[0]));
     std::vector<double> mean;
-    if (options.centre) {
+    if (options.sums()) {
         std::vector<Part> parts;
         for (const auto& x : clients) parts.push_back(sums_of(x));
         result.sums.sum = add_masked(*sums, parts, &patients).values;

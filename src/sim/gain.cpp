@@ -47,7 +47,9 @@ std::optional<ClientGain> gain_of(const PreparedClient& client, const JobOptions
                                   const Centring& centring) {
     const HeldOutError together = heldout_error(client, features);
     if (!(together.norm2 > 0)) return std::nullopt;
-    const double alone = centring.mean.empty() ? error_alone(client, job) : error_alone(about_own_means(client), job);
+    // Prevalences that only the federation knows help the site alone as well: it is not made to look worse.
+    const bool as_it_is = centring.mean.empty() || centring.weighted();
+    const double alone = error_alone(as_it_is ? client : about_own_means(client), job);
     return ClientGain{alone / together.norm2, together.error2 / together.norm2};
 }
 

@@ -9,11 +9,11 @@
 #include "arrays.hpp"
 #include "attend.hpp"
 #include "audit.hpp"
-#include "centring_file.hpp"
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/ctt/project.hpp"
 #include "couplet/io/schema_file.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "labels.hpp"
 #include "module.hpp"
 #include "simulate.hpp"
@@ -98,7 +98,7 @@ nb::tuple project_on(const std::vector<ArrayIn<double>>& cores, const LabelTuple
     const Schema job = make_schema(features->shape(), to_labels(feature_labels), "features");
     const Schema mine = make_schema(features->shape(), to_labels(labels), "x");
     const Alignment alignment = align(job, mine, parse_unnamed(unnamed), "x", "features");
-    const Centring centring = cli::read_centring(nlohmann::json::parse(metadata), "features");
+    const Centring centring = read_centring(nlohmann::json::parse(metadata), "features");
     auto fit = attended(watcher, {nb::cast(x)}, [features, view, alignment, incomplete, centring](const Voice&) {
         const auto embed = incomplete ? &project_incomplete : &project;
         if (alignment.empty() && centring.empty()) return embed(*features, view, "x");

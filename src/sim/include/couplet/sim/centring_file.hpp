@@ -5,11 +5,12 @@
 
 #include "couplet/ctt/centring.hpp"
 
-namespace couplet::cli {
+namespace couplet {
 
-/// {"mean": [...], "scale": [...]}, as it is kept in the metadata of features under "centring".
+/// {"mean": [...], "scale": [...]}, with a weight also "weight", "any" (where each mode has the label of every patient)
+/// and "patients", as it is kept in the metadata of features under "centring".
 nlohmann::json centring_json(const Centring& centring);
 /// That of a model's metadata; empty where there is none. Throws InputError, naming `where`, for anything else.
 Centring read_centring(const nlohmann::json& metadata, const std::string& where);
 
-}  // namespace couplet::cli
+}  // namespace couplet

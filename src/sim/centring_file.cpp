@@ -1,11 +1,11 @@
-#include "centring_file.hpp"
+#include "couplet/sim/centring_file.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "couplet/core/error.hpp"
 
-namespace couplet::cli {
+namespace couplet {
 namespace {
 
 std::vector<double> numbers(const nlohmann::json& json, const char* key, const std::string& where) {
@@ -18,12 +18,31 @@ std::vector<double> numbers(const nlohmann::json& json, const char* key, const s
     return list.get<std::vector<double>>();
 }
 
+void read_weight(const nlohmann::json& json, Centring& centring, const std::string& where) {
+    if (!json.contains("weight")) return;
+    const auto whole = [](const nlohmann::json& value) { return value.is_number_integer() && value >= 0; };
+    const bool complete = json["weight"].is_string() && json.contains("any") && json["any"].is_array() &&
+                          std::all_of(json["any"].begin(), json["any"].end(), whole) && json.contains("patients") &&
+                          whole(json["patients"]);
+    if (!complete) {
+        throw InputError({where, "a weight without the places of its labels and the number of patients",
+                          "weight, any and patients", "Run the federation again."});
+    }
+    centring.weight = parse_weight(json["weight"].get<std::string>());
+    centring.any_at = json["any"].get<std::vector<Index>>();
+    centring.patients = json["patients"].get<Index>();
+}
+
 }  // namespace
 
 nlohmann::json centring_json(const Centring& centring) {
     nlohmann::json json = nlohmann::json::object();
     if (!centring.mean.empty()) json["mean"] = centring.mean;
     if (!centring.scale.empty()) json["scale"] = centring.scale;
+    if (!centring.weighted()) return json;
+    json["weight"] = to_string(centring.weight);
+    json["any"] = centring.any_at;
+    json["patients"] = centring.patients;
     return json;
 }
 
@@ -38,7 +57,8 @@ Centring read_centring(const nlohmann::json& metadata, const std::string& where)
     if (std::any_of(centring.scale.begin(), centring.scale.end(), bad)) {
         throw InputError({where, "a scale that is not positive", "positive numbers", "Run the federation again."});
     }
+    read_weight(metadata["centring"], centring, where);
     return centring;
 }
 
-}  // namespace couplet::cli
+}  // namespace couplet
