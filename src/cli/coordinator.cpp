@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "centring_file.hpp"
 #include "couplet/core/error.hpp"
+#include "couplet/sim/centring_file.hpp"
 #include "couplet/sim/state_file.hpp"
 #include "duration.hpp"
 #include "job_options.hpp"
@@ -18,6 +18,7 @@
 #include "signals.hpp"
 #include "star_options.hpp"
 #include "verb.hpp"
+#include "weight_option.hpp"
 
 namespace couplet::cli {
 namespace {
@@ -31,6 +32,7 @@ struct CoordinatorArguments {
     std::string missing = "refuse";
     PrivacyFlags privacy;
     CentringOptions centring;
+    std::string weight = "none";
     bool insecure = false;
     std::string output;
 };
@@ -38,7 +40,12 @@ struct CoordinatorArguments {
 /// Sums over the members' features: everybody must be there when they are made.
 void check_centring(const Command& app, const CoordinatorArguments& options) {
     if (!options.centring.any()) return;
-    const char* given = options.centring.centre ? "--centre" : "--scale";
+    const bool weighted = options.centring.weight != Weight::none;
+    const char* given = weighted ? "--weight" : options.centring.centre ? "--centre" : "--scale";
+    if (weighted && (options.centring.centre || options.centring.scale)) {
+        throw InputError({"--weight", "given with --centre or --scale", "one or the other",
+                          "A weight takes the prevalences out and brings the labels to one scale."});
+    }
     refuse_given(app, {"--save-state", "--resume"}, given, "one or the other");
     if (options.missing == "impute") {
         throw InputError({given, "given with --missing impute", "one or the other", "Leave one of them out."});
@@ -77,6 +84,7 @@ void execute_coordinator(const Command& app, CoordinatorArguments& options, cons
     }
     const Job job =
         star_job(app, options.flags, {.late = options.late == "merge", .missing = options.missing == "impute"});
+    take_weight(options.weight, options.centring);
     check_centring(app, options);
     const net::Kit kit = net::load_kit(options.kit);
     if (kit.identity.role != net::Role::coordinator) {
@@ -148,6 +156,9 @@ Action set_up_coordinator(Command& app) {
         "--rank");
     add_privacy_flags(app, options->privacy);
     add_centring_flags(app, options->centring);
+    add_choice(app, "--weight", {"none", "sqrt", "pearson"}, options->weight,
+               "Form features from what deviates from the labels' prevalences over the whole federation, as simulate "
+               "does by itself; the sites' tables need a label (any) in every mode");
     app.add_flag("--insecure", options->insecure, "No TLS; only on this machine, for trying things out");
     app.add_option("-o,--output", options->output, "Folder for features.npz (default: the kit)").type("DIR");
     return [options, &app](Session& session) { execute_coordinator(app, *options, session); };

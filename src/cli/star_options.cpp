@@ -35,7 +35,8 @@ std::optional<ShieldTerms> star_shield(const Command& app, JobOptions& job, cons
                      "it with --secure");
         return std::nullopt;
     }
-    refuse_given(app, {"--scale-clients", "--missing", "--centre", "--scale"}, "--secure", "one or the other");
+    refuse_given(app, {"--scale-clients", "--missing", "--centre", "--scale", "--weight"}, "--secure",
+                 "one or the other");
     // One patient more would deal all others anew: what is shown would change by more than the noise hides.
     if (privacy.epsilon) refuse_given(app, {"--heldout"}, "--dp-epsilon", "one or the other");
     if (privacy.noise == NoisePlace::central) {

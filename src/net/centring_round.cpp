@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "couplet/core/error.hpp"
 #include "couplet/core/stopwatch.hpp"
+#include "couplet/tensor/any_label.hpp"
 #include "crash_point.hpp"
 #include "plausible.hpp"
 #include "spool.hpp"
@@ -14,9 +16,8 @@ namespace couplet::net {
 namespace {
 
 /// Sums over all members, each member's added in its turn.
-FeatureSums sum_features(JobDesk& desk, const std::vector<Index>& members) {
+FeatureSums sum_features(JobDesk& desk, const std::vector<Index>& members, const CentringOptions& how) {
     Room& room = desk.room();
-    const CentringOptions& how = desk.spec().centring;
     room.publish(wire::CentringRequest{}, true, sums_length(room.hello(members.front()).features.size(), how));
     FeatureSums sums;
     desk.collect(members, [&](std::size_t i, wire::Message reply) {
@@ -28,6 +29,16 @@ FeatureSums sum_features(JobDesk& desk, const std::vector<Index>& members) {
         sums.add(arrived_sums(body_as<SumReply>(reply, "reply", who).sum.get(), how, party, who));
     });
     return sums;
+}
+
+/// With where each mode of the job has the label of every patient.
+CentringOptions settled(CentringOptions how, const Schema& schema) {
+    if (how.weight == Weight::none) return how;
+    how.any_at = find_any(schema);
+    if (!how.any_at.empty()) return how;
+    throw InputError({"`weight`",
+                      fmt::format("{} for data without a label {} in every mode", to_string(how.weight), any_label),
+                      "tables with that label at all sites", "Build the tables with `any` on, or leave `weight` out."});
 }
 
 /// Tells the members how to move their data, and hears the squared norms that come of it.
@@ -48,9 +59,12 @@ std::vector<double> move_members(JobDesk& desk, const std::vector<Index>& member
 
 void centre_members(JobDesk& desk, const std::vector<Index>& members, std::uint32_t attempt) {
     Room& room = desk.room();
-    const CentringOptions& how = desk.spec().centring;
-    publish_start(desk, members);
-    const Centring moved = centring_of(sum_features(desk, members), how);
+    const Schema schema{room.hello(members.front()).features, publish_start(desk, members).labels};
+    const CentringOptions how = settled(desk.spec().centring, schema);
+    Centring moved = centring_of(sum_features(desk, members, how), how);
+    if (moved.weighted()) {
+        moved.mean = without_small_cells(std::move(moved.mean), schema.features, moved.any_at, moved.patients);
+    }
     const std::vector<double> norm2 = move_members(desk, members, moved);
     room.folder().keep_centring(attempt, moved);
     crash_point("centring-saved");
@@ -65,9 +79,10 @@ void centre_members(JobDesk& desk, const std::vector<Index>& members, std::uint3
     });
     room.remove_replies({});
     desk.log().info("centred", fmt::format("the features of all {} clients are {}", members.size(),
-                                           !how.scale    ? "centred"
-                                           : !how.centre ? "scaled"
-                                                         : "centred and scaled"));
+                                           moved.weighted() ? "weighted"
+                                           : !how.scale     ? "centred"
+                                           : !how.centre    ? "scaled"
+                                                            : "centred and scaled"));
 }
 
 Centring centring_of_job(const Room& room) {

@@ -64,6 +64,9 @@ std::string job_text(const wire::Welcome& welcome) {
     }
     if (welcome.spec.centring.centre) text += ", every feature centred";
     if (welcome.spec.centring.scale) text += ", every feature scaled";
+    if (const Weight weight = welcome.spec.centring.weight; weight != Weight::none) {
+        text += fmt::format(", every mode centred by its prevalences and weighted ({})", to_string(weight));
+    }
     return text + fmt::format(", {} clients on the roster", welcome.clients);
 }
 
@@ -369,13 +372,14 @@ void Consent::vet_centring(const wire::CentringRequest& request) {
     if (!how.any()) throw broken_promise("a request for sums of the features", "a job that does not centre");
     if (request.centring.empty()) {
         // Sums of this site's own patients: the same of other patients would show by whom they differ.
-        const Index sums = (how.centre ? 1 : 0) + (how.scale ? 1 : 0);
+        const Index sums = (how.sums() ? 1 : 0) + (how.scale ? 1 : 0);
         return book({promise_->job, Exposure::sums, sums, promise_->names.feature_sums(sums)});
     }
     const auto fits = [&](bool wanted, const std::vector<double>& part) {
         return part.size() == (wanted ? static_cast<std::size_t>(features_.size()) : 0);
     };
-    if (!fits(how.centre, request.centring.mean) || !fits(how.scale, request.centring.scale)) {
+    const bool same_weight = how.weight == request.centring.weight;
+    if (!same_weight || !fits(how.sums(), request.centring.mean) || !fits(how.scale, request.centring.scale)) {
         throw broken_promise("a centring of another kind", "one for every feature");
     }
     promise_->names.set_centring(request.centring);

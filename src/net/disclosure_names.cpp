@@ -47,6 +47,7 @@ void DisclosureNames::set_order(const Labels& labels) {
 
 void DisclosureNames::set_centring(const Centring& centring) {
     moved_ = " moved " + hash_of(centring.mean) + " " + hash_of(centring.scale);
+    if (centring.weighted()) moved_ += fmt::format(" {}", to_string(centring.weight));
 }
 
 void DisclosureNames::set_filling(const FeaturesMessage& message) {

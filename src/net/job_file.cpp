@@ -67,7 +67,9 @@ wire::JobSpec parse_spec(const Json& json) {
     }
     job.unnamed = parse_unnamed(json.at("unnamed").get<std::string>());
     if (json.contains("shield")) spec.shield = parse_shield(json.at("shield"));
-    spec.centring = {json.value("centre", false), json.value("scale", false)};
+    spec.centring = {.centre = json.value("centre", false),
+                     .scale = json.value("scale", false),
+                     .weight = parse_weight(json.value("weight", std::string("none")))};
     return spec;
 }
 
@@ -244,6 +246,7 @@ Json spec_json(const wire::JobSpec& spec) {
     if (spec.shield) json["shield"] = shield_json(*spec.shield);
     if (spec.centring.centre) json["centre"] = true;
     if (spec.centring.scale) json["scale"] = true;
+    if (spec.centring.weight != Weight::none) json["weight"] = to_string(spec.centring.weight);
     return json;
 }
 

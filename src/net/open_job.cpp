@@ -126,7 +126,10 @@ void check_options(const Kit& kit, CoordinatorOptions& options) {
     if (options.spec.shield) check_shield(options, roster);
     if (options.spec.centring.any() &&
         (options.resume || options.late_merge || options.spec.missing || options.spec.shield)) {
-        throw InputError({options.spec.centring.centre ? "`centre`" : "`scale`",
+        const CentringOptions& centring = options.spec.centring;
+        throw InputError({centring.weight != Weight::none ? "`weight`"
+                          : centring.centre               ? "`centre`"
+                                                          : "`scale`",
                           "given with clients that are merged at another time, with missing entries or secure sums",
                           "members who are all there, with complete data", "Leave one or the other out."});
     }

@@ -143,12 +143,14 @@ MergeOutcome merge_star(JobDesk& desk, const std::vector<Index>& members, std::v
     return StarMerge(desk, members, std::move(earlier)).run();
 }
 
-void publish_start(const JobDesk& desk, const std::vector<Index>& members) {
+Start publish_start(const JobDesk& desk, const std::vector<Index>& members) {
     Room& room = desk.room();
     const JobFile job = room.job();
     auto earlier = desk.stacks() ? contributions_before(job, room.folder(), members) : std::vector<Contribution>{};
     StarCoordinator star = greeted_star(desk, members, std::move(earlier));
-    room.publish(wire::StartNotice{std::get<Start>(*star.next()), true, is_prepared(job)}, false);
+    Start start = std::get<Start>(*star.next());
+    room.publish(wire::StartNotice{start, true, is_prepared(job)}, false);
+    return start;
 }
 
 }  // namespace couplet::net

@@ -12,6 +12,6 @@ namespace couplet::net {
 MergeOutcome merge_star(JobDesk& desk, const std::vector<Index>& members, std::vector<Contribution> earlier);
 
 /// A start that asks for nothing: a client that comes back only computes what it needs itself.
-void publish_start(const JobDesk& desk, const std::vector<Index>& members);
+Start publish_start(const JobDesk& desk, const std::vector<Index>& members);
 
 }  // namespace couplet::net

@@ -60,6 +60,9 @@ v1::Welcome to_proto(const Welcome& welcome) {
     if (job.bytes_total) p.set_bytes_total(static_cast<std::uint64_t>(*job.bytes_total));
     p.set_centre(welcome.spec.centring.centre);
     p.set_scale(welcome.spec.centring.scale);
+    if (welcome.spec.centring.weight != Weight::none) {
+        p.set_weight(static_cast<std::uint32_t>(welcome.spec.centring.weight));
+    }
     return p;
 }
 
@@ -158,6 +161,10 @@ v1::CentringRequest to_proto(const CentringRequest& request) {
     p.set_means(request.centring.mean.size());
     p.set_scales(request.centring.scale.size());
     p.set_answered(request.answered);
+    if (!request.centring.weighted()) return p;
+    p.set_weight(static_cast<std::uint32_t>(request.centring.weight));
+    p.set_patients(static_cast<std::uint64_t>(request.centring.patients));
+    put(p.mutable_any(), request.centring.any_at);
     return p;
 }
 
@@ -244,6 +251,11 @@ Promise promise(const v1::SumReply& p, const std::string& who) {
     Promise result{Kind::sum_reply, count};
     result.pass = p.pass();
     return result;
+}
+
+Weight weight_of(std::uint32_t number, const std::string& who) {
+    if (number > static_cast<std::uint32_t>(Weight::pearson)) refuse(who, "a weight of a later version", "a known one");
+    return static_cast<Weight>(number);
 }
 
 Promise promise(const v1::CentringRequest& p, const std::string& who) {
@@ -419,7 +431,7 @@ Welcome from_proto(const v1::Welcome& p, const std::string& who) {
         welcome.spec.missing.emplace();
     }
     if (welcome.spec.shield && (!job.rank || p.missing())) refuse(who, "secure sums of another job", "a rank alone");
-    welcome.spec.centring = {p.centre(), p.scale()};
+    welcome.spec.centring = {.centre = p.centre(), .scale = p.scale(), .weight = weight_of(p.weight(), who)};
     if ((welcome.spec.missing || welcome.spec.shield) && welcome.spec.centring.any()) {
         refuse(who, "a job that centres, and fills missing entries or masks its sums", "one or the other");
     }
@@ -512,6 +524,14 @@ CentringRequest from_proto(const v1::CentringRequest& p, PayloadReader& payload,
     if (!std::all_of(scale.begin(), scale.end(), [](double value) { return value > 0; })) {
         refuse(who, "a scale that is not positive", "positive ones");
     }
+    Centring& centring = request.centring;
+    centring.weight = weight_of(p.weight(), who);
+    if (!centring.weighted()) return request;
+    centring.patients = to_index(p.patients(), who, "patients");
+    if (p.any().empty() || p.any_size() > most_modes) {
+        refuse(who, std::to_string(p.any_size()) + " labels of every patient", "one of each mode");
+    }
+    for (const std::uint64_t at : p.any()) centring.any_at.push_back(to_index(at, who, "label of every patient"));
     return request;
 }
 

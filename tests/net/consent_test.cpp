@@ -78,6 +78,11 @@ TEST(Consent, SumsOfFeaturesAreAnsweredWhereTheJobSaidSo) {
     EXPECT_EQ(refusal(consent, asks), "");
     const std::vector<double> each(30, 1.0);
     EXPECT_EQ(refusal(consent, {{}, wire::CentringRequest{{each, {}}}}), "");
+    const wire::Message weights{
+        {}, wire::CentringRequest{{.mean = each, .weight = Weight::sqrt, .any_at = {0, 0}, .patients = 200}}};
+    EXPECT_NE(refusal(consent, weights).find("a centring of another kind"), std::string::npos);
+    spec.centring = {.weight = Weight::sqrt};
+    EXPECT_NE(job_text(std::get<wire::Welcome>(job.body)).find("weighted (sqrt)"), std::string::npos);
     EXPECT_NE(refusal(consent, {{}, wire::CentringRequest{{each, each}}}).find("of another kind"), std::string::npos);
     EXPECT_NE(refusal(consent, {{}, wire::CentringRequest{{{1, 2}, {}}}}).find("of another kind"), std::string::npos);
     // Of a handful of patients sums tell too much, as everything does.

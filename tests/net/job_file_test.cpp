@@ -138,6 +138,12 @@ TEST(JobFileTest, AJobOfSecureSumsIsReadBack) {
     EXPECT_THROW(parse_job_file(job_file_text(job), "job.json"), InputError);
 }
 
+TEST(JobFileTest, AWeightIsReadBack) {
+    JobFile job = some_job();
+    job.spec.centring.weight = Weight::pearson;
+    EXPECT_EQ(parse_job_file(job_file_text(job), "job.json").spec.centring, job.spec.centring);
+}
+
 TEST(JobFileTest, ACentringIsReadBackBitForBit) {
     JobFile job = some_job();
     job.spec.centring = {true, true};

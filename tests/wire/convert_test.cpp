@@ -89,6 +89,15 @@ TEST(ConvertTest, ACentringComesBack) {
     }
 }
 
+TEST(ConvertTest, WeightsComeBack) {
+    for (const Weight weight : {Weight::sqrt, Weight::pearson}) {
+        const Welcome welcome{{resolve_job({.rank = 3}), {}, {}, {}, {.weight = weight}}, 0, 2};
+        EXPECT_EQ(round_trip(welcome).spec.centring.weight, weight);
+        const Centring told{.mean = {1, 0.5, 0.25}, .weight = weight, .any_at = {0, 2}, .patients = 77};
+        EXPECT_EQ(round_trip(CentringRequest{told}, route).centring, told);
+    }
+}
+
 TEST(ConvertTest, WhatFillsMissingEntriesComesBack) {
     const FillSums said{1000, 100, 45, 1.5, 2.5, 3.5, 0.25, 0.5, 0.75, 1e-9, 9.5, 1.0 / 3};
     const FillSums back = round_trip(said, route);
@@ -370,6 +379,15 @@ TEST(ConvertTest, BodiesThatMakeNoSenseAreRefused) {
     EXPECT_NE(refused(centring({1, -1}), [](auto&) {}).find("not positive"), std::string::npos);
     EXPECT_NE(refused(centring({1, 2}), [](auto& h) { h.mutable_centring()->set_scales(1); }), "");
     EXPECT_NE(refused(centring({}), [](auto& h) { h.mutable_centring()->set_means(std::uint64_t{1} << 62); }), "");
+    EXPECT_NE(refused(welcome(), [](auto& h) { h.mutable_welcome()->set_weight(3); }).find("weight"),
+              std::string::npos);
+    const auto weighted = [] {
+        return Message{route, CentringRequest{{.mean = {1, 2}, .weight = Weight::sqrt, .any_at = {1}, .patients = 9}}};
+    };
+    EXPECT_EQ(refused(weighted(), [](auto&) {}), "");
+    EXPECT_NE(refused(weighted(), [](auto& h) { h.mutable_centring()->set_weight(9); }), "");
+    EXPECT_NE(refused(weighted(), [](auto& h) { h.mutable_centring()->clear_any(); }), "");
+    EXPECT_NE(refused(weighted(), [](auto& h) { h.mutable_centring()->set_any(0, std::uint64_t{1} << 63); }), "");
     const auto sums = [] { return Message{route, FillSums{10, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}; };
     EXPECT_EQ(refused(sums(), [](auto&) {}), "");
     EXPECT_EQ(refused(sums(), [](auto& h) { h.mutable_fill_sums()->set_missing(8); }), "");
