@@ -13,7 +13,9 @@
 #include "command.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/data/client_folder.hpp"
+#include "couplet/explain/carriers.hpp"
 #include "couplet/explain/page.hpp"
+#include "couplet/explain/summary.hpp"
 #include "couplet/io/atomic_file.hpp"
 #include "couplet/io/data_print.hpp"
 #include "couplet/io/staged_files.hpp"
@@ -152,7 +154,8 @@ void require_sites(const ExplainArguments& options, const std::vector<Tensor<dou
                           fmt::format("{}, as {} has", fitted, plain(findings.sites[k].name)),
                           "Give the tensors of the sites in the order of the result."});
     }
-    const bool as_it_is = !findings.centred && !findings.scaled && !findings.fit.clipped;
+    const bool moved = findings.centred || findings.scaled || findings.weighting.weighted();
+    const bool as_it_is = !moved && !findings.fit.clipped;
     if (!findings.shares_of_data || !findings.gains.empty() || !as_it_is) return;
     for (std::size_t k = 0; k < tensors.size(); ++k) {
         const auto size = scaled_norm<double>(tensors[k].view().unfold(1));
@@ -214,11 +217,29 @@ void require_same_data(const std::string& patients, const SiteScores& site, cons
                       "Tables that were built again may count their patients otherwise: run the job again with them."});
 }
 
-void add_resamples(const ExplainArguments& options, const Session& session, Explanation& explanation) {
-    if (options.data.empty()) return;
+/// The tensors of --data, in the order of the result.
+std::vector<Tensor<double>> load_data(const ExplainArguments& options, const Findings& findings) {
     std::vector<Tensor<double>> tensors;
+    if (options.data.empty()) return tensors;
     for (const std::string& file : options.data) tensors.push_back(open_tensor(file).take<double>());
-    require_sites(options, tensors, explanation.findings);
+    require_sites(options, tensors, findings);
+    const MemorySource given(std::move(tensors));
+    const AlignedSource aligned = align_source(given, Unnamed::allow, findings.schema);
+    std::vector<Tensor<double>> ordered;
+    Labels labels{ModeLabels{}};
+    labels.insert(labels.end(), findings.schema.modes.begin(), findings.schema.modes.end());
+    for (Index k = 0; k < aligned.source.clients(); ++k) {
+        ordered.push_back(Tensor<double>::copy(aligned.source.client(k)->view()));
+        if (!findings.schema.modes.empty()) ordered.back().set_labels(labels);
+    }
+    return ordered;
+}
+
+/// What only the data tells: who carries what, and how well it comes back.
+void add_data(const ExplainArguments& options, const Session& session, std::vector<Tensor<double>> tensors,
+              Explanation& explanation) {
+    if (tensors.empty()) return;
+    if (explanation.evidence) count_carriers(explanation, tensors);
     add_stability(explanation, MemorySource(std::move(tensors)),
                   {.resamples = options.resamples, .seed = session.seed()});
 }
@@ -245,7 +266,11 @@ std::string entry_text(const Explanation& explanation, const NamedEntry& entry) 
     for (std::size_t n = 0; n < entry.labels.size(); ++n) {
         labels.push_back(label_text(explanation.findings.schema, entry, n));
     }
-    return fmt::format("{:+.2f}  {}", entry.weight, plain(fmt::format("{}", fmt::join(labels, " with "))));
+    std::string known;
+    if (entry.lift)
+        known =
+            fmt::format("  ({:.1f} times as often as by chance, {} patients)", *entry.lift, count_text(entry.patients));
+    return fmt::format("{:+.2f}  {}{}", entry.weight, plain(fmt::format("{}", fmt::join(labels, " with "))), known);
 }
 
 std::string components_text(const Explanation& explanation) {
@@ -263,12 +288,16 @@ std::string components_text(const Explanation& explanation) {
             }
             rows.back().second += fmt::format(" ({})", fmt::join(sites, ", "));
         }
+        if (const std::string patients = patients_text(explanation, component); !patients.empty()) {
+            rows.emplace_back("patients", plain(patients));
+        }
         if (component.stability) {
             rows.emplace_back("stability",
                               fmt::format("{:.2f}, at least {:.2f}", *component.stability, *component.least_stability));
         }
-        for (std::size_t i = 0; i < std::min(shown_entries, component.entries.size()); ++i) {
-            rows.emplace_back(i == 0 ? "made of" : "", entry_text(explanation, component.entries[i]));
+        const auto& entries = component.pairs.empty() ? component.entries : component.pairs;
+        for (std::size_t i = 0; i < std::min(shown_entries, entries.size()); ++i) {
+            rows.emplace_back(i == 0 ? "made of" : "", entry_text(explanation, entries[i]));
         }
         text += fields(rows, 3) + "\n";
     }
@@ -336,11 +365,14 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
         require_own_neighbours(options.output);
         for (const std::string& file : output_files(options.output)) session.claim_output(file, inputs);
     }
-    const ExplainOptions how{.rotation = rotation_of(options), .entries = options.entries};
     Findings findings = options.model.empty() ? load(options.result, session) : load_model_of(options, session);
     refuse_for_models(app, options, findings);
+    std::vector<Tensor<double>> tensors = load_data(options, findings);
+    const ExplainOptions how{.rotation = rotation_of(options),
+                             .entries = options.entries,
+                             .evidence = evidence_of(tensors, findings.schema)};
     Explanation explanation = explain(std::move(findings), how);
-    add_resamples(options, session, explanation);
+    add_data(options, session, std::move(tensors), explanation);
     Told told{.resamples = options.data.empty() ? 0 : options.resamples};
     if (!options.patient.empty()) {
         const std::size_t site = site_of(app, options, explanation.findings);
@@ -349,7 +381,8 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
     }
     Explanation before;
     if (!options.compare.empty()) {
-        before = explain(load(options.compare, session), how);
+        // What the data at hand says is of its own labels.
+        before = explain(load(options.compare, session), {.rotation = how.rotation, .entries = how.entries});
         told.drift = compare_results(before, explanation);
         told.before = &before;
     }
@@ -359,7 +392,11 @@ void execute_explain(const Command& app, const ExplainArguments& options, const 
     if (told.patient) text += patient_text(explanation, *told.patient);
     if (told.drift) text += drift_text(explanation, told);
     text += components_text(explanation);
-    std::vector<std::pair<std::string, std::string>> rows{{"explained", explained_text(explanation)}};
+    std::vector<std::pair<std::string, std::string>> rows{{"found", found_text(explanation)},
+                                                          {"explained", explained_text(explanation)}};
+    if (const std::string sure = certainty_text(explanation, told.resamples); !sure.empty()) {
+        rows.insert(rows.begin() + 1, {"how sure", sure});
+    }
     if (!options.output.empty()) {
         write_files(options, session, explanation, told, json);
         json["output"] = options.output;
@@ -413,17 +450,26 @@ extern const Verb explain_verb{
         "the "
         "fit as it is. With -o a page for readers who do not know the method: heat maps, curves and bars, on screen, "
         "phone and paper.\n\n"
-        "--data says how stable components are: every site draws as many of its own patients again, with replacement, "
+        "A title names labels that come together at least 1.2 times as often as by chance: by the sums that a "
+        "federation "
+        "with --weight makes, and otherwise by --data, where it is of presences. Number, order, sign and name of a "
+        "component "
+        "follow from the features, so that every party has the same.\n\n"
+        "--data says who carries what, by site, and how stable components are: every site draws as many of its own "
+        "patients again, with replacement, "
         "and the same job is run anew, --resamples times. --patient tells of one patient beside the others of the "
         "site; such a page stays at the site. --compare matches the components of two results.",
     .output =
-        "A paragraph per component, largest share first.\n"
+        "What was found, how sure it is, and a paragraph per component, largest share first.\n"
         "--json: result, rotation, share_of (data, or explained where the data's norm is not known), explained (null "
-        "where the features lie alone, as each share), rse, "
+        "where the features lie alone, as each share), rse, weight, phenotypes (components whose labels come together "
+        "more often than chance, where that is known), "
         "sites "
         "[{name, patients, explained}], gain, components [{number, title, share, sites, stability, least_stability, "
-        "entries "
-        "[{labels, weight}], product_share, profiles [{mode, curve, values}]}], resamples, patient {id, site, "
+        "beyond_chance, pairs [{labels, weight, lift, patients}] (those that the title names; numbers below 10 are "
+        "withheld), carriers {all, sites [{name, patients}]} (with --data; null: withheld), entries "
+        "[{labels, weight, lift, patients}], product_share, profiles [{mode, curve, values}]}], resamples, patient "
+        "{id, site, "
         "components, "
         "unusual, made_of, nearest}, drift {overlap, changes [{before, after, agreement, share_before, share_after, "
         "gained, "

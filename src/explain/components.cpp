@@ -16,6 +16,9 @@
 namespace couplet {
 namespace {
 
+/// Of a component whose strongest labels come together no more often than chance has it.
+constexpr const char* unnamed_title = "Nothing that comes together more often than chance";
+
 /// Puts rows and coordinates in the order of `order` and turns those over whose sign is -1.
 void arrange(Findings& findings, const std::vector<Index>& order, const std::vector<double>& signs) {
     const Index size = findings.rows.cols();
@@ -24,6 +27,16 @@ void arrange(Findings& findings, const std::vector<Index>& order, const std::vec
         for (Index i = 0; i < size; ++i) rows(static_cast<Index>(r), i) = signs[r] * findings.rows(order[r], i);
     }
     findings.rows = std::move(rows);
+    if (findings.energy.rows() > 0) {
+        Matrix<double> energy(findings.energy.rows(), findings.energy.cols());
+        for (std::size_t r = 0; r < order.size(); ++r) {
+            for (std::size_t s = 0; s < order.size(); ++s) {
+                energy(static_cast<Index>(r), static_cast<Index>(s)) =
+                    signs[r] * signs[s] * findings.energy(order[r], order[s]);
+            }
+        }
+        findings.energy = std::move(energy);
+    }
     for (SiteScores& site : findings.sites) {
         Matrix<double> scores(site.scores.rows(), site.scores.cols());
         for (Index p = 0; p < scores.rows(); ++p) {
@@ -46,13 +59,25 @@ double weight_of(const Findings& findings, const SiteScores& site) {
     return findings.fit.scale_clients && site.norm2 > 0 ? 1 / site.norm2 : 1;
 }
 
-/// Largest share first. Without coordinates the order is that of the result.
-std::vector<Index> order_of(const Findings& findings) {
+/// Sums of squares of all patients' coordinates, as the features tell them; of those at hand where they do not.
+std::vector<double> energies(const Findings& findings) {
     std::vector<double> squares(static_cast<std::size_t>(findings.rows.rows()));
-    for (const SiteScores& site : findings.sites) {
-        for (std::size_t r = 0; r < squares.size(); ++r)
-            squares[r] += weight_of(findings, site) * column_square(site.scores, static_cast<Index>(r));
+    for (std::size_t r = 0; r < squares.size(); ++r) {
+        const auto at = static_cast<Index>(r);
+        if (findings.energy.rows() > 0) {
+            squares[r] = findings.energy(at, at);
+            continue;
+        }
+        for (const SiteScores& site : findings.sites) {
+            squares[r] += weight_of(findings, site) * column_square(site.scores, at);
+        }
     }
+    return squares;
+}
+
+/// Largest first. What cannot be told apart keeps its order.
+std::vector<Index> order_of(const Findings& findings) {
+    const std::vector<double> squares = energies(findings);
     std::vector<Index> order(squares.size());
     std::iota(order.begin(), order.end(), Index{0});
     std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
@@ -244,8 +269,36 @@ std::string title_of(const Findings& findings, const Component& component, std::
     return title.empty() ? curve_title(schema, component, number) : title;
 }
 
-std::vector<NamedEntry> strongest_entries(const Schema& schema, const double* row, Index count) {
-    const Shape& features = schema.features;
+/// A component without the cells of labels that every patient has, which are no finding.
+std::vector<double> without_any(const Findings& findings, Index r) {
+    const Index size = findings.rows.cols();
+    const double* row = findings.rows.data() + r * size;
+    std::vector<double> kept(row, row + size);
+    const Shape& features = findings.schema.features;
+    const std::vector<Index> any = find_any(findings.schema);
+    for (std::size_t n = 0; n < any.size(); ++n) {
+        const Sides sides = sides_of(features, static_cast<Index>(n));
+        for (Index l = 0; l < sides.left; ++l) {
+            double* cells = kept.data() + (l * sides.size + any[n]) * sides.right;
+            std::fill_n(cells, sides.right, 0.0);
+        }
+    }
+    return kept;
+}
+
+NamedEntry entry_at(const Explanation& explanation, std::vector<Index> index, double weight) {
+    NamedEntry entry{.index = std::move(index), .weight = weight};
+    for (std::size_t n = 0; n < entry.index.size(); ++n) {
+        entry.labels.push_back(label_of(explanation.findings.schema, static_cast<Index>(n), entry.index[n]));
+    }
+    if (!explanation.evidence) return entry;
+    if (const double found = lift(*explanation.evidence, entry.index); found > 0) entry.lift = found;
+    entry.patients = patients_with(*explanation.evidence, entry.index);
+    return entry;
+}
+
+std::vector<NamedEntry> strongest_entries(const Explanation& explanation, const double* row, Index count) {
+    const Shape& features = explanation.findings.schema.features;
     std::vector<Index> order(static_cast<std::size_t>(features.size()));
     std::iota(order.begin(), order.end(), Index{0});
     const auto kept = std::min<std::size_t>(order.size(), static_cast<std::size_t>(count));
@@ -257,21 +310,21 @@ std::vector<NamedEntry> strongest_entries(const Schema& schema, const double* ro
                       });
     std::vector<NamedEntry> entries;
     for (std::size_t i = 0; i < kept; ++i) {
-        NamedEntry entry{.weight = row[order[i]]};
-        if (entry.weight == 0) break;
+        if (row[order[i]] == 0) break;
+        std::vector<Index> index;
         for (Index mode = 0; mode < features.order(); ++mode) {
             const Sides sides = sides_of(features, mode);
-            entry.index.push_back(order[i] / sides.right % sides.size);
-            entry.labels.push_back(label_of(schema, mode, entry.index.back()));
+            index.push_back(order[i] / sides.right % sides.size);
         }
-        entries.push_back(std::move(entry));
+        entries.push_back(entry_at(explanation, std::move(index), row[order[i]]));
     }
     return entries;
 }
 
 Component describe(const Explanation& explanation, Index r, const ExplainOptions& options) {
     const Findings& findings = explanation.findings;
-    const double* row = findings.rows.data() + r * findings.rows.cols();
+    const std::vector<double> kept = without_any(findings, r);
+    const double* row = kept.data();
     Component component;
     double square = 0;
     double norm2 = 0;
@@ -284,7 +337,7 @@ Component describe(const Explanation& explanation, Index r, const ExplainOptions
     // Without anybody's coordinates there is nothing to have a share of.
     const double unknown = findings.sites.empty() ? std::numeric_limits<double>::quiet_NaN() : 0;
     component.share = norm2 > 0 ? square / norm2 : unknown;
-    component.entries = strongest_entries(findings.schema, row, options.entries);
+    component.entries = strongest_entries(explanation, row, options.entries);
     std::vector<std::vector<double>> profiles;
     const double weight = best_product(row, findings.schema.features, profiles);
     settle_signs(profiles);
@@ -296,6 +349,47 @@ Component describe(const Explanation& explanation, Index r, const ExplainOptions
     }
     component.title = title_of(findings, component, static_cast<std::size_t>(r) + 1);
     return component;
+}
+
+/// "Asthma, Hay fever with Salbutamol".
+std::string title_of(const Schema& schema, const NamedLabels& named) {
+    if (named.empty() && named.within >= 0) return fmt::format("Variation within pattern {}", named.within + 1);
+    if (named.empty()) return unnamed_title;
+    std::string title;
+    for (std::size_t n = 0; n < named.labels.size(); ++n) {
+        std::vector<std::string> names;
+        for (const Index label : named.labels[n]) names.push_back(spoken(schema, static_cast<Index>(n), label));
+        title += fmt::format("{}{}", n == 0 ? "" : " with ", fmt::join(names, ", "));
+    }
+    return title;
+}
+
+/// Titles of what is known to come together; curves have none of these.
+void name_all(Explanation& explanation) {
+    const Findings& findings = explanation.findings;
+    const auto is_name = [](const ModeProfile& profile) { return profile.named && !profile.curve; };
+    if (!explanation.evidence || explanation.components.empty()) return;
+    const auto& profiles = explanation.components.front().profiles;
+    if (!std::all_of(profiles.begin(), profiles.end(), is_name)) {
+        explanation.evidence.reset();
+        return;
+    }
+    std::vector<NamedLabels> names = name_components(findings.rows, *explanation.evidence);
+    for (std::size_t r = 0; r < names.size(); ++r) {
+        Component& component = explanation.components[r];
+        component.named = std::move(names[r]);
+        component.title = title_of(findings.schema, component.named);
+        for (auto& cell : named_cells(component.named)) {
+            Index offset = 0;
+            for (std::size_t n = 0; n < cell.size(); ++n) {
+                offset = offset * findings.schema.features[static_cast<Index>(n)] + cell[n];
+            }
+            const double weight = findings.rows(static_cast<Index>(r), offset);
+            component.pairs.push_back(entry_at(explanation, std::move(cell), weight));
+        }
+        std::stable_sort(component.pairs.begin(), component.pairs.end(),
+                         [](const NamedEntry& a, const NamedEntry& b) { return a.weight > b.weight; });
+    }
 }
 
 }  // namespace
@@ -347,13 +441,24 @@ void take_explained(Explanation& explanation) {
 
 }  // namespace
 
+Index Explanation::phenotypes() const {
+    if (!evidence) return static_cast<Index>(components.size());
+    return std::count_if(components.begin(), components.end(), [](const Component& c) { return !c.named.empty(); });
+}
+
 Explanation explain(Findings findings, const ExplainOptions& options) {
     // A model's components are what they are.
     const Rotation rotation_used = findings.model.empty() ? options.rotation : Rotation::none;
     Explanation explanation{.findings = std::move(findings), .rotation = rotation_used};
+    explanation.evidence = evidence_of(explanation.findings.weighting, explanation.findings.schema.features);
+    if (!explanation.evidence) explanation.evidence = options.evidence;
     Findings& rotated = explanation.findings;
     if (rotation_used == Rotation::varimax) {
         const Matrix<double> rotation = varimax(rotated.rows);
+        if (rotated.energy.rows() > 0) {
+            const Matrix<double> turned = product<double>(rotated.energy.view(), rotation.view());
+            rotated.energy = product<double>(rotation.view(), turned.view(), Op::transpose);
+        }
         for (SiteScores& site : rotated.sites) site.scores = product<double>(site.scores.view(), rotation.view());
     }
     const std::vector<Index> order = order_of(rotated);
@@ -370,6 +475,7 @@ Explanation explain(Findings findings, const ExplainOptions& options) {
             explanation.site_explained[k] += component.site_shares[k];
     }
     if (!rotated.model.empty()) take_explained(explanation);
+    name_all(explanation);
     return explanation;
 }
 

@@ -46,37 +46,88 @@ std::string shortened(const std::string& text, std::size_t most) {
     return encode_utf8(points->substr(0, most - 1)) + "…";
 }
 
+namespace {
+
+/// Text in lines of at most so many characters, broken at blanks where there are some.
+std::vector<std::string> wrapped(const std::string& text, std::size_t most) {
+    auto points = decode_utf8(text);
+    if (!points) return {text};
+    std::vector<std::string> lines;
+    while (points->size() > most) {
+        std::size_t at = points->rfind(U' ', most);
+        if (at == std::u32string::npos || at == 0) at = most;
+        lines.push_back(encode_utf8(points->substr(0, at)));
+        points->erase(0, at + ((*points)[at] == U' ' ? 1 : 0));
+    }
+    lines.push_back(encode_utf8(*points));
+    return lines;
+}
+
+constexpr double figure_width = 450;
+constexpr double line_height = 16;
+
+/// "A", "B", ...: names of columns, explained below.
+std::string letter(std::size_t number) { return std::string(1, static_cast<char>('A' + number)); }
+
+void draw_box(Svg& svg, double x, double y, double side, double value, double largest, const std::string& hint) {
+    const double depth = largest > 0 ? std::abs(value) / largest : 0;
+    // A box has its line in any case, so that pale ones are seen.
+    svg.rect(x + 1, y + 1, side - 2, side - 2, fmt::format("cell {}", sign_class(value)), depth, hint);
+}
+
+}  // namespace
+
 std::string draw_heat_map(const Explanation& explanation, Index number) {
     const Component& component = component_of(explanation, number);
     const Schema& schema = explanation.findings.schema;
     const auto rows = strongest(component.profiles[0], shown_labels);
     const auto cols = strongest(component.profiles[1], shown_labels);
-    // Names of columns lean over the last one.
-    constexpr double left = 200, top = 140, cell = 30, over = 104;
-    const double width = left + cell * static_cast<double>(cols.size()) + over;
-    const double height = top + cell * static_cast<double>(rows.size()) + 6;
+    constexpr double cell = 31, top = 24, left = figure_width - cell * static_cast<double>(shown_labels) - 2;
+    constexpr std::size_t row_letters = 30, key_letters = 62;
     const auto weight = [&](Index i, Index j) { return explanation.findings.rows(number, i * schema.features[1] + j); };
     double largest = 0;
     for (const Index i : rows) {
         for (const Index j : cols) largest = std::max(largest, std::abs(weight(i, j)));
     }
-    Svg svg(width, height,
+    std::vector<std::vector<std::string>> names;
+    double height = top;
+    for (const Index i : rows) {
+        names.push_back(wrapped(short_label(schema, 0, i), row_letters));
+        height += std::max(cell, line_height * static_cast<double>(names.back().size()) + 4);
+    }
+    std::vector<std::vector<std::string>> key;
+    double key_height = 10;
+    for (std::size_t j = 0; j < cols.size(); ++j) {
+        key.push_back(wrapped(short_label(schema, 1, cols[j]), key_letters));
+        key_height += line_height * static_cast<double>(key.back().size());
+    }
+    Svg svg(figure_width, height + key_height + 4,
             fmt::format("{}: {} against {}, the strongest of each", component.title, component.profiles[0].name,
                         component.profiles[1].name));
     for (std::size_t j = 0; j < cols.size(); ++j) {
-        svg.text(left + cell * (static_cast<double>(j) + 0.6), top - 8, shortened(short_label(schema, 1, cols[j]), 24),
-                 "label", Anchor::start, -40);
+        svg.text(left + cell * (static_cast<double>(j) + 0.5), top - 8, letter(j), "label", Anchor::middle);
     }
+    double y = top;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const double y = top + cell * static_cast<double>(i);
-        svg.text(left - 8, y + 0.62 * cell, shortened(short_label(schema, 0, rows[i]), 28), "label", Anchor::end);
+        const auto lines = static_cast<double>(names[i].size());
+        const double row = std::max(cell, line_height * lines + 4);
+        for (std::size_t k = 0; k < names[i].size(); ++k) {
+            const double shift = line_height * (static_cast<double>(k) - (lines - 1) / 2);
+            svg.text(left - 8, y + row / 2 + 5 + shift, names[i][k], "label", Anchor::end);
+        }
         for (std::size_t j = 0; j < cols.size(); ++j) {
             const double value = weight(rows[i], cols[j]);
-            const double depth = largest > 0 ? std::abs(value) / largest : 0;
-            // A box has its line in any case, so that pale ones are seen.
-            svg.rect(left + cell * static_cast<double>(j) + 1, y + 1, cell - 2, cell - 2,
-                     fmt::format("cell {}", sign_class(value)), depth,
+            draw_box(svg, left + cell * static_cast<double>(j), y + (row - cell) / 2, cell, value, largest,
                      fmt::format("{}, {}: {:+.2f}", label_of(schema, 0, rows[i]), label_of(schema, 1, cols[j]), value));
+        }
+        y += row;
+    }
+    y += 10;
+    for (std::size_t j = 0; j < key.size(); ++j) {
+        for (std::size_t k = 0; k < key[j].size(); ++k) {
+            y += line_height;
+            if (k == 0) svg.text(4, y, letter(j), "value");
+            svg.text(22, y, key[j][k], "label");
         }
     }
     return std::move(svg).finish();
@@ -86,30 +137,34 @@ std::string draw_bars(const Explanation& explanation, Index number, Index mode) 
     const Component& component = component_of(explanation, number);
     const ModeProfile& profile = component.profiles[static_cast<std::size_t>(mode)];
     const auto order = strongest(profile, shown_labels);
-    constexpr double left = 212, step = 24, width = 450, number_width = 52;
+    constexpr double number_width = 52, bar = 15;
+    constexpr std::size_t letters = 64;
     double most = 0;
     double least = 0;
+    std::vector<std::vector<std::string>> names;
+    double height = 4;
     for (const Index i : order) {
         most = std::max(most, profile.values[static_cast<std::size_t>(i)]);
         least = std::min(least, profile.values[static_cast<std::size_t>(i)]);
+        names.push_back(wrapped(short_label(explanation.findings.schema, mode, i), letters));
+        height += line_height * static_cast<double>(names.back().size()) + bar + 9;
     }
     // Room on the left of the axis only where something points there.
-    const double scale = most > least ? (width - number_width - left - 8) / (most - least) : 0;
-    const double middle = left + 8 - least * scale;
-    const double height = step * static_cast<double>(order.size()) + 8;
-    Svg svg(width, height, fmt::format("{}: weight of each {}", component.title, profile.name));
+    const double scale = most > least ? (figure_width - number_width - 8) / (most - least) : 0;
+    const double middle = 4 - least * scale;
+    Svg svg(figure_width, height, fmt::format("{}: weight of each {}", component.title, profile.name));
+    double y = 4;
     for (std::size_t k = 0; k < order.size(); ++k) {
         const double value = profile.values[static_cast<std::size_t>(order[k])];
-        const double y = 4 + step * static_cast<double>(k);
         const double length = scale * std::abs(value);
-        const std::string label = label_of(explanation.findings.schema, mode, order[k]);
-        svg.text(left, y + 15, shortened(short_label(explanation.findings.schema, mode, order[k]), 30), "label",
-                 Anchor::end);
-        svg.rect(value < 0 ? middle - length : middle, y + 4, std::max(length, 0.5), step - 9,
-                 fmt::format("bar {}", sign_class(value)), 1, fmt::format("{}: {:+.2f}", label, value));
-        svg.text(value < 0 ? middle + 6 : middle + length + 6, y + 15, fmt::format("{:+.2f}", value), "value");
+        for (const std::string& line : names[k]) svg.text(4, (y += line_height) - 3, line, "label");
+        svg.rect(value < 0 ? middle - length : middle, y + 1, std::max(length, 0.5), bar,
+                 fmt::format("bar {}", sign_class(value)), 1,
+                 fmt::format("{}: {:+.2f}", label_of(explanation.findings.schema, mode, order[k]), value));
+        svg.text(value < 0 ? middle + 6 : middle + length + 6, y + 13, fmt::format("{:+.2f}", value), "value");
+        svg.line(middle, y, middle, y + bar + 2, "axis");
+        y += bar + 9;
     }
-    svg.line(middle, 2, middle, height - 2, "axis");
     return std::move(svg).finish();
 }
 

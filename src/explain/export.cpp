@@ -13,8 +13,23 @@ using Json = nlohmann::ordered_json;
 
 Json entries_json(const std::vector<NamedEntry>& entries) {
     Json list = Json::array();
-    for (const NamedEntry& entry : entries) list.push_back({{"labels", entry.labels}, {"weight", entry.weight}});
+    for (const NamedEntry& entry : entries) {
+        list.push_back({{"labels", entry.labels}, {"weight", entry.weight}});
+        if (entry.lift) list.back()["lift"] = *entry.lift;
+        if (entry.patients > 0) list.back()["patients"] = entry.patients;
+    }
     return list;
+}
+
+/// Numbers that are withheld are null.
+Json carriers_json(const Explanation& explanation, const Carriers& carriers) {
+    Json json{{"all", carriers.all ? Json(*carriers.all) : Json()}, {"sites", Json::array()}};
+    for (std::size_t k = 0; k < carriers.sites.size(); ++k) {
+        const auto& sites = explanation.findings.sites;
+        json["sites"].push_back({{"name", k < sites.size() ? sites[k].name : fmt::format("site {}", k + 1)},
+                                 {"patients", carriers.sites[k] ? Json(*carriers.sites[k]) : Json()}});
+    }
+    return json;
 }
 
 Json component_json(const Explanation& explanation, std::size_t r) {
@@ -27,6 +42,11 @@ Json component_json(const Explanation& explanation, std::size_t r) {
         json["stability"] = *component.stability;
         json["least_stability"] = *component.least_stability;
     }
+    if (explanation.evidence) {
+        json["beyond_chance"] = !component.named.empty();
+        json["pairs"] = entries_json(component.pairs);
+    }
+    if (component.carriers) json["carriers"] = carriers_json(explanation, *component.carriers);
     json["entries"] = entries_json(component.entries);
     json["product_share"] = component.product_share;
     json["profiles"] = Json::array();
@@ -78,6 +98,8 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation, const To
               {"sites", Json::array()}};
     if (!findings.model.empty()) json["model"] = findings.model;
     if (findings.rse) json["rse"] = *findings.rse;
+    if (findings.weighting.weighted()) json["weight"] = to_string(findings.weighting.weight);
+    if (explanation.evidence) json["phenotypes"] = explanation.phenotypes();
     for (std::size_t k = 0; k < findings.sites.size(); ++k) {
         json["sites"].push_back({{"name", findings.sites[k].name},
                                  {"patients", findings.sites[k].scores.rows()},
@@ -102,7 +124,7 @@ std::string explanation_csv(const Explanation& explanation) {
     const Schema& schema = explanation.findings.schema;
     std::string text = "component,share,stability";
     for (Index mode = 0; mode < schema.features.order(); ++mode) text += "," + safe_csv_field(mode_name(schema, mode));
-    text += ",weight\n";
+    text += ",weight,lift,patients\n";
     for (std::size_t r = 0; r < explanation.components.size(); ++r) {
         const Component& component = explanation.components[r];
         for (const NamedEntry& entry : component.entries) {
@@ -110,7 +132,8 @@ std::string explanation_csv(const Explanation& explanation) {
                 fmt::format("{},{},{}", r + 1, std::isnan(component.share) ? "" : fmt::format("{}", component.share),
                             component.stability ? fmt::format("{}", *component.stability) : "");
             for (const std::string& label : entry.labels) text += "," + safe_csv_field(label);
-            text += fmt::format(",{}\n", entry.weight);
+            text += fmt::format(",{},{},{}\n", entry.weight, entry.lift ? fmt::format("{}", *entry.lift) : "",
+                                entry.patients > 0 ? fmt::format("{}", entry.patients) : "");
         }
     }
     return text;

@@ -12,6 +12,7 @@
 #include "couplet/linalg/magnitude.hpp"
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
+#include "couplet/sim/centring_file.hpp"
 
 namespace couplet {
 namespace {
@@ -225,6 +226,27 @@ std::vector<SiteGain> gains_of(const nlohmann::json& metadata) {
     return gains;
 }
 
+/// Of rows that are orthonormal their singular values tell it, which are kept beside them; of others their length.
+Matrix<double> energy_of(const nlohmann::json& metadata, const Matrix<double>& change) {
+    Matrix<double> scaled = Matrix<double>::copy(change.view());
+    const auto is_number = [](const nlohmann::json& value) { return value.is_number(); };
+    const auto sigma = metadata.find("sigma");
+    const bool told = sigma != metadata.end() && sigma->is_array() &&
+                      static_cast<Index>(sigma->size()) == change.rows() &&
+                      std::all_of(sigma->begin(), sigma->end(), is_number);
+    if (!told && flag_at(metadata, "orthonormal", false)) return {};
+    for (Index r = 0; told && r < scaled.rows(); ++r) {
+        for (Index s = 0; s < scaled.cols(); ++s) scaled(r, s) *= (*sigma)[static_cast<std::size_t>(r)].get<double>();
+    }
+    return product<double>(scaled.view(), scaled.view(), Op::transpose);
+}
+
+/// What does not fit the features would be read beyond its end.
+Centring weighting_of(Centring centring, const Schema& schema, const std::string& where) {
+    mode_maps(centring.mean, schema.features, centring.any_at, centring.weight, centring.patients, where);
+    return centring;
+}
+
 }  // namespace
 
 bool require_same_run(const Model<double>& features, const std::string& features_file, const Model<double>& personal,
@@ -312,10 +334,13 @@ Findings load_findings(const fs::path& result) {
     OrthonormalRows features =
         findings.model.empty() ? orthonormal_rows(train, file.string()) : unit_rows(train, file.string());
     findings.rows = std::move(features.rows);
+    if (findings.model.empty()) findings.energy = energy_of(metadata, features.change);
     findings.rse = number_at(metadata, "rse");
     findings.gains = gains_of(metadata);
-    findings.centred = metadata.contains("centring") && metadata["centring"].contains("mean");
-    findings.scaled = metadata.contains("centring") && metadata["centring"].contains("scale");
+    Centring centring = read_centring(metadata, file.string());
+    findings.centred = !centring.weighted() && !centring.mean.empty();
+    findings.scaled = !centring.scale.empty();
+    if (centring.weighted()) findings.weighting = weighting_of(std::move(centring), findings.schema, file.string());
     findings.fit = fit_of(metadata);
     findings.left_sites = sentence_of_messages(metadata);
     if (metadata.contains("client_names")) findings.clients = static_cast<Index>(metadata["client_names"].size());

@@ -13,6 +13,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/qr.hpp"
 #include "couplet/sim/simulate.hpp"
+#include "couplet/tensor/any_label.hpp"
 
 namespace couplet {
 namespace {
@@ -103,6 +104,7 @@ std::vector<NamedEntry> largest_changes(const Schema& schema, const std::vector<
             entry.index.push_back(order[i] / right % schema.features[mode]);
             entry.labels.push_back(label_of(schema, mode, entry.index.back()));
         }
+        if (std::find(entry.labels.begin(), entry.labels.end(), any_label) != entry.labels.end()) continue;
         entries.push_back(std::move(entry));
     }
     return entries;
@@ -213,7 +215,10 @@ void add_stability(Explanation& explanation, const ClientSource& data, const Sta
             Random random(options.seed, static_cast<std::uint64_t>(b * source.clients() + k) + 0x626f6f74);
             drawn.push_back(resampled(*source.client(k), random));
         }
-        centre_all(drawn, {findings.centred, findings.scaled});
+        centre_all(drawn, {.centre = findings.centred,
+                           .scale = findings.scaled,
+                           .weight = findings.weighting.weight,
+                           .any_at = findings.weighting.any_at});
         name_features(drawn, findings.schema);
         job.seed = options.seed;
         const SimulationResult result =
@@ -237,10 +242,11 @@ void add_stability(Explanation& explanation, const ClientSource& data, const Sta
 
 Drift compare_results(const Explanation& before, const Explanation& after) {
     const Schema& schema = before.findings.schema;
-    if (before.findings.centred != after.findings.centred || before.findings.scaled != after.findings.scaled) {
-        throw InputError({before.findings.source, "features that were centred or scaled in another way",
+    if (before.findings.centred != after.findings.centred || before.findings.scaled != after.findings.scaled ||
+        before.findings.weighting.weight != after.findings.weighting.weight) {
+        throw InputError({before.findings.source, "features that were centred, scaled or weighted in another way",
                           "the way of " + after.findings.source,
-                          "Run both federations with the same `centre` and `scale`."});
+                          "Run both federations with the same `centre`, `scale` and `weight`."});
     }
     const Alignment alignment =
         align(schema, after.findings.schema, Unnamed::allow, after.findings.source, before.findings.source);

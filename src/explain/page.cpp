@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "couplet/core/error.hpp"
 #include "couplet/experiments/report.hpp"
 #include "couplet/experiments/scale.hpp"
 #include "couplet/explain/drawings.hpp"
+#include "couplet/explain/summary.hpp"
 #include "couplet/io/markup.hpp"
 
 namespace couplet {
@@ -31,30 +33,23 @@ a:focus-visible,summary:focus-visible{outline:3px solid var(--more);outline-offs
 figcaption{font-size:.84rem;color:var(--soft);margin-top:.3rem}
 caption{text-align:left;font-family:var(--sans);font-size:.86rem;color:var(--soft);padding:.2rem 0 .4rem}
 @media(max-width:30rem){.wide td.name,.wide td:first-child,.wide th:first-child{min-width:5.2rem}.wide th,.wide td{padding:.22rem .3rem}}
+.quiet th,.quiet td,.quiet a{color:var(--soft);font-weight:400}
+@media(max-width:40rem){.found thead{position:absolute;left:-99rem}.found,.found caption,.found tbody,.found tr,.found th,.found td{display:block}
+.found tr{padding:.5rem 0;border-bottom:1px solid var(--line)}.found th,.found td{border:0;text-align:left;white-space:normal;max-width:none;min-width:0;padding:.1rem 0}
+.found td::before{content:attr(data-name) ": ";color:var(--soft)}.found td:empty{display:none}}
 @media screen and (prefers-color-scheme:dark){:root{--more:#6cb6ff;--less:#ffa46b;--here:#7fc79b}}
 @media print{.skip{display:none}figure,tr{break-inside:avoid}section.component{break-inside:auto}}
 )css";
 
-std::string sites_text(std::size_t count) { return count == 1 ? "1 site" : fmt::format("{} sites", count); }
+/// What a weight is measured in.
+constexpr const char* weight_unit = "the squares of all weights of a pattern add up to 1";
 
-Index patients_of(const Findings& findings) {
-    Index sum = 0;
-    for (const SiteScores& site : findings.sites) sum += site.scores.rows();
-    return sum;
-}
+std::string sites_text(std::size_t count) { return count == 1 ? "1 site" : fmt::format("{} sites", count); }
 
 /// What the shares are shares of, in words.
 std::string whole(const Explanation& explanation) {
     if (!explanation.findings.shares_of_data) return "what the patterns describe together";
     return explanation.findings.centred ? "the variation around the average patient" : "the variation in the data";
-}
-
-std::string stability_text(double stability) {
-    const char* word = stability >= 0.9   ? "very stable"
-                       : stability >= 0.7 ? "stable"
-                       : stability >= 0.5 ? "uncertain"
-                                          : "not stable";
-    return fmt::format("{} ({:.2f})", word, stability);
 }
 
 /// Where a component lives, in words.
@@ -72,18 +67,50 @@ std::string home_text(const Explanation& explanation, const Component& component
                        percent_text(*least));
 }
 
+/// How often the labels of the strongest pair come together; empty where that is not known.
+std::string lift_text(const Component& component) {
+    if (component.pairs.empty() || !component.pairs.front().lift) return "";
+    return fmt::format("{:.1f} times", *component.pairs.front().lift);
+}
+
+/// A column of the table of all patterns: on a phone each cell says what it is.
+struct SummaryColumn {
+    std::string name;
+    std::function<std::string(const Component&)> text;
+};
+
+std::vector<SummaryColumn> summary_columns(const Explanation& explanation) {
+    std::vector<SummaryColumn> columns;
+    if (explanation.evidence) {
+        columns.push_back({"patients with a named pair", [&](const Component& component) {
+                               return escape_markup(patients_text(explanation, component));
+                           }});
+        columns.push_back({"strongest pair, compared with chance", lift_text});
+    }
+    columns.push_back({"share of the variation", [](const Component& one) { return percent_text(one.share); }});
+    if (!explanation.components.empty() && explanation.components.front().stability) {
+        columns.push_back({"stability", [](const Component& component) {
+                               return component.stability ? stability_text(*component.stability) : std::string();
+                           }});
+    }
+    return columns;
+}
+
 std::string summary_table(const Explanation& explanation) {
+    const auto columns = summary_columns(explanation);
     std::string text =
-        "<div class=\"scroll\"><table class=\"wide\"><caption>All patterns, the largest first</caption><thead><tr><th "
-        "scope=\"col\">pattern</th><th scope=\"col\">share</th>";
-    const bool stable = !explanation.components.empty() && explanation.components.front().stability.has_value();
-    if (stable) text += "<th scope=\"col\">stability</th>";
+        "<div class=\"scroll\"><table class=\"wide found\"><caption>All patterns, the largest "
+        "first</caption><thead><tr><th scope=\"col\">pattern</th>";
+    for (const SummaryColumn& column : columns) text += fmt::format("<th scope=\"col\">{}</th>", column.name);
     text += "</tr></thead><tbody>";
     for (std::size_t r = 0; r < explanation.components.size(); ++r) {
         const Component& component = explanation.components[r];
-        text += fmt::format("<tr><th scope=\"row\"><a href=\"#c{}\">{}. {}</a></th><td>{}</td>", r + 1, r + 1,
-                            escape_markup(component.title), percent_text(component.share));
-        if (stable) text += fmt::format("<td>{}</td>", component.stability ? stability_text(*component.stability) : "");
+        const bool named = !explanation.evidence || !component.named.empty();
+        text += fmt::format("<tr{}><th scope=\"row\"><a href=\"#c{}\">{}. {}</a></th>", named ? "" : " class=\"quiet\"",
+                            r + 1, r + 1, escape_markup(component.title));
+        for (const SummaryColumn& column : columns) {
+            text += fmt::format("<td data-name=\"{}\">{}</td>", column.name, column.text(component));
+        }
         text += "</tr>";
     }
     return text + "</tbody></table></div>";
@@ -95,11 +122,17 @@ std::string entries_table(const Schema& schema, const std::vector<NamedEntry>& e
     for (Index mode = 0; mode < schema.features.order(); ++mode) {
         text += fmt::format("<th scope=\"col\" class=\"name\">{}</th>", escape_markup(mode_name(schema, mode)));
     }
+    const bool known = std::any_of(entries.begin(), entries.end(), [](const auto& e) { return e.lift.has_value(); });
+    if (known) text += "<th scope=\"col\">patients</th><th scope=\"col\">compared with chance</th>";
     text += "<th scope=\"col\">weight</th></tr></thead><tbody>";
     for (const NamedEntry& entry : entries) {
         text += "<tr>";
         for (const std::string& label : entry.labels)
             text += fmt::format("<td class=\"name\">{}</td>", escape_markup(label));
+        if (known) {
+            text += entry.lift ? fmt::format("<td>{}</td><td>{:.1f} times</td>", entry.patients, *entry.lift)
+                               : fmt::format("<td>fewer than {}</td><td>not told</td>", least_cell);
+        }
         text += fmt::format("<td class=\"{}\">{:+.3f}</td></tr>", entry.weight < 0 ? "minus" : "plus", entry.weight);
     }
     return text + "</tbody></table></div>";
@@ -117,14 +150,15 @@ std::string drawings_of(const Explanation& explanation, Index r) {
         text += figure(
             draw_heat_map(explanation, r),
             fmt::format(
-                "The strongest {} against the strongest {}; deeper colour, larger weight; blue more, orange less",
-                profiles[0].name, profiles[1].name));
+                "The strongest {} against the strongest {}; deeper colour, larger weight ({}); blue more, orange less",
+                profiles[0].name, profiles[1].name, weight_unit));
     }
     for (std::size_t n = 0; n < profiles.size(); ++n) {
         const auto mode = static_cast<Index>(n);
         text += profiles[n].curve
                     ? figure(draw_curve(explanation, r, mode), fmt::format("Course over {}", profiles[n].name))
-                    : figure(draw_bars(explanation, r, mode), fmt::format("Strongest entries of {}", profiles[n].name));
+                    : figure(draw_bars(explanation, r, mode),
+                             fmt::format("Strongest entries of {}: weight ({})", profiles[n].name, weight_unit));
     }
     if (explanation.findings.sites.size() > 1)
         text += figure(draw_sites(explanation, r), "Share of the variation at each site");
@@ -135,6 +169,12 @@ std::string component_section(const Explanation& explanation, const Told& told, 
     const Component& component = explanation.components[static_cast<std::size_t>(r)];
     std::string text = fmt::format("<section class=\"component\" id=\"c{0}\"><h2>{0}. {1}</h2>", r + 1,
                                    escape_markup(component.title));
+    if (const std::string patients = patients_text(explanation, component); !patients.empty()) {
+        text += fmt::format(
+            "<p>{} have at least one of the named pairs. The strongest comes together {} as often as if "
+            "its labels were independent.</p>",
+            escape_markup(patients), lift_text(component));
+    }
     text += explanation.findings.sites.empty()
                 ? std::string("<p class=\"facts\">Its share is not known: the features lie here alone.")
                 : fmt::format("<p class=\"facts\">{} of {}. {}", percent_text(component.share), whole(explanation),
@@ -144,16 +184,20 @@ std::string component_section(const Explanation& explanation, const Told& told, 
             " When the sites' patients are drawn anew {} times, the pattern is {}; in the worst draw {:.2f}.",
             told.resamples, stability_text(*component.stability), *component.least_stability);
     }
-    text += "</p>" + drawings_of(explanation, r);
+    text += "</p>";
+    if (!component.pairs.empty()) {
+        text += entries_table(explanation.findings.schema, component.pairs, "What the title names, pair by pair");
+    }
+    text += drawings_of(explanation, r);
     text += "<details><summary>Strongest entries in numbers</summary>" +
             entries_table(explanation.findings.schema, component.entries,
-                          fmt::format("Entries of pattern {} with the largest weights", r + 1)) +
+                          fmt::format("Entries of pattern {} with the largest weights ({})", r + 1, weight_unit)) +
             "</details>";
     return text + "</section>";
 }
 
-/// Why anybody joins: it leads the page.
-std::string gain_section(const Findings& findings) {
+/// Why anybody joins, in a sentence; empty where it was not measured.
+std::string gain_text(const Findings& findings) {
     if (findings.gains.empty()) return "";
     double alone = 0;
     double together = 0;
@@ -163,12 +207,17 @@ std::string gain_section(const Findings& findings) {
     }
     const auto better = std::count_if(findings.gains.begin(), findings.gains.end(),
                                       [](const SiteGain& g) { return g.together < g.alone; });
-    std::string text = fmt::format(
-        "<section class=\"summary\"><h2>What joining brings</h2><p>On patients that nobody has learnt from, the error "
-        "of a site by itself is {} on average, and {} with "
-        "the federation's patterns: {} of {} are described better. (The error is the part of a patient's record that "
-        "is not described; less is better.)</p>",
+    return fmt::format(
+        " On patients that nobody has learnt from, the error of a site by itself is {} on average, and {} with the "
+        "federation's patterns: {} of {} are described better.",
         short_number(alone), short_number(together), better, sites_text(findings.gains.size()));
+}
+
+std::string gain_section(const Findings& findings) {
+    if (findings.gains.empty()) return "";
+    std::string text =
+        "<section class=\"summary\"><h2>What joining brings</h2><p>The error is the part of a patient's record that is "
+        "not described; less is better.</p>";
     text +=
         "<div class=\"scroll\"><table><caption>Error on new patients, by site</caption><thead><tr><th "
         "scope=\"col\">site</th><th scope=\"col\">alone</th><th "
@@ -268,9 +317,24 @@ std::string drift_section(const Explanation& explanation, const Told& told) {
 std::string reading_guide(const Explanation& explanation) {
     std::string text =
         "<section id=\"reading\"><h2>How to read this page</h2><p>Every patient's record is described as a sum of a "
-        "few patterns. A pattern is a set of things that "
-        "occur together more often than chance; it is named after its strongest entries. The more a pattern "
-        "contributes to records, the larger its share.</p>"
+        "few patterns. The more a pattern contributes to records, the larger its share.</p>";
+    const Findings& findings = explanation.findings;
+    text +=
+        explanation.evidence
+            ? fmt::format(
+                  "<p>A title names what comes together at least {} times as often as if it were independent, "
+                  "in at least {} patients and beyond what chance does anywhere in such a table. Smaller "
+                  "numbers of patients are withheld.</p>",
+                  least_lift, least_cell)
+            : std::string(
+                  "<p>A pattern is named after its strongest entries. Whether these come together more "
+                  "often than chance is not known here: the sites' data, or tables with a label (any), say it.</p>");
+    if (findings.weighting.weighted()) {
+        text +=
+            "<p>Patterns are formed from what deviates from the labels' prevalences over all sites, so that what is "
+            "frequent everywhere is in no pattern for that alone.</p>";
+    }
+    text +=
         "<p>Weights say how strongly an entry belongs to a pattern. Entries of one sign come together; an entry of the "
         "other sign (orange, with a minus) is rarer where "
         "the pattern is strong. Patterns describe; they do not say what causes what.</p>";
@@ -279,7 +343,7 @@ std::string reading_guide(const Explanation& explanation) {
             "<p>The patterns are turned so that each has few strong entries (varimax). What they describe together, "
             "and how well, is untouched by that.</p>";
     }
-    const std::string& sent = explanation.findings.left_sites;
+    const std::string& sent = findings.left_sites;
     return text + (sent.empty() ? "" : "<p>" + sent + "</p>") + "</section>";
 }
 
@@ -294,23 +358,22 @@ std::string render_explanation(const Explanation& explanation, const Told& told,
     page += explain_marker;
     page += "<meta name=\"color-scheme\" content=\"light dark\"><title>What the federation found</title><style>" +
             report_style_sheet() + rules + "</style></head><body>";
-    page +=
-        "<a class=\"skip\" href=\"#main\">Skip to the patterns</a><header class=\"top\"><h1>What the federation "
-        "found</h1>";
-    page += fmt::format("<p class=\"lead\">{} {} in the records{}</p>", count, count == 1 ? "pattern" : "patterns",
-                        findings.sites.empty() ? std::string(".")
-                                               : fmt::format(" of {} patients at {}. Together they describe {} of {}.",
-                                                             patients_of(findings), sites_text(findings.sites.size()),
+    page += fmt::format("<a class=\"skip\" href=\"#main\">Skip to the patterns</a><header class=\"top\"><h1>{}</h1>",
+                        found_text(explanation));
+    page += fmt::format("<p class=\"lead\">{}{}{}</p>", escape_markup(certainty_text(explanation, told.resamples)),
+                        gain_text(findings),
+                        findings.sites.empty() ? std::string()
+                                               : fmt::format(" Together the patterns describe {} of {}.",
                                                              percent_text(explanation.explained), whole(explanation)));
     page += fmt::format(
         "<p class=\"made\">Made by couplet {} from {}. <a href=\"#reading\">How to read this "
         "page</a></p></header><main id=\"main\">",
         version(), escape_markup(findings.source));
+    page += "<section class=\"summary\"><h2>The patterns</h2>" + summary_table(explanation) + "</section>";
     page += gain_section(findings);
     if (told.patient) page += patient_section(explanation, *told.patient);
     if (told.drift) page += drift_section(explanation, told);
-    page += "<section class=\"summary\"><h2>The patterns</h2>" + summary_table(explanation) +
-            "</section><div class=\"components\">";
+    page += "<div class=\"components\">";
     for (std::size_t r = 0; r < count; ++r) page += component_section(explanation, told, static_cast<Index>(r));
     page += "</div>" + reading_guide(explanation);
     if (!data.empty()) {

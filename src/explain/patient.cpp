@@ -67,12 +67,24 @@ std::vector<NearPatient> nearest_to(const Matrix<double>& scores, Index patient,
     return near;
 }
 
+/// A sum of components as a record: presences again, where prevalences were taken out.
+void undo_weights(const Findings& findings, Matrix<double>& row) {
+    if (!findings.weighting.weighted()) return;
+    std::vector<Index> sizes{1};
+    for (const Index size : findings.schema.features.sizes()) sizes.push_back(size);
+    Tensor<double> record(Shape(std::move(sizes)));
+    for (Index i = 0; i < row.cols(); ++i) record.data()[i] = std::ldexp(row(0, i), findings.exponent);
+    const Tensor<double> back = restored(record.view(), findings.weighting, findings.source);
+    std::copy_n(back.data(), back.size(), row.data());
+}
+
 /// The strongest entries of the patient's components added up.
 std::vector<NamedEntry> made_of(const Findings& findings, const Matrix<double>& scores, Index patient) {
     Findings sum{.schema = findings.schema, .rows = Matrix<double>::zeros(1, findings.rows.cols())};
     for (Index r = 0; r < findings.rows.rows(); ++r) {
         for (Index i = 0; i < findings.rows.cols(); ++i) sum.rows(0, i) += scores(patient, r) * findings.rows(r, i);
     }
+    undo_weights(findings, sum.rows);
     // The sign rule of explain() is for directions; a patient's sum has its own sign.
     double cubes = 0;
     for (Index i = 0; i < sum.rows.cols(); ++i) cubes += std::pow(sum.rows(0, i), 3);

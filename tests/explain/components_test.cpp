@@ -116,5 +116,38 @@ TEST(ComponentsTest, PointsAlongALineAreCurves) {
     EXPECT_EQ(mode_name(make_schema(Shape{2}, {}, "x"), 0), "mode 2");
 }
 
+TEST(ComponentsTest, NumbersSignsAndNamesFollowFromTheFeaturesAlone) {
+    const Explanation all = explain(testing::paired_findings());
+    Findings alone = testing::paired_findings();  // as at the coordinator: nobody's coordinates
+    alone.sites.clear();
+    Findings one = testing::paired_findings();  // as at a site where the second pattern is the larger
+    one.sites.resize(1);
+    for (Index p = 0; p < 60; ++p) one.sites[0].scores(p, 1) = 5;
+    for (Findings* party : {&alone, &one}) {
+        const Explanation told = explain(std::move(*party));
+        ASSERT_EQ(told.components.size(), all.components.size());
+        for (std::size_t r = 0; r < told.components.size(); ++r) {
+            EXPECT_EQ(told.components[r].title, all.components[r].title);
+            for (Index i = 0; i < 9; ++i) {
+                EXPECT_EQ(told.findings.rows(static_cast<Index>(r), i), all.findings.rows(static_cast<Index>(r), i));
+            }
+        }
+    }
+    EXPECT_EQ(all.components[0].title, "asthma with inhaler");
+    EXPECT_EQ(all.components[0].pairs.front().patients, 38);
+}
+
+TEST(ComponentsTest, WhatEveryPatientHasIsNoEntry) {
+    Findings findings = testing::paired_findings();
+    findings.rows(0, 4) = findings.rows(0, 1) = std::sqrt(0.5);  // asthma with inhaler, (any) with inhaler
+    const Explanation told = explain(std::move(findings), {.rotation = Rotation::none});
+    for (const Component& component : told.components) {
+        for (const NamedEntry& entry : component.entries) {
+            for (const std::string& label : entry.labels) EXPECT_NE(label, "(any)");
+        }
+        for (const ModeProfile& profile : component.profiles) EXPECT_EQ(profile.values[0], 0);
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -81,18 +81,18 @@ TEST(ExportTest, CsvHasALineForEveryEntry) {
     Explanation told = explain(testing::mixed_findings(), {.entries = 1});
     told.components[0].entries[0].labels[0] = "a,\"b\"";
     const std::string text = explanation_csv(told);
-    EXPECT_TRUE(text.starts_with("component,share,stability,condition,drug,weight\n1,"));
+    EXPECT_TRUE(text.starts_with("component,share,stability,condition,drug,weight,lift,patients\n1,"));
     EXPECT_NE(text.find(",,\"a,\"\"b\"\"\",inhaler,"), std::string::npos);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
     told.components[0].entries[0].labels[0] = "=1+1";
     EXPECT_NE(explanation_csv(told).find(",'=1+1,inhaler,"), std::string::npos);
     Component& first = told.components[0];
-    first.entries = {NamedEntry{{}, {"gout", "inhaler"}, -0.25}};
+    first.entries = {NamedEntry{{}, {"gout", "inhaler"}, -0.25, 2.5, 40}};
     first.share = 0.5;
     first.stability = 0.75;
-    EXPECT_NE(explanation_csv(told).find("\n1,0.5,0.75,gout,inhaler,-0.25\n2,"), std::string::npos);
+    EXPECT_NE(explanation_csv(told).find("\n1,0.5,0.75,gout,inhaler,-0.25,2.5,40\n2,"), std::string::npos);
     first.share = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_NE(explanation_csv(told).find("\n1,,0.75,gout,inhaler,-0.25\n2,"), std::string::npos);
+    EXPECT_NE(explanation_csv(told).find("\n1,,0.75,gout,inhaler,-0.25,2.5,40\n2,"), std::string::npos);
 }
 
 TEST(ExportTest, PercentsHaveFewDigits) {

@@ -16,7 +16,7 @@ TEST(PageTest, IsSelfContainedAndEscaped) {
     EXPECT_NE(page.find("&lt;b&gt;asthma&lt;/b&gt; with inhaler"), std::string::npos);
     EXPECT_NE(page.find("1 of 2 sites are described better"), std::string::npos);
     EXPECT_NE(page.find("page.csv"), std::string::npos);
-    EXPECT_LT(page.find("What joining brings"), page.find("The patterns</h2>"));
+    EXPECT_LT(page.find("1 of 2 sites are described better"), page.find("The patterns</h2>")) << "on the first screen";
 }
 
 TEST(PageTest, WhatIsNotKnownIsNoPercentageAndControlCharactersAreNoText) {
@@ -39,6 +39,17 @@ TEST(PageTest, SaysWhatLeftTheSitesWhereThatIsKnownAndNothingElsewhere) {
     for (const char* claim : {"left the sites", "no record", "To find these patterns"}) {
         EXPECT_EQ(silent.find(claim), std::string::npos) << claim;
     }
+}
+
+TEST(PageTest, TheFirstScreenSaysWhatInHowManyAndHowSure) {
+    const Explanation told = testing::paired_explanation();
+    const std::string page = render_explanation(told, {.resamples = 7}, "");
+    const std::string first = page.substr(0, page.find("<div class=\"components\">"));
+    EXPECT_NE(first.find("<h1>1 phenotype in the records of 100 patients at 2 sites</h1>"), std::string::npos) << first;
+    EXPECT_NE(first.find("north 30, south fewer than 10"), std::string::npos) << first;
+    EXPECT_NE(first.find("2.6 times"), std::string::npos) << first;
+    EXPECT_NE(first.find("drawn anew 7 times, 1 of 1 come back"), std::string::npos) << first;
+    EXPECT_NE(first.find("Nothing that comes together"), std::string::npos);
 }
 
 TEST(PageTest, TellsOfAPatientAndOfChanges) {

@@ -97,5 +97,28 @@ TEST(PatientTest, ReadsTheListOfATable) {
     std::filesystem::remove(file);
 }
 
+TEST(PatientTest, WhatAPatientIsMadeOfIsPresencesWherePrevalencesWereTakenOut) {
+    // One feature for each cell: the coordinates of the weighted records describe them exactly.
+    Findings findings = testing::paired_findings();
+    const auto clients = testing::paired_clients();
+    findings.rows = Matrix<double>::identity(9);
+    findings.energy = {};
+    for (std::size_t k = 0; k < 2; ++k) {
+        const Tensor<double> moved = centred(clients[k].view(), findings.weighting, "site");
+        findings.sites[k].scores = Matrix<double>::copy(moved.view().unfold(1));
+    }
+    const Explanation told = explain(std::move(findings), {.rotation = Rotation::none});
+    std::vector<std::string> ids;
+    for (int i = 0; i < 60; ++i) ids.push_back("p" + std::to_string(i));
+    // The first patient has both pairs, and so every combination of the four labels.
+    const PatientStory story = tell_patient(told, 0, ids, "p0");
+    ASSERT_EQ(story.made_of.size(), 4U);
+    for (const NamedEntry& entry : story.made_of) EXPECT_NEAR(entry.weight, 1, 1e-9);
+    for (const NamedEntry& entry : tell_patient(told, 0, ids, "p2").made_of) {
+        const bool has = entry.labels[1] == "inhaler";  // and cough, but no syrup
+        EXPECT_NEAR(entry.weight, has ? 1 : 0, 1e-9) << entry.labels[0] << entry.labels[1];
+    }
+}
+
 }  // namespace
 }  // namespace couplet

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/ctt/centring.hpp"
 #include "couplet/ctt/job.hpp"
 #include "couplet/io/model.hpp"
 #include "couplet/tensor/schema.hpp"
@@ -47,11 +48,15 @@ struct Findings {
     std::string model = {};  ///< of couplet factor: pca, cp, nncp or tucker; empty: the federation's own features
     Schema schema = {};
     Matrix<double> rows = {};  ///< R1 x (I2 ... IN), orthonormal; of a model of norm 1
+    /// R1 x R1: sums of squares and products of all patients' coordinates, as the features alone tell them, so that
+    /// every party has the same; empty where they are not told.
+    Matrix<double> energy = {};
     std::vector<SiteScores> sites = {};
     int exponent = 0;             ///< scores and norms are of the data times 2^-exponent, so that squares can be added
     bool shares_of_data = false;  ///< norm2 is that of the data
     bool centred = false;         ///< the features' means were taken out first
     bool scaled = false;          ///< and their deviations made 1
+    Centring weighting = {};      ///< of modes that were centred and weighted; empty where they were not
     Fit fit = {};                 ///< how they came about
     std::string left_sites = {};  ///< what was sent to find them, as a sentence; empty where it is not told
     Index clients = 0;            ///< who took part; 0 where it is not told
@@ -73,7 +78,8 @@ bool require_same_run(const Model<double>& features, const std::string& features
                       const std::string& personal_file);
 
 /// The features of a train (R1 open) as orthonormal rows; `change` (R1 x R1) takes coordinates in the train's own rows
-/// to coordinates in these: scores = personal * change.
+/// to coordinates in these: scores = personal * change. A train that has its singular values has the energy of the
+/// patients' coordinates in the rows, change^T change.
 struct OrthonormalRows {
     Matrix<double> rows;
     Matrix<double> change;
