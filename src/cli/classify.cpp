@@ -275,7 +275,8 @@ extern const Verb classify_verb{
         "rank, neighbours, ridge, decide, learn_from, confidence, sites, results [{arm, model, people, auc, "
         "auc_interval, auc_pairs, balanced_accuracy, balanced_accuracy_interval, accuracy, accuracy_interval, "
         "majority_share, "
-        "brier, calibration_error, confusion, calibration, per_class, sites}], comparisons, notes, predictions}, seed, "
+        "brier, calibration_error, confusion, calibration, per_class, sites}], verdict {sentence, beats_guessing, "
+        "beats_alone}, comparisons, notes, predictions}, seed, "
         "version.",
     .examples =
         "couplet classify diabetes\n"

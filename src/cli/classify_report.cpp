@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "couplet/classify/verdict.hpp"
 #include "format.hpp"
 #include "layout.hpp"
 
@@ -255,6 +256,10 @@ Json evaluation_json(const ClassifyPeople& people, const Evaluation& evaluation,
     for (const Outcome& outcome : evaluation.outcomes) {
         json["results"].push_back(result_json(people, evaluation, outcome));
     }
+    const SkillVerdict verdict = verdict_of(evaluation);
+    json["verdict"] = {{"sentence", verdict.sentence},
+                       {"beats_guessing", verdict.beats_guessing},
+                       {"beats_alone", verdict.beats_alone}};
     json["comparisons"] = Json::array();
     for (const ArmComparison& one : compare_arms(evaluation)) {
         Json comparison{
@@ -278,6 +283,7 @@ std::string evaluation_text(const ClassifyPeople& people, const Evaluation& eval
     for (const Outcome& outcome : evaluation.outcomes)
         best = std::max(best, measure(evaluation, outcome).accuracy.value);
     std::vector<std::pair<std::string, std::string>> rows{
+        {"verdict", verdict_of(evaluation).sentence},
         {"AUC gained", gain_text(evaluation)},
         {"people",
          fmt::format("{} at {} {}, {} folds, rank {}", count_text(static_cast<Index>(evaluation.labels.size())),
