@@ -17,6 +17,7 @@
 #include "couplet/data/ecg.hpp"
 #include "couplet/data/ehr.hpp"
 #include "couplet/data/hidden.hpp"
+#include "couplet/data/hospitals.hpp"
 #include "couplet/data/split.hpp"
 #include "couplet/data/synthetic.hpp"
 #include "couplet/io/text.hpp"
@@ -43,7 +44,8 @@ struct DataArguments {
     std::string duplicates = "clip";
     std::string frequent_by = "records";
     bool shuffle = false;
-    double missing = 0;
+    std::optional<double> hidden;  ///< --missing; nothing: the usual part
+    double missing = 0;            ///< of the entries of a tensor
     std::string missing_as = "nan";
     std::string output;
 
@@ -61,7 +63,9 @@ struct Only {
 
 const std::vector<Only>& only() {
     static const std::vector<Only> all{{"SPEC", {"synthetic"}},
-                                       {"--count", {"ecg", "diabetes"}},
+                                       {"--clients", {"synthetic", "ecg", "diabetes", "ehr"}},
+                                       {"--missing-as", {"synthetic", "ecg", "diabetes", "ehr"}},
+                                       {"--count", {"ecg", "diabetes", "hospitals"}},
                                        {"--data", {"ecg", "diabetes", "ehr"}},
                                        {"--embedding", {"ecg"}},
                                        {"--points", {"ecg"}},
@@ -235,9 +239,36 @@ std::string rows_text(const Written& written, const std::string& what) {
                          : fmt::format("{} to {} {} each", count_text(least), count_text(most), what);
 }
 
+/// Tables instead of tensors, as the sites have them before couplet table.
+void execute_hospitals(const DataArguments& options, const Session& session) {
+    const HospitalOptions usual;
+    const HospitalOptions how{.patients = options.people().value_or(usual.patients),
+                              .gaps = options.hidden.value_or(usual.gaps),
+                              .seed = session.seed()};
+    const auto sites = write_hospitals(options.output, how, session.force());
+    Json list = Json::array();
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (const HospitalFiles& site : sites) {
+        list.push_back({{"name", site.name}, {"patients", site.patients}, {"files", site.files}});
+        rows.emplace_back(site.name,
+                          fmt::format("{} patients: {}", count_text(site.patients), fmt::join(site.files, ", ")));
+    }
+    rows.emplace_back("written",
+                      fmt::format("{0}/{1}, ..., {0}/truth.json (the rules)", options.output, sites.front().name));
+    session.print({{"kind", options.kind},
+                   {"sites", std::move(list)},
+                   {"patients", how.patients},
+                   {"gaps", how.gaps},
+                   {"seed", session.seed()},
+                   {"version", version()},
+                   {"output", options.output}},
+                  fields(rows));
+}
+
 void execute_data(const Command& app, const DataArguments& options, const Session& session) {
     refuse_foreign(app, options);
     clean_on_interrupt(options.output);
+    if (options.kind == "hospitals") return execute_hospitals(options, session);
     Manifest manifest{.kind = options.kind, .spec = {}, .seed = session.seed()};
     const Written written = options.kind == "synthetic" ? write_synthetic(options, session, manifest)
                                                         : write_public(options, session, manifest);
@@ -266,8 +297,10 @@ void execute_data(const Command& app, const DataArguments& options, const Sessio
 
 Action set_up_data(Command& app) {
     auto options = std::make_shared<DataArguments>();
-    add_choice(app, "KIND", {"synthetic", "ecg", "diabetes", "ehr"}, options->kind,
-               "synthetic: random tensors of known rank; ecg: heart beats; diabetes: a health survey; ehr: diagnoses "
+    add_choice(app, "KIND", {"synthetic", "hospitals", "ecg", "diabetes", "ehr"}, options->kind,
+               "synthetic: random tensors of known rank; hospitals: tables of three made-up hospitals, with what was "
+               "planted in "
+               "them; ecg: heart beats; diabetes: a health survey; ehr: diagnoses "
                "and medications of patients");
     app.add_option("SPEC", options->spec,
                    "synthetic only: the shape, and how it is made after a colon. 200x30x30:rank=20,density=0.4,"
@@ -276,7 +309,8 @@ Action set_up_data(Command& app) {
         .type("TEXT");
     add_count(app, {"--clients", "K", 1, 1'000'000, "It is the number of files to write."}, options->clients,
               "Clients that share the patients, as evenly as possible");
-    app.add_option("--count", options->count, "ecg, diabetes: how many beats or people to pick at random, or all")
+    app.add_option("--count", options->count,
+                   "ecg, diabetes: how many beats or people to pick at random, or all; hospitals: patients to make up")
         .type("N")
         .standard(options->count);
     app.add_option(
@@ -300,10 +334,16 @@ Action set_up_data(Command& app) {
                "ehr from cms: what makes a code frequent");
     app.add_flag("--shuffle", options->shuffle, "Deal the rows to the clients at random instead of in order");
     app.add_option(
-           "--missing", [options](const std::string& text) { options->missing = parse_fraction("--missing", text); },
-           "Part of the entries to hide at random, the same ones however many clients there are")
+           "--missing",
+           [options](const std::string& text) {
+               options->hidden = parse_fraction("--missing", text);
+               options->missing = *options->hidden;
+           },
+           "Part of the entries to hide at random, the same ones however many clients there are; hospitals: part of "
+           "the "
+           "laboratory values that are empty cells")
         .type("FRACTION")
-        .standard("0");
+        .standard("0; 0.2 with hospitals");
     add_choice(app, "--missing-as", {"nan", "zero"}, options->missing_as,
                "What a hidden entry is written as: NaN, for simulate --missing impute, or zero as in the paper");
     app.add_option("-o,--output", options->output, "Folder to write; it is made if it is not there")
@@ -317,19 +357,23 @@ Action set_up_data(Command& app) {
 extern const Verb data_verb{
     .name = "data",
     .group = federation_group,
-    .summary = "make the tensors of a federation's clients",
+    .summary = "make the tensors of a federation's clients, or the tables of made-up hospitals",
     .description =
         "Writes client_1.npy, client_2.npy, ... with one patient (or heart beat) per index of the first mode, "
         "labels_<k>.npy where the data has classes, and manifest.json, which says how they were made. The same seed "
-        "gives the same files.",
+        "gives the same files. hospitals writes the tables of three hospitals in folders of their own instead, with "
+        "local codes and gaps, and truth.json, which says what was planted: start there to try couplet table.",
     .output =
         "tensor: the shape of all clients together.\n"
         "--json: kind, spec, clients, shape, shapes (one per client), files, labels (whether there are any), source "
-        "and available (patients or beats in it; public data only), seed, version, output.",
+        "and available (patients or beats in it; public data only), seed, version, output. hospitals: kind, sites "
+        "[{name, "
+        "patients, files}], patients, gaps, seed, version, output.",
     .examples =
         "couplet data synthetic 200x30x30 --clients 4 -o clients\n"
         "couplet data synthetic 20x30x30:patients=each --clients 8 -o many\n"
         "couplet data synthetic 200x30x30 --missing 0.1 -o holes\n"
+        "couplet data hospitals -o hospitals\n"
         "couplet data ecg --data ecg.csv --embedding lag -o ecg\n"
         "couplet data diabetes --data diabetes.csv --count 5000 -o diabetes\n"
         "couplet data ehr --source cms --top 40x40 --data cms.csv -o ehr",

@@ -118,5 +118,29 @@ TEST_F(DataTest, TextForPeopleNamesTheFolder) {
     EXPECT_NE(run.out.find("out/client_1.npy ... client_2.npy"), std::string::npos) << run.out;
 }
 
+TEST_F(DataTest, HospitalsAreTablesInFoldersOfTheirOwn) {
+    const Outcome run = couplet({"data", "hospitals", "--count", "90", "--seed", "2", "-o", "made", "--json"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Json json = run.json();
+    EXPECT_EQ(json["patients"], 90);
+    EXPECT_EQ(json["gaps"], 0.2);
+    ASSERT_EQ(json["sites"].size(), 3U);
+    for (const auto& site : json["sites"]) {
+        for (const auto& file : site["files"]) {
+            EXPECT_TRUE(std::filesystem::exists(
+                path("made/" + site["name"].get<std::string>() + "/" + file.get<std::string>())));
+        }
+    }
+    const Outcome table =
+        couplet({"table", "made/west/diagnoses.csv", "made/west/prescriptions.csv", "--patient", "patient_id",
+                 "--modes", "condition=diagnoses:diagnosis/text", "medication=prescriptions:medication/text", "--map",
+                 "made/west/codes.csv", "-o", "west", "--json"});
+    ASSERT_EQ(table.status, 0) << table.err;
+    EXPECT_EQ(table.json()["unmapped_events"], 0);
+    EXPECT_TRUE(table.json()["any"].get<bool>());
+    EXPECT_EQ(couplet({"data", "hospitals", "-o", "made"}).status, 2) << "what is there stays";
+    EXPECT_EQ(couplet({"data", "hospitals", "--clients", "4", "-o", "other"}).status, 2);
+}
+
 }  // namespace
 }  // namespace couplet::testing
