@@ -22,7 +22,7 @@ std::vector<Numbers> inputs(std::size_t clients, std::size_t numbers, const coup
     std::vector<Numbers> parts(clients, Numbers(numbers));
     couplet::Random random(1);
     for (Numbers& part : parts) {
-        for (auto& value : part) value = random.next() & ring.mask();
+        for (auto& value : part) value = ring.reduced(random.next());
     }
     return parts;
 }
@@ -30,7 +30,7 @@ std::vector<Numbers> inputs(std::size_t clients, std::size_t numbers, const coup
 Numbers plain_sum(const std::vector<Numbers>& parts, const couplet::Ring& ring) {
     Numbers sum(parts.front().size(), 0);
     for (const Numbers& part : parts) {
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = (sum[i] + part[i]) & ring.mask();
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = ring.sum(sum[i], part[i]);
     }
     return sum;
 }
@@ -40,7 +40,7 @@ void run(std::size_t clients, std::size_t numbers) {
     const couplet::FixedPoint how = couplet::agree_fixed_point(1, static_cast<std::int64_t>(clients));
     auto parts = inputs(clients, numbers, how.ring);
     const Numbers expected = plain_sum(parts, how.ring);
-    couplet::StarSums sums(static_cast<couplet::Index>(clients), {.min_cohort = 3, .colluders = 1});
+    couplet::StarSums sums(static_cast<couplet::Index>(clients), {.min_cohort = 3, .colluders = 1}, 1);
     const auto begun = std::chrono::steady_clock::now();
     const std::clock_t processor = std::clock();
     const Numbers sum = sums.add(std::move(parts), how);

@@ -273,7 +273,8 @@ extern const Verb client_verb{
         "min_patients, max_rank_share, max_directions_share, any_cohort, aggregates, max_heldout, max_sums, "
         "max_sum_width, min_others, missing, "
         "patience, worst_verdict, "
-        "and of masked sums secure_only, min_cohort, colluders, patients_per_direction, dp_epsilon and dp_delta. What "
+        "and of masked sums secure_only, min_cohort, colluders, patients_per_direction, mu, dp_epsilon and dp_delta. "
+        "What "
         "is "
         "not allowed is refused, in words at both ends; the job that was agreed to is in the log. Jobs add up: "
         "disclosed.jsonl in the kit says which patients (by a hash of each record) have shown how many directions to "
@@ -287,7 +288,7 @@ extern const Verb client_verb{
         "either "
         "process: sums.json in the kit says what was answered. privacy-account.txt says what jobs with --dp-epsilon "
         "have "
-        "spent of each data set; a budget (dp_epsilon) refuses what would exceed it.",
+        "spent of each data set; a budget (mu, dp_epsilon) refuses what would exceed it.",
     .output =
         "Who is in the result, RSE of this client's patients, what was sent and received.\n"
         "--json: rse, rse_heldout, rel_error_bound (of all together), ranks, personal_ranks, numbers_up_per_client, "

@@ -155,6 +155,7 @@ Action set_up_coordinator(Command& app) {
         "with its model, and the job is run again until they settle, as simulate --missing impute does it; needs "
         "--rank");
     add_privacy_flags(app, options->privacy);
+    add_mu_flag(app, options->privacy);
     add_centring_flags(app, options->centring);
     add_choice(app, "--weight", {"none", "sqrt", "pearson"}, options->weight,
                "Form features from what deviates from the labels' prevalences over the whole federation, as simulate "

@@ -37,14 +37,21 @@ struct PeerArguments {
 std::optional<ShieldTerms> shield_of(const Command& app, const PeerArguments& options) {
     const PrivacyFlags& privacy = options.privacy;
     if (!privacy.secure) {
-        refuse_given(app, {"--dp-epsilon", "--dp-delta", "--clip"}, "no --secure", "it with --secure");
+        refuse_given(app, {"--mu", "--dp-epsilon", "--dp-delta", "--clip"}, "no --secure", "it with --secure");
         return std::nullopt;
     }
     refuse_given(app, {"--scale-clients", "--consensus", "--weights", "--iterations"}, "--secure", "one or the other");
     if (!privacy.epsilon) refuse_given(app, {"--dp-delta"}, "no --dp-epsilon", "it with --dp-epsilon");
-    const ShieldTerms terms{.policy = options.policy != "off", .guarantee = privacy.guarantee(), .clip = privacy.clip};
+    if (privacy.mu) {
+        refuse_given(app, {"--dp-epsilon", "--dp-delta", "--sketch", "--passes", "--heldout"}, "--mu",
+                     "one or the other");
+    }
+    const ShieldTerms terms{.policy = options.policy != "off" && !privacy.mu,
+                            .guarantee = privacy.guarantee(),
+                            .clip = privacy.clip,
+                            .mu = privacy.mu};
     require_possible(terms);
-    require_private_preparation(terms.guarantee, options.flags.preparation());
+    require_private_preparation(terms, options.flags.preparation());
     return terms;
 }
 
@@ -168,6 +175,7 @@ Action set_up_peer(Command& app) {
         "must stay until the end. With --policy off the masked "
         "sums may show any number of directions");
     add_noise_flags(app, options->privacy);
+    add_mu_flag(app, options->privacy);
     app.add_option("-o,--output", options->output, "Folder for features.npz and personal.npz (default: the kit)")
         .type("DIR");
     return [options, &app](Session& session) { execute_peer(app, *options, session); };

@@ -7,6 +7,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/io/number.hpp"
 #include "couplet/privacy/masking_warning.hpp"
+#include "job_options.hpp"
 #include "options.hpp"
 #include "session.hpp"
 
@@ -62,6 +63,24 @@ void add_noise_flags(Command& app, PrivacyFlags& flags) {
         [&flags](const auto& text) { flags.clip = parse_positive("--clip", text, HUGE_VAL); });
 }
 
+void add_mu_flag(Command& app, PrivacyFlags& flags) {
+    add_text(app, "--mu", "MU|off", "off",
+             "With --secure: a budget for every patient. The sites add up how often labels occur together in each mode "
+             "instead of a subspace, in four small sums at most, with noise of their own, so that nobody can tell from "
+             "all that is shown whether a patient was there better than N(0, 1) from N(MU, 1). 4 protects against the "
+             "attacks of couplet audit, 1 against who knows all other records",
+             [&flags](const auto& text) {
+                 flags.mu.reset();
+                 if (text != "off") flags.mu = parse_positive("--mu", text, HUGE_VAL);
+             });
+}
+
+void check_mu(const Command& app, const PrivacyFlags& flags) {
+    if (!flags.mu) return;
+    refuse_given(app, {"--policy", "--dp-epsilon", "--dp-delta", "--dp-noise", "--sketch", "--passes", "--heldout"},
+                 "--mu", "one or the other");
+}
+
 void add_privacy_flags(Command& app, PrivacyFlags& flags) {
     app.add_flag(
         "--secure", flags.secure,
@@ -83,7 +102,7 @@ void add_privacy_flags(Command& app, PrivacyFlags& flags) {
 }
 
 void warn_of_masking(const PrivacyFlags& flags, const Session& session) {
-    if (!flags.secure) return;
+    if (!flags.secure || flags.mu) return;
     const std::string warning = masking_warning(flags.guarantee());
     if (!warning.empty()) session.note("warning: " + spelled(warning, session.spelling()));
 }

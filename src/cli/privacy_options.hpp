@@ -24,7 +24,7 @@ struct PrivacyFlags {
 
     /// Nothing without --dp-epsilon.
     std::optional<PrivacyGuarantee> guarantee() const;
-    bool policy_on() const noexcept { return policy.value_or(secure); }
+    bool policy_on() const noexcept { return policy.value_or(secure && !mu); }
     /// Whether anything of this was asked for.
     bool any() const noexcept { return secure || policy_on() || epsilon || mu || clip; }
     /// Of one patient in a simulated job: what --mu or --dp-epsilon says, and 4 with --secure; nothing where it has
@@ -37,6 +37,10 @@ inline constexpr double usual_mu = 4;
 
 /// --dp-epsilon, --dp-delta, --clip. `flags` must outlive the parsing.
 void add_noise_flags(Command& app, PrivacyFlags& flags);
+/// --mu, for jobs over a network.
+void add_mu_flag(Command& app, PrivacyFlags& flags);
+/// Throws InputError for what does not go with --mu.
+void check_mu(const Command& app, const PrivacyFlags& flags);
 /// The same, --secure, --policy and --dp-noise.
 void add_privacy_flags(Command& app, PrivacyFlags& flags);
 /// Those of a simulation: --secure, --plain, --mu, --policy, --dp-epsilon, --dp-delta, --dp-noise and --clip.

@@ -203,6 +203,10 @@ Json shield_json(const ShieldReport& shield) {
         } else {
             json["against"] = "nobody: " + shield.withdrawn;
         }
+        if (shield.mu) json["mu"] = *shield.mu;
+        if (shield.error) {
+            json["error"] = {{"rse", shield.error->rse}, {"low", shield.error->low}, {"high", shield.error->high}};
+        }
         json["releases"] = noise.releases;
         json["noise"] = to_string(noise.place);
         json["sigma"] = noise.sigma;
@@ -230,6 +234,11 @@ void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::stri
                           fmt::format("{}records at norm {}", shield.clipped ? count_text(*shield.clipped) + " " : "",
                                       number_text(*shield.clip)));
     }
+    if (shield.error) {
+        rows.emplace_back("error", fmt::format("RSE {} as a noised sum tells it, {} to {} with a probability of 95%",
+                                               number_text(shield.error->rse), number_text(shield.error->low),
+                                               number_text(shield.error->high)));
+    }
     if (shield.noise) {
         const NoisePlan& noise = *shield.noise;
         if (shield.noise_cost) {
@@ -247,6 +256,11 @@ void add_shield_rows(const ShieldReport& shield, std::vector<std::pair<std::stri
             "privacy", fmt::format("epsilon {} at delta {} for a patient's record, over {} sums together, against {}",
                                    number_text(noise.guarantee.epsilon), number_text(noise.guarantee.delta),
                                    noise.releases, protects_against(noise.place)));
+        if (shield.mu) {
+            rows.emplace_back("",
+                              fmt::format("mu {}: a patient is told from nobody no better than N(0, 1) from N({}, 1)",
+                                          number_text(*shield.mu), number_text(*shield.mu)));
+        }
         rows.emplace_back("", "RSE, counts and personal cores are not part of it: they stay with the clients");
     }
 }

@@ -52,8 +52,9 @@ void spend(const NoisePlan& noise, const std::string& job, const SumSite& site) 
     site.book.spend(patients.id, job, noise, budget_of(site), related);
     if (site.book.account().entries().size() == before) return;  // booked with an earlier sum
     const double delta = noise.guarantee.delta;
-    site.log.info("spent", fmt::format("all jobs on this data together are epsilon {:.3g} at delta {:.3g}",
-                                       site.book.spent_epsilon(patients.id, delta, related), delta));
+    site.log.info("spent", fmt::format("all jobs on this data together are epsilon {:.3g} at delta {:.3g}, mu {:.3g}",
+                                       site.book.spent_epsilon(patients.id, delta, related), delta,
+                                       site.book.mu_with(patients.id, job, noise, related)));
 }
 
 }  // namespace
@@ -64,7 +65,8 @@ void agree_to_plan(const ShieldPlan& plan, const std::string& job, const SumSite
     if (plan.noise) {
         const net::Cohort patients = net::make_cohort(site.x, 0, 0, 0);
         site.book.require_room(patients.id, job, *plan.noise, budget_of(site), site.ledger.related(patients));
-        const std::string weak = weakness(plan.noise->guarantee, static_cast<std::int64_t>(patients.records.size()));
+        const std::string weak =
+            plan.mu ? "" : weakness(plan.noise->guarantee, static_cast<std::int64_t>(patients.records.size()));
         if (!weak.empty()) site.log.warn("guarantee", "the guarantee is weak: " + weak);
     }
     site.log.info("plan", fmt::format("{} sums that show {} directions of {}", plan.sums, plan.directions,

@@ -31,12 +31,13 @@ std::optional<ShieldTerms> star_shield(const Command& app, JobOptions& job, cons
     if (!privacy.secure) {
         // Sums that are not masked are the clients' own, and the coordinator sees them: there is nothing to limit or to
         // noise then.
-        refuse_given(app, {"--policy", "--dp-epsilon", "--dp-delta", "--clip", "--dp-noise"}, "no --secure",
+        refuse_given(app, {"--mu", "--policy", "--dp-epsilon", "--dp-delta", "--clip", "--dp-noise"}, "no --secure",
                      "it with --secure");
         return std::nullopt;
     }
     refuse_given(app, {"--scale-clients", "--missing", "--centre", "--scale", "--weight"}, "--secure",
                  "one or the other");
+    check_mu(app, privacy);
     // One patient more would deal all others anew: what is shown would change by more than the noise hides.
     if (privacy.epsilon) refuse_given(app, {"--heldout"}, "--dp-epsilon", "one or the other");
     if (privacy.noise == NoisePlace::central) {
@@ -46,7 +47,8 @@ std::optional<ShieldTerms> star_shield(const Command& app, JobOptions& job, cons
     const ShieldTerms terms{.policy = privacy.policy_on(),
                             .guarantee = privacy.guarantee(),
                             .clip = privacy.clip,
-                            .noise = privacy.noise.value_or(NoisePlace::distributed)};
+                            .noise = privacy.noise.value_or(NoisePlace::distributed),
+                            .mu = privacy.mu};
     require_possible(terms);
     if (job.aggregate.value_or(Aggregate::subspace) != Aggregate::subspace) {
         throw InputError({"--aggregate", std::string(to_string(*job.aggregate)), "subspace with --secure",
@@ -105,6 +107,7 @@ CarriedJob parse_carried_job(const std::vector<std::string>& arguments) {
     PrivacyFlags privacy;
     std::string missing = "refuse";
     add_privacy_flags(app, privacy);
+    add_mu_flag(app, privacy);
     add_job_flags(app, flags);
     add_preparation_flags(app, flags);
     add_schema_flags(app, flags);

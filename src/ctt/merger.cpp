@@ -12,6 +12,7 @@
 #include "couplet/linalg/products.hpp"
 #include "couplet/linalg/svd.hpp"
 #include "couplet/tt/rounding.hpp"
+#include "weighted_train.hpp"
 
 namespace couplet {
 namespace {
@@ -31,27 +32,6 @@ constexpr double cut_share = 0.2;
 constexpr double bond_share = 0.01;
 // Half of eps2^2 is for the message, as half of eps1^2 is for each client's: together they stay below either.
 constexpr double message_share = 0.5;
-// Rows up to this many numbers are multiplied out to be coded.
-constexpr double dense_limit = 1 << 26;
-
-/// diag(sigma) V^T.
-TensorTrain<double> weighted_train(const Features& features) {
-    std::vector<Tensor<double>> cores;
-    for (Index n = 0; n < features.train.order(); ++n) cores.push_back(Tensor<double>::copy(features.train.core(n)));
-    const Index width = cores[0].size() / cores[0].shape()[0];
-    for (Index i = 0; i < cores[0].shape()[0]; ++i) {
-        for (Index j = 0; j < width; ++j) cores[0].data()[i * width + j] *= features.sigma[static_cast<std::size_t>(i)];
-    }
-    return TensorTrain<double>(std::move(cores));
-}
-
-bool can_expand(Index rows, const Shape& features) {
-    return static_cast<double>(rows) * static_cast<double>(features.size()) <= dense_limit;
-}
-
-Matrix<double> expanded(const TensorTrain<double>& train) {
-    return Matrix<double>::adopt(train.full().release(), train.left_rank(), train.shape().size());
-}
 
 /// Rows that are orthogonal and fall in norm: the same rows, turned by their left singular vectors.
 Matrix<double> turned_rows(const Matrix<double>& rows) {

@@ -61,6 +61,17 @@ TensorTrain<double> decompose_rows(const Matrix<double>& w, const Shape& feature
     return TensorTrain<double>(std::move(cores));
 }
 
+Matrix<double> krylov_space(std::span<const Matrix<double>> blocks) {
+    const Index p = blocks.front().rows();
+    Matrix<double> space(p, 0);
+    for (std::size_t t = blocks.size(); t-- > 0;) {
+        const Index room = p - space.cols();
+        if (room <= 0) break;
+        space = extend_basis(space, leading_columns(blocks[t].view(), std::min(room, blocks[t].cols())));
+    }
+    return space;
+}
+
 SubspaceIteration::SubspaceIteration(const Job& job, Shape features)
     : job_(job), shape_(std::move(features)), passes_left_(job.passes) {
     const Index p = shape_.size();
@@ -108,14 +119,9 @@ void SubspaceIteration::take_sketch(std::span<const double> sum) {
     orthonormalise_columns(basis_.view());
     blocks_.push_back(Matrix<double>::copy(basis_.view()));
     if (--passes_left_ > 0) return;
-    Matrix<double> space(shape_.size(), 0);
-    for (std::size_t t = blocks_.size(); t-- > 0;) {
-        const Index room = shape_.size() - space.cols();
-        if (room <= 0) break;
-        space = extend_basis(space, leading_columns(blocks_[t].view(), std::min(room, blocks_[t].cols())));
-    }
+    basis_ = krylov_space(blocks_);
+    newest_ = std::move(blocks_.back());
     blocks_.clear();
-    basis_ = std::move(space);
     want_ = Want::projected;
 }
 

@@ -22,7 +22,7 @@ ClientWork::ClientWork(const wire::Message& welcome, std::shared_ptr<const Tenso
     : job_(welcome.route.job), spec_(std::get<wire::Welcome>(welcome.body).spec) {
     const Index place = std::get<wire::Welcome>(welcome.body).place;
     const Stopwatch watch(seconds_);
-    if (spec_.shield) require_private_preparation(spec_.shield->guarantee, spec_.preparation);
+    if (spec_.shield) require_private_preparation(*spec_.shield, spec_.preparation);
     if (spec_.missing) {
         filled_.emplace(spec_, std::move(x), place);
         show_filled();
@@ -70,7 +70,7 @@ const wire::Message* ClientWork::answer_masked(const wire::Message& question) {
     if (is_known(question.route)) return &*answer_;
     const Stopwatch watch(seconds_);
     SecureReply reply = masked_->answer(*request);
-    if (const auto* ask = std::get_if<AskKeys>(&request->ask)) {
+    if (const auto* ask = std::get_if<AskNumbers>(&request->ask)) {
         result_.numbers_down += static_cast<double>(ask->basis.size());
     }
     result_.numbers_up += masked_->numbers(*request, reply);

@@ -56,7 +56,8 @@ std::string job_text(const wire::Welcome& welcome) {
     if (welcome.spec.missing) text += ", missing entries filled";
     if (const auto& shield = welcome.spec.shield) {
         text += ", masked sums";
-        if (!shield->policy) text += " without the leakage policy";
+        if (shield->mu) text += fmt::format(" with noise, mu {} for one patient", *shield->mu);
+        if (!shield->policy && !shield->mu) text += " without the leakage policy";
         if (shield->guarantee) {
             text += fmt::format(", epsilon {} at delta {}, records clipped at {}", shield->guarantee->epsilon,
                                 shield->guarantee->delta, *shield->clip);
@@ -196,7 +197,11 @@ void Consent::vet_shield() const {
     if (!shield && policy_.secure_only) {
         throw against("secure_only", "a job whose sums are not masked", "a coordinator with `secure`");
     }
-    if (policy_.dp_epsilon > 0 && !(shield && shield->guarantee)) {
+    if (shield && shield->mu && *shield->mu > policy_.mu) {
+        throw against("mu", fmt::format("a job of mu {:.3g} for one patient", *shield->mu),
+                      fmt::format("at most {:.3g}", policy_.mu));
+    }
+    if (policy_.dp_epsilon > 0 && !(shield && (shield->guarantee || shield->mu))) {
         throw against("dp_epsilon", "a job without differential privacy",
                       fmt::format("one that spends at most {} at delta {}", policy_.dp_epsilon, policy_.dp_delta));
     }
@@ -212,6 +217,7 @@ void Consent::open_page(const wire::Welcome& welcome) {
     const wire::JobSpec& spec = promise_->spec;
     const std::string& job = promise_->job;
     const DisclosureNames& names = promise_->names;
+    if (spec.shield && spec.shield->mu) return;
     if (spec.shield && spec.shield->guarantee && weakness(*spec.shield->guarantee, promise_->training).empty()) return;
     // Where entries are missing nobody is held out.
     const double heldout = spec.missing ? 0 : spec.preparation.heldout;
@@ -391,11 +397,25 @@ SumDemands Consent::demands() const noexcept {
     return {static_cast<int>(policy_.min_cohort), static_cast<int>(policy_.colluders)};
 }
 
+/// What jobs spend of a patient adds up in squares.
+void Consent::vet_budget(const ShieldPlan& plan) const {
+    if (book_ == nullptr) return;
+    const Cohort patients = make_cohort(*x_, 0, 0, 0);
+    const double all = book_->mu_with(patients.id, promise_->job, *plan.noise, ledger_->related(patients));
+    if (all <= policy_.mu * (1 + 1e-9)) return;
+    const double before2 = std::max(0.0, all * all - *plan.mu * *plan.mu);
+    throw against(
+        "mu", fmt::format("a job of mu {:.3g} after others of {:.3g} on these patients", *plan.mu, std::sqrt(before2)),
+        fmt::format("at most {:.3g} in all, so that {:.3g} is left", policy_.mu,
+                    std::sqrt(std::max(0.0, policy_.mu * policy_.mu - before2))));
+}
+
 void Consent::vet_plan(const ShieldPlan& plan) {
     if (plan.sums > policy_.max_sums) {
         throw against("max_sums", fmt::format("a job of {} sums", plan.sums),
                       fmt::format("at most {}", policy_.max_sums));
     }
+    if (plan.mu) return vet_budget(plan);
     require_narrow("a sum", plan.sums == 1 ? features_.size() : block_width(plan, features_));
     // Noise says by itself how much a patient can show, unless there is too little of it.
     promise_->masked_directions = plan.directions;

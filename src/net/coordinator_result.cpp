@@ -195,6 +195,8 @@ CoordinatorResult make_coordinator_result(const FinishedJob& finished) {
     result.rounds = job.rounds;
     if (job.spec.missing) result.imputed = course_of(job).report();
     result.shield = job.shield;
+    // Of noised sums everybody may know it; of exact ones nobody measures it.
+    if (job.shield && job.shield->error) result.rse = job.shield->error->rse;
     result.schema = finished.schema;
     add_resumed(job, result);
     Errors(job).tell(result);

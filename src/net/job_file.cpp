@@ -30,6 +30,7 @@ Json shield_json(const ShieldTerms& terms) {
         json["dp_noise"] = to_string(terms.noise);
     }
     if (terms.clip) json["clip"] = *terms.clip;
+    if (terms.mu) json["mu"] = *terms.mu;
     return json;
 }
 
@@ -40,6 +41,7 @@ ShieldTerms parse_shield(const Json& json) {
         terms.noise = json.at("dp_noise") == "local" ? NoisePlace::local : NoisePlace::distributed;
     }
     if (json.contains("clip")) terms.clip = json.at("clip").get<double>();
+    if (json.contains("mu")) terms.mu = json.at("mu").get<double>();
     return terms;
 }
 
@@ -103,6 +105,8 @@ Json shielded_json(const ShieldReport& report) {
               {"warnings", report.warnings}};
     if (report.clip) json["clip"] = *report.clip;
     if (report.noise) json["noise"] = noise_json(*report.noise);
+    if (report.mu) json["mu"] = *report.mu;
+    if (report.error) json["error"] = {report.error->rse, report.error->low, report.error->high};
     return json;
 }
 
@@ -118,6 +122,11 @@ ShieldReport parse_shielded(const Json& json) {
     report.warnings = json.at("warnings").get<std::vector<std::string>>();
     if (json.contains("clip")) report.clip = json.at("clip").get<double>();
     if (json.contains("noise")) report.noise = parse_noise(json.at("noise"));
+    if (json.contains("mu")) report.mu = json.at("mu").get<double>();
+    if (json.contains("error")) {
+        const auto error = json.at("error").get<std::array<double, 3>>();
+        report.error = BudgetError{error[0], error[1], error[2]};
+    }
     return report;
 }
 

@@ -63,9 +63,9 @@ SecureReply MaskedWork::answer(const SecureRequest& request) {
 
 double MaskedWork::numbers(const SecureRequest& request, const SecureReply& reply) const {
     const auto* masked = std::get_if<MaskedNumbers>(&reply.answer);
-    if (masked == nullptr || request.sum == 0) return 0;
-    const auto bits = static_cast<std::size_t>(client_->plan()->how.ring.bits());
-    return static_cast<double>(masked->bytes.size() * 8 / bits);
+    // The counts of patients are no numbers of the data.
+    if (masked == nullptr || (request.sum == 0 && !spec_.shield->mu)) return 0;
+    return static_cast<double>(client_->sum_length());
 }
 
 ShieldReport MaskedWork::report() const {

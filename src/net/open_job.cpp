@@ -36,7 +36,7 @@ void check_shield(const CoordinatorOptions& options, Index roster) {
         throw InputError({"`secure`", fmt::format("{} clients on the roster", roster),
                           fmt::format("3 to {}", most_shares), "A sum over fewer would show what each has."});
     }
-    require_private_preparation(options.spec.shield->guarantee, options.spec.preparation);
+    require_private_preparation(*options.spec.shield, options.spec.preparation);
 }
 
 /// Clients may be added to the roster between runs, at its end.

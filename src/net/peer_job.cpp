@@ -25,6 +25,7 @@ std::string shield_text(const std::optional<ShieldTerms>& shield) {
     if (!shield) return "";
     std::string text = fmt::format(", masked sums, policy {}, colluders {}, clip {}", shield->policy, shield->colluders,
                                    optional_text(shield->clip));
+    if (shield->mu) text += fmt::format(", mu {}", *shield->mu);
     if (!shield->guarantee) return text;
     return text + fmt::format(", epsilon {}, delta {}, noise {}", shield->guarantee->epsilon, shield->guarantee->delta,
                               static_cast<int>(shield->noise));

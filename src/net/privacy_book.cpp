@@ -60,6 +60,13 @@ double PrivacyBook::epsilon_with(const std::string& data, const std::string& job
     return all.spent_epsilon(data, delta);
 }
 
+double PrivacyBook::mu_with(const std::string& data, const std::string& job, const NoisePlan& noise,
+                            const std::set<std::string>& related) const {
+    PrivacyAccount all = together(read(), data, related, noise.guarantee.delta);
+    all.spend({data, job, noise.rho}, unlimited(noise.guarantee.delta));
+    return mu_of_rho(all.spent_rho(data));
+}
+
 double PrivacyBook::spent_epsilon(const std::string& data, double delta, const std::set<std::string>& related) const {
     return together(account_, data, related, delta).spent_epsilon(data, delta);
 }

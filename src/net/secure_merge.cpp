@@ -131,6 +131,11 @@ class SecureMerge {
                              "of each",
                              plan.sums, room_.job().members.size(), plan.directions, secure_.threshold()));
         if (!plan.noise) return;
+        if (plan.mu) {
+            log.info("budget", fmt::format("every patient spends mu {:.3g}, which is epsilon {:.3g} at delta {:.0e}",
+                                           *plan.mu, plan.noise->guarantee.epsilon, plan.noise->guarantee.delta));
+            return;
+        }
         log.info("noise",
                  fmt::format("noise of standard deviation {:.3g} in every number of {} sums: if all records are as "
                              "long as the clip, RSE rises by at most about {} with {:.0f} patients; records half as "
@@ -138,7 +143,6 @@ class SecureMerge {
                              plan.noise->in_sum, plan.sums, acceptable_loss, *secure_.report().patients_needed));
     }
     MergeOutcome finish() {
-        const ShieldPlan& plan = *secure_.plan();
         const auto clients = static_cast<double>(members_.size());
         outcome_.cohort.assign(secure_.cohort().begin(), secure_.cohort().end());
         outcome_.features = {secure_.features().clone(), std::nullopt};
@@ -148,7 +152,7 @@ class SecureMerge {
         outcome_.traffic.numbers_down =
             clients * (secure_.numbers_down() + static_cast<double>(outcome_.features.features.numbers()));
         outcome_.personal_ranks.assign(outcome_.cohort.size(), outcome_.features.features.train.left_rank());
-        outcome_.rounds = plan.sums + 5 * secure_.sums_done();
+        outcome_.rounds = secure_.rounds();
         outcome_.shield = secure_.report();
         return std::move(outcome_);
     }

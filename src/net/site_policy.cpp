@@ -119,6 +119,9 @@ const std::tuple policy_keys{
     Key<Index>{"colluders", &P::colluders, count<0>, larger, "of them, who may tell the coordinator what they know"},
     Key<double>{"patients_per_direction", &P::patients_per_direction, number, larger,
                 "honest ones, for each direction that masked sums of all jobs show; 0: any"},
+    Key<double>{"mu", &P::mu, number, smaller,
+                "budget of a patient over all jobs with `mu`, which add up in squares. From what they show nobody can "
+                "tell whether a patient was there better than N(0, 1) from N(mu, 1); 0: no such job"},
     Key<double>{"dp_epsilon", &P::dp_epsilon, number, lower_limit,
                 "that all jobs on one data set may spend together; 0: no budget"},
     Key<double>{"dp_delta", &P::dp_delta, probability, smaller, "", false},
@@ -187,6 +190,7 @@ SitePolicy no_policy() {
     policy.max_sum_width = most;
     policy.colluders = 0;
     policy.patients_per_direction = 0;
+    policy.mu = any;
     policy.worst_verdict = verdicts.front();
     return policy;
 }

@@ -120,7 +120,7 @@ std::uint64_t noise_variance(double sigma, double step, double clip, std::int64_
 
 void add_noise(std::span<std::uint64_t> values, const Ring& ring, std::uint64_t variance, NoiseSource& source) {
     for (std::uint64_t& value : values) {
-        value = (value + static_cast<std::uint64_t>(discrete_gaussian(source, variance))) & ring.mask();
+        value = ring.sum(value, ring.of(discrete_gaussian(source, variance)));
     }
 }
 

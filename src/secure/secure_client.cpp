@@ -40,26 +40,43 @@ Key joint_hash(const std::vector<Key>& hashes) { return hash_of(std::span(hashes
 
 }  // namespace
 
-SumTerms secure_terms(const SumPlace& place, std::int64_t length, const FixedPoint& how, int threshold) {
-    SumTerms terms;
+KeyTerms key_terms(const KeyPlace& place, Index last, int threshold) {
+    KeyTerms terms;
     std::copy(place.job.begin(), place.job.end(), terms.job.begin());
     const auto again = static_cast<std::uint64_t>(place.again);
     for (std::size_t byte = 0; byte < 8; ++byte) {
         terms.job[place.job.size() + byte] = static_cast<std::uint8_t>(again >> (8 * byte));
     }
-    terms.pass = place.sum;
-    terms.length = length;
-    terms.bits = how.ring.bits();
-    terms.step = how.step;
+    terms.first = place.first;
+    terms.sums = static_cast<int>(last - place.first + 1);
     terms.threshold = threshold;
     terms.told = place.told;
     return terms;
 }
 
-Key told_with(const Key& start, Index clients, const std::vector<std::uint64_t>& counts, const Matrix<double>& basis) {
-    const std::array<Index, 3> sizes{clients, basis.rows(), basis.cols()};
-    return joint_hash({start, hash_of(std::span(sizes)), hash_of(std::span(counts)),
-                       hash_of(std::span(basis.data(), static_cast<std::size_t>(basis.size())))});
+/// The policy makes fewer passes of a job, never more; but blocks of what would have been a Gram matrix.
+Index last_sum(const Job& job, const Shape& features, const ShieldTerms& terms) {
+    const Index planned = SubspaceIteration(job, features).sums_left();
+    if (terms.mu) return budget_sums - 1;
+    return terms.policy && !terms.guarantee ? std::max<Index>(planned, job.passes + 1) : planned;
+}
+
+Key told_first(const Key& start, Index clients) {
+    const std::array<Index, 1> sizes{clients};
+    return joint_hash({start, hash_of(std::span(sizes))});
+}
+
+Key told_next(const Key& before, const AskNumbers& ask) {
+    std::vector<Key> opened;
+    for (const OpenedSum& sum : ask.opened) {
+        const std::array<Index, 2> place{sum.sum, sum.sites};
+        opened.push_back(hash_of(std::span(place)));
+        opened.push_back(hash_of(std::span(sum.bytes)));
+    }
+    const std::array<Index, 4> sizes{static_cast<Index>(ask.counts.size()), ask.basis.rows(), ask.basis.cols(),
+                                     ask.extends ? 1 : 0};
+    return joint_hash({before, hash_of(std::span(sizes)), joint_hash(opened), hash_of(std::span(ask.counts)),
+                       hash_of(std::span(ask.basis.data(), static_cast<std::size_t>(ask.basis.size())))});
 }
 
 int secure_threshold(const ShieldTerms& terms, Index clients) noexcept {
@@ -92,20 +109,20 @@ Key SecureClient::own_story() const {
 
 SecureReply SecureClient::answer(const SecureRequest& request) {
     SecureReply reply{request.sum, request.again, {}};
-    if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
-        reply.answer = keys(request, *ask);
+    if (std::holds_alternative<AskKeys>(request.ask)) {
+        reply.answer = keys(request);
         return reply;
     }
-    if (!run_ || run_->sum != request.sum || run_->again != request.again) {
+    const auto* numbers_ask = std::get_if<AskNumbers>(&request.ask);
+    const bool known = run_ && run_->again == request.again;
+    if (!known || (numbers_ask == nullptr && run_->sum != request.sum)) {
         reply.answer = Declined{"it has no keys for this sum: it was started again, or was not asked for them"};
         return reply;
     }
     if (const auto* ask = std::get_if<AskShares>(&request.ask)) {
         reply.answer = shares(*ask);
-    } else if (!run_->client) {
-        throw refuse("a step of a sum out of turn", "everybody's keys first");
-    } else if (const auto* numbers_ask = std::get_if<AskNumbers>(&request.ask)) {
-        reply.answer = numbers(*numbers_ask);
+    } else if (numbers_ask != nullptr) {
+        reply.answer = numbers(request, *numbers_ask);
     } else if (const auto* survivors = std::get_if<AskEndorsement>(&request.ask)) {
         reply.answer = endorse(*survivors);
     } else {
@@ -116,23 +133,31 @@ SecureReply SecureClient::answer(const SecureRequest& request) {
 
 SecretSource SecureClient::secrets() const {
     if (!options_.root) return Secret::random;
-    // One root, one sum: whoever tells this client another story of the same try meets other secrets.
-    const Key session = session_of(run_->terms);
+    // One root, one set of keys: whoever tells this client another story of the same keys meets other secrets.
+    const Key session = session_of(run_->keys);
     std::vector<std::uint8_t> text(session.begin(), session.end());
     text.push_back(static_cast<std::uint8_t>(options_.self));
     return derived_secrets(options_.root(), hash_bytes(text));
 }
 
 void SecureClient::recall(const SecureRequest& request) {
-    if (std::holds_alternative<AskKeys>(request.ask) && request.sum < options_.record.sums) return;  // it was read
-    if (!run_ && !std::holds_alternative<AskKeys>(request.ask)) return;
-    if (const auto* ask = std::get_if<AskNumbers>(&request.ask)) {
+    if (std::holds_alternative<AskKeys>(request.ask)) {
+        begin_keys(request);
+        run_->client->advertise();
+        return;
+    }
+    if (!run_) return;
+    if (const auto* ask = std::get_if<AskShares>(&request.ask)) {
+        shares(*ask);
+    } else if (const auto* numbers_ask = std::get_if<AskNumbers>(&request.ask)) {
+        begin_sum(request, *numbers_ask);
         // The numbers have been sent; what they were is not needed any more.
-        run_->client->mask(ask->shares, std::vector<std::uint64_t>(static_cast<std::size_t>(run_->terms.length)));
-    } else if (std::holds_alternative<AskUnmasking>(request.ask)) {
-        run_->client.reset();
+        run_->client->mask(run_->terms, numbers_ask->members,
+                           std::vector<std::uint64_t>(static_cast<std::size_t>(run_->terms.length())));
+    } else if (const auto* survivors = std::get_if<AskEndorsement>(&request.ask)) {
+        run_->client->endorse(survivors->survivors);
     } else {
-        answer(request);
+        run_->client->unmask(std::get<AskUnmasking>(request.ask).endorsements);
     }
 }
 
@@ -147,20 +172,17 @@ void SecureClient::require_turn(const SecureRequest& request) const {
         throw refuse(nth(request.sum) + " of the job",
                      std::to_string(plan_->sums + 1) + ", as the job said at its start");
     }
-    if (run_ && run_->sum == request.sum && request.again <= run_->again) {
-        throw refuse("the same keys again", "fresh ones for every try");
-    }
 }
 
-void SecureClient::agree_on_plan(const AskKeys& ask) {
-    const Key counts = hash_of(std::span(ask.counts));
+void SecureClient::agree_on_plan(const std::vector<std::uint64_t>& told) {
+    const Key counts = hash_of(std::span(told));
     const bool known = plan_.has_value() || options_.record.sums > 1;
     if (known && counts != (plan_ ? counts_ : options_.record.counts)) {
         throw refuse("other counts of patients than before", "those that the job's first sums stand on");
     }
     if (plan_) return;
     std::optional<Census> census;
-    if (!options_.terms.guarantee) census = read_census(ask.counts, LeakageLimits{}.clip_quantile);
+    if (!options_.terms.guarantee) census = read_census(told, LeakageLimits{}.clip_quantile);
     // Nobody counts less than this client alone.
     if (census) {
         const Index own = count_patients(x_);
@@ -176,10 +198,9 @@ void SecureClient::agree_on_plan(const AskKeys& ask) {
     if (plan_->clip) clipped_ = clip_rows(x_, *plan_->clip).tensor;
 }
 
-void SecureClient::take_basis(Run& run, const AskKeys& ask) const {
-    if (run.sum > plan_->sums) {
-        throw refuse(nth(run.sum) + " of the job", std::to_string(plan_->sums + 1) + ", as the job said at its start");
-    }
+void SecureClient::take_basis(const AskNumbers& ask) {
+    Run& run = *run_;
+    run.basis = Matrix<double>();
     run.want = want_of(*plan_, run.sum);
     if (run.want == Want::gram) return;
     if (run.sum == 1) {
@@ -187,39 +208,79 @@ void SecureClient::take_basis(Run& run, const AskKeys& ask) const {
         return;
     }
     const bool last = run.want == Want::projected;
-    const Index widest = last ? widest_basis(*plan_, features_) : block_width(*plan_, features_);
+    if (ask.extends && !last) throw refuse("part of a basis", "all of it, but for the last sum");
+    const Index widest = last && !ask.extends ? widest_basis(*plan_, features_) : block_width(*plan_, features_);
     if (ask.basis.rows() != features_.size() || ask.basis.cols() < 1 || ask.basis.cols() > widest) {
         throw refuse("a sum " + std::to_string(ask.basis.cols()) + " columns wide",
                      "at most " + std::to_string(widest) + ", as the job said at its start");
     }
+    run.bases.push_back(Matrix<double>::copy(ask.basis.view()));
+    run.basis = ask.extends ? krylov_space(run.bases) : Matrix<double>::copy(ask.basis.view());
     // Longer columns would make one patient count for more than the noise hides, or the sum's bound allows.
-    if (!is_identity(gram<double>(ask.basis.view(), Side::right))) {
+    if (!is_identity(gram<double>(run.basis.view(), Side::right))) {
         throw refuse("a basis whose columns are not orthonormal", "an orthonormal one");
     }
-    run.basis = Matrix<double>::copy(ask.basis.view());
 }
 
-SecureAnswer SecureClient::keys(const SecureRequest& request, const AskKeys& ask) {
-    require_turn(request);
-    Run run{.sum = request.sum, .again = request.again, .want = Want::nothing, .basis = {}, .terms = {}};
-    std::int64_t length = static_cast<std::int64_t>(census_length);
-    FixedPoint how = census_fixed_point();
-    if (request.sum > 0) {
-        agree_on_plan(ask);
-        take_basis(run, ask);
-        length = count_own_numbers(run.want, run.basis, features_);
-        how = plan_->how;
-    }
-    const Matrix<double> none;
-    const Key told = told_with(options_.told, options_.clients, ask.counts, request.sum > 1 ? run.basis : none);
-    run.terms = secure_terms({options_.job, request.sum, request.again, told}, length, how, threshold());
-    run_.emplace(std::move(run));
+void SecureClient::begin_keys(const SecureRequest& request) {
+    const Key told = told_first(options_.told, options_.clients);
+    run_.emplace(Run{.sum = request.sum, .again = request.again, .told = told});
+    run_->keys = key_terms({options_.job, request.sum, request.again, told},
+                           std::max(request.sum, last_sum(job_, features_, options_.terms)), threshold());
     const auto verify = [this](Party party, Bytes message, const Signature& signature) {
         const auto found = run_->certificates.find(party);
         return found != run_->certificates.end() && options_.notary.verify(found->second, message, signature);
     };
-    run_->client.emplace(options_.self, run_->terms, options_.demands, options_.notary.sign, verify, secrets());
+    run_->client.emplace(options_.self, run_->keys, options_.demands, options_.notary.sign, verify, secrets());
+}
+
+SecureAnswer SecureClient::keys(const SecureRequest& request) {
+    require_turn(request);
+    if (run_ && request.again <= run_->again) throw refuse("the same keys again", "fresh ones for every try");
+    begin_keys(request);
     return Announced{run_->client->advertise(), options_.notary.certificate};
+}
+
+/// What the sums so far have shown, as everybody is told it: from it this client computes itself what it is asked for.
+void SecureClient::follow_budget(const AskNumbers& ask) {
+    if (!budget_) {
+        budget_.emplace(budget_terms(job_, features_, options_.terms, options_.clients, threshold()));
+        ShieldPlan plan = budget_plan(job_, *budget_, options_.terms);
+        if (options_.on_plan) options_.on_plan(plan);
+        plan_ = std::move(plan);
+    }
+    for (const OpenedSum& sum : ask.opened) {
+        if (sum.sum < opened_) continue;  // with fresh keys everything is told again
+        if (sum.sum > opened_) throw refuse(nth(sum.sum) + " opened", nth(opened_) + " before it");
+        open_sum(*budget_, sum.bytes, sum.sites);
+        ++opened_;
+    }
+    if (opened_ == run_->sum && budget_->stage() != BudgetStage::done) return;
+    throw refuse(nth(run_->sum) + " of the job", "all sums before it, opened");
+}
+
+/// What a request for numbers says, held against what was said before.
+void SecureClient::begin_sum(const SecureRequest& request, const AskNumbers& ask) {
+    if (!std::exchange(run_->opened, true)) run_->client->open(ask.shares);
+    run_->sum = request.sum;
+    if (options_.terms.mu) {
+        follow_budget(ask);
+        run_->told = told_next(run_->told, ask);
+        run_->terms = {request.sum, stretches_of(budget_->sum()), run_->told};
+        return;
+    }
+    Stretch numbers{static_cast<std::int64_t>(census_length), census_fixed_point().ring, census_fixed_point().step};
+    if (request.sum > 0) {
+        if (!ask.counts.empty() || !plan_) agree_on_plan(ask.counts);
+        if (request.sum > plan_->sums) {
+            throw refuse(nth(request.sum) + " of the job",
+                         std::to_string(plan_->sums + 1) + ", as the job said at its start");
+        }
+        take_basis(ask);
+        numbers = {count_own_numbers(run_->want, run_->basis, features_), plan_->how.ring, plan_->how.step};
+    }
+    run_->told = told_next(run_->told, ask);
+    run_->terms = {request.sum, {numbers}, run_->told};
 }
 
 SecureAnswer SecureClient::shares(const AskShares& ask) {
@@ -239,6 +300,7 @@ SecureAnswer SecureClient::shares(const AskShares& ask) {
 }
 
 std::vector<std::uint64_t> SecureClient::values() {
+    if (budget_) return own_budget_numbers(*budget_, x_);
     if (run_->sum == 0) return take_census(x_);
     const TensorView<const double> x = clipped_ ? clipped_->view() : x_;
     return own_numbers(*plan_, x, run_->want, run_->basis);
@@ -247,7 +309,7 @@ std::vector<std::uint64_t> SecureClient::values() {
 void SecureClient::tell_sum(const std::set<Party>& members, bool agreed) const {
     if (!options_.on_sum) return;
     const ShieldPlan none{.job = {}, .how = {}};
-    MaskedSum sum{run_->sum == 0 ? none : *plan_, run_->sum, run_->want, run_->basis, {}, agreed};
+    MaskedSum sum{plan_ ? *plan_ : none, run_->sum, run_->want, run_->basis, {}, agreed};
     for (const Party party : members) {
         const auto found = run_->certificates.find(party);
         if (found == run_->certificates.end()) throw refuse("numbers of a client without keys", "those in the roster");
@@ -256,32 +318,38 @@ void SecureClient::tell_sum(const std::set<Party>& members, bool agreed) const {
     options_.on_sum(sum);
 }
 
-SecureAnswer SecureClient::numbers(const AskNumbers& ask) {
-    std::set<Party> members{options_.self};
-    for (const auto& [party, unused] : ask.shares) members.insert(party);
-    tell_sum(members, false);
-    const auto masked = run_->client->mask(ask.shares, values());
-    return MaskedNumbers{Ring(run_->terms.bits).pack(masked)};
+SecureAnswer SecureClient::numbers(const SecureRequest& request, const AskNumbers& ask) {
+    require_turn(request);
+    begin_sum(request, ask);
+    require_cohort(ask.members);
+    tell_sum(ask.members, false);
+    MaskedVector masked = run_->client->mask(run_->terms, ask.members, values());
+    return MaskedNumbers{pack(run_->terms.stretches, masked.values), std::move(masked.signature)};
+}
+
+void SecureClient::require_cohort(const std::set<Party>& members) const {
+    // Under a budget every sum protects by itself, whoever is in it.
+    if (options_.terms.mu || run_->sum <= 1 || members == options_.record.cohort) return;
+    throw refuse("a sum of " + std::to_string(members.size()) + " other clients than the sums before",
+                 "the same " + std::to_string(options_.record.cohort.size()) +
+                     ": other ones would show what the difference contributed");
 }
 
 SecureAnswer SecureClient::endorse(const AskEndorsement& ask) {
-    if (run_->sum > 1 && ask.survivors.alive != options_.record.cohort) {
-        throw refuse("a sum of " + std::to_string(ask.survivors.alive.size()) + " other clients than the sums before",
-                     "the same " + std::to_string(options_.record.cohort.size()) +
-                         ": other ones would show what the difference contributed");
-    }
+    require_cohort(ask.survivors.alive);
     tell_sum(ask.survivors.alive, true);
-    run_->alive = ask.survivors.alive;
     return Endorsement{run_->client->endorse(ask.survivors)};
 }
 
 SecureAnswer SecureClient::unmask(const AskUnmasking& ask) {
+    if (run_->client->complete()) tell_sum(run_->client->members(), true);
     Unmasking reveal = run_->client->unmask(ask.endorsements);
     SumRecord record = options_.record;
     record.sums = run_->sum + 1;
     record.told = own_story();
     if (run_->sum == 1) {
-        record.cohort = run_->alive;
+        record.cohort.clear();
+        for (const auto& [party, unused] : reveal.alive) record.cohort.insert(party);
         record.counts = counts_;
     }
     if (options_.on_record) options_.on_record(record);

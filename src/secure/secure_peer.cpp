@@ -31,6 +31,12 @@ Shape features_of(const TensorView<const double>& x) {
     return Shape(std::vector<Index>(sizes.begin() + 1, sizes.end()));
 }
 
+std::set<Party> parties_of(const std::map<Party, Key>& keys) {
+    std::set<Party> parties;
+    for (const auto& [party, unused] : keys) parties.insert(party);
+    return parties;
+}
+
 InputError odd(const std::string& found, const std::string& expected) {
     return InputError({"peer message", found, expected, ""});
 }
@@ -61,13 +67,17 @@ const PersonalFit& SecurePeer::result() const {
 
 const Features& SecurePeer::features() const {
     result();
-    return iteration_->features();
+    return budget_ ? *budget_->features() : iteration_->features();
 }
 
 ShieldReport SecurePeer::report() const {
     result();
     ShieldReport report = report_of(options_.terms, &*plan_);
-    report.noise_cost = noise_cost_of(*plan_, features_, *iteration_);
+    if (budget_) {
+        report.error = budget_->error();
+    } else {
+        report.noise_cost = noise_cost_of(*plan_, features_, *iteration_);
+    }
     return report;
 }
 
@@ -119,7 +129,7 @@ void SecurePeer::begin(std::vector<double> state) {
 void SecurePeer::begin_keys() {
     const auto self = static_cast<Party>(options_.node);
     const Key key = public_key(own_key_);
-    const Signature signature = options_.sign(advertisement_text(options_.session, self, key, key));
+    const Signature signature = options_.sign(advertisement_text(options_.session, self, {key, {key}, {}, {}}));
     if (signature.size() > most_signature) {
         throw RunError({"peer", "a signature of " + std::to_string(signature.size()) + " bytes",
                         "at most " + std::to_string(most_signature), ""});
@@ -147,7 +157,8 @@ void SecurePeer::end_keys() {
         for (std::size_t i = 0; i < key.size(); ++i) key[i] = byte(1 + most_signature + i);
         const bool own = k == options_.node;
         if (own ? key != public_key(own_key_)
-                : !options_.verify(party, advertisement_text(options_.session, party, key, key), signature)) {
+                : !options_.verify(party, advertisement_text(options_.session, party, {key, {key}, {}, {}}),
+                                   signature)) {
             throw InputError({"member " + std::to_string(k + 1), "a key that it has not signed", "its own",
                               "Somebody between has changed it: nothing was sent."});
         }
@@ -157,38 +168,58 @@ void SecurePeer::end_keys() {
 
 // ---- masked sums
 
-void SecurePeer::begin_sum() {
+/// This peer's numbers, and in terms_ what they are; on_sum has heard of them.
+std::vector<std::uint64_t> SecurePeer::own_sum() {
+    const auto tell = [&](const ShieldPlan& plan, Index sum, Want want, const Matrix<double>& basis) {
+        if (options_.on_sum) options_.on_sum({plan, sum, want, basis, {}, false});
+    };
+    terms_ = {step_, {}, told_};
+    if (budget_) {
+        tell(*plan_, static_cast<Index>(budget_->stage()), Want::nothing, Matrix<double>());
+        terms_.stretches = stretches_of(budget_->sum());
+        return own_budget_numbers(*budget_, x_);
+    }
+    const FixedPoint how = plan_ ? plan_->how : census_fixed_point();
     std::vector<std::uint64_t> values;
-    how_ = plan_ ? plan_->how : census_fixed_point();
     if (!plan_) {
-        const ShieldPlan none{.job = {}, .how = {}};
-        if (options_.on_sum) options_.on_sum({none, 0, Want::nothing, Matrix<double>(), {}, false});
+        tell({.job = {}, .how = {}}, 0, Want::nothing, Matrix<double>());
         values = take_census(x_);
     } else {
-        if (options_.on_sum) {
-            const Index sum = plan_->sums - iteration_->sums_left() + 1;
-            options_.on_sum({*plan_, sum, iteration_->want(), iteration_->basis(), {}, false});
-        }
+        tell(*plan_, plan_->sums - iteration_->sums_left() + 1, iteration_->want(), iteration_->basis());
         values = own_numbers(*plan_, clipped_ ? clipped_->view() : x_, iteration_->want(), iteration_->basis());
     }
-    const SumTerms terms{options_.session,
-                         step_,
-                         static_cast<std::int64_t>(values.size()),
-                         how_.ring.bits(),
-                         how_.step,
-                         static_cast<int>(options_.graph.nodes()),
-                         told_};
-    add_pairwise_masks(values, static_cast<Party>(options_.node), own_key_, keys_, session_of(terms), how_.ring);
+    terms_.stretches = {{static_cast<std::int64_t>(values.size()), how.ring, how.step}};
+    return values;
+}
+
+void SecurePeer::begin_sum() {
+    std::vector<std::uint64_t> values = own_sum();
+    const Key session = session_of(options_.session, terms_, parties_of(keys_));
+    add_pairwise_masks(values, terms_, session, static_cast<Party>(options_.node), own_key_, keys_);
     if (options_.on_masked) std::exchange(options_.on_masked, {})();
     begin(release_masked(values).take());
 }
 
 void SecurePeer::end_sum() {
-    const auto sum = sum_of_masked(consensus_->result(), options_.graph.nodes(), how_.ring.mask());
+    auto sum = sum_of_masked(consensus_->result(), options_.graph.nodes(), ~std::uint64_t{0});
+    if (static_cast<std::int64_t>(sum.size()) != terms_.length()) {
+        throw InputError({"masked sum", std::to_string(sum.size()) + " numbers", std::to_string(terms_.length()), ""});
+    }
+    std::size_t at = 0;
+    for (const Stretch& stretch : terms_.stretches) {
+        for (std::int64_t i = 0; i < stretch.numbers; ++i, ++at) sum[at] = stretch.ring.reduced(sum[at]);
+    }
     const std::array<Key, 2> heard{
         told_, hash_bytes({reinterpret_cast<const std::uint8_t*>(sum.data()), sum.size() * sizeof(std::uint64_t)})};
     told_ = hash_bytes({heard.front().data(), sizeof heard});
-    if (plan_) return iteration_->take(decode_fixed(sum, how_), step_deviation(how_.step, options_.graph.nodes()));
+    if (budget_) {
+        budget_->open(centred(sum, terms_.stretches), options_.graph.nodes());
+        plan_ = budget_plan(options_.job, *budget_, options_.terms);
+        return;
+    }
+    if (plan_) {
+        return iteration_->take(decode_fixed(sum, plan_->how), step_deviation(plan_->how.step, options_.graph.nodes()));
+    }
     agree_on_plan(read_census(sum, LeakageLimits{}.clip_quantile));
 }
 
@@ -209,13 +240,27 @@ void SecurePeer::advance() {
         end_keys();
         // Nothing is counted under a guarantee: it would be a release of its own.
         if (options_.terms.guarantee) agree_on_plan(std::nullopt);
+        if (options_.terms.mu) begin_budget();
     } else {
         end_sum();
     }
     consensus_.reset();
-    if (iteration_ && iteration_->want() == Want::nothing) return finish();
+    if (wants_nothing()) return finish();
     ++step_;
     begin_sum();
+}
+
+bool SecurePeer::wants_nothing() const {
+    if (budget_) return budget_->stage() == BudgetStage::done;
+    return iteration_ && iteration_->want() == Want::nothing;
+}
+
+void SecurePeer::begin_budget() {
+    const Index members = options_.graph.nodes();
+    budget_.emplace(budget_terms(options_.job, features_, options_.terms, members, members));
+    ShieldPlan plan = budget_plan(options_.job, *budget_, options_.terms);
+    if (options_.on_plan) options_.on_plan(plan);
+    plan_ = std::move(plan);
 }
 
 void SecurePeer::agree_on_plan(const std::optional<Census>& census) {
@@ -228,8 +273,9 @@ void SecurePeer::agree_on_plan(const std::optional<Census>& census) {
 }
 
 void SecurePeer::finish() {
-    personal_rank_ = iteration_->features().train.left_rank();
-    result_ = refit(x_, iteration_->features());
+    const Features& features = budget_ ? *budget_->features() : iteration_->features();
+    personal_rank_ = features.train.left_rank();
+    result_ = refit(x_, features);
 }
 
 }  // namespace couplet

@@ -13,6 +13,7 @@ namespace {
 using Want = SubspaceIteration::Want;
 
 // Sums are of squares, of many patients, with noise that is smaller or larger by orders: all of it stays a number.
+constexpr double largest_mu = 1000;
 constexpr double least_clip = 1e-100;
 constexpr double largest_clip = 1e100;
 
@@ -67,6 +68,11 @@ void fit_ring(ShieldPlan& plan, const std::optional<Census>& census, Index clien
 }  // namespace
 
 void require_possible(const ShieldTerms& terms) {
+    if (terms.mu && (terms.guarantee || !(*terms.mu > 0) || !(*terms.mu <= largest_mu))) {
+        throw InputError({"`mu`", terms.guarantee ? "given with `dp_epsilon`" : short_number(*terms.mu),
+                          terms.guarantee ? "one or the other" : "a number greater than 0, at most 1000",
+                          "Both are a budget of noise, in two spellings."});
+    }
     if (terms.clip && !(*terms.clip >= least_clip && *terms.clip <= largest_clip)) {
         throw InputError({"`clip`", short_number(*terms.clip),
                           short_number(least_clip) + " to " + short_number(largest_clip),
@@ -77,14 +83,15 @@ void require_possible(const ShieldTerms& terms) {
                       "Choose it from public knowledge: a norm looked up in the data would not be private itself."});
 }
 
-void require_private_preparation(const std::optional<PrivacyGuarantee>& guarantee, const Preparation& preparation) {
-    if (!guarantee) return;
+void require_private_preparation(const ShieldTerms& terms, const Preparation& preparation) {
+    if (!terms.guarantee && !terms.mu) return;
+    const std::string with = terms.mu ? " with `mu`" : " with `dp_epsilon`";
     if (preparation.scale_clients) {
-        throw InputError({"`scale_clients`", "norm with `dp_epsilon`", "none",
+        throw InputError({"`scale_clients`", "norm" + with, "none",
                           "One patient changes the norm, and so every record of the client: no noise covers that."});
     }
     if (preparation.heldout > 0) {
-        throw InputError({"`heldout`", "given with `dp_epsilon`", "everybody takes part",
+        throw InputError({"`heldout`", "given" + with, "everybody takes part",
                           "One patient more changes who is held out. Keep new patients in a file of their own for "
                           "couplet project."});
     }

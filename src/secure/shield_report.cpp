@@ -5,7 +5,7 @@ namespace couplet {
 ShieldReport report_of(const ShieldTerms& terms, const ShieldPlan* plan) {
     ShieldReport report;
     report.secure = true;
-    report.policy = terms.policy && !terms.guarantee;
+    report.policy = terms.policy && !terms.guarantee && !terms.mu;
     if (plan == nullptr) return report;
     report.ring_bits = plan->how.ring.bits();
     report.sums = plan->sums;
@@ -14,6 +14,7 @@ ShieldReport report_of(const ShieldTerms& terms, const ShieldPlan* plan) {
     report.changes = plan->changes;
     report.warnings = plan->warnings;
     report.noise = plan->noise;
+    report.mu = plan->mu;
     return report;
 }
 

@@ -13,8 +13,10 @@
 namespace couplet {
 namespace {
 
+constexpr int most_sums = 4;  // how large they are and the numbers, of the values and of their squares
+
 std::unique_ptr<MaskedSums> open_sums(Index clients, const Job& job, const SumDemands& demands) {
-    if (job.network == Network::star) return std::make_unique<StarSums>(clients, demands);
+    if (job.network == Network::star) return std::make_unique<StarSums>(clients, demands, most_sums);
     return std::make_unique<PeerSums>(make_graph(job.graph, clients, job.seed), demands);
 }
 

@@ -9,6 +9,7 @@
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/core/error.hpp"
 #include "couplet/secure/budget_site.hpp"
+#include "couplet/secure/budget_sums.hpp"
 #include "couplet/secure/shield_plan.hpp"
 #include "couplet/shield/masked_sums.hpp"
 #include "couplet/sim/reference.hpp"
@@ -74,7 +75,7 @@ class BudgetRun {
     void open_sums() {
         const SumDemands demands{budget_.min_cohort, budget_.colluders};
         if (run_.job.network == Network::star) {
-            auto star = std::make_unique<StarSums>(all(), demands);
+            auto star = std::make_unique<StarSums>(all(), demands, static_cast<int>(budget_sums));
             threshold_ = star->threshold();
             sums_ = std::move(star);
         } else {
@@ -111,7 +112,7 @@ class BudgetRun {
                 const auto own =
                     budget_.place == NoisePlace::central ? rounded_sum(job, x, noise) : site_sum(job, x, noise);
                 for (const std::int64_t number : own) {
-                    parts[at].push_back(static_cast<std::uint64_t>(number) & how.ring.mask());
+                    parts[at].push_back(how.ring.of(number));
                 }
             },
             [](Index) {});
@@ -119,7 +120,7 @@ class BudgetRun {
         const auto packed = static_cast<double>(how.ring.packed_bytes(job.length()));
         const auto sum = sums_ ? sums_->add(std::move(parts), how) : plain(parts, packed);
         std::vector<std::int64_t> numbers;
-        for (const std::uint64_t number : sum) numbers.push_back(how.ring.centred(number & how.ring.mask()));
+        for (const std::uint64_t number : sum) numbers.push_back(how.ring.centred(how.ring.reduced(number)));
         if (budget_.place == NoisePlace::central) {
             auto noise = noise_source(all());
             add_share(job, numbers, noise);

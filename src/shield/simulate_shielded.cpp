@@ -39,7 +39,7 @@ Job require_job(const ClientSource& source, const SimulationOptions& options, co
     }
     if (source.clients() < 1) throw InputError({"clients", "none", "at least one client", ""});
     require_possible({.guarantee = shield.guarantee, .clip = shield.clip});
-    require_private_preparation(shield.guarantee, {options.scale_clients, options.heldout});
+    require_private_preparation({.guarantee = shield.guarantee}, {options.scale_clients, options.heldout});
     if (shield.policy && !shield.secure) {
         throw InputError(
             {"`policy`", "on without `secure`", "`secure` as well",
@@ -79,7 +79,7 @@ class ShieldedRun {
         if (announce) announce(report_);
         Index rounds = 0;
         while (iteration.want() != Want::nothing) {
-            if (rounds > 0) count_down(iteration.basis().size());
+            if (rounds > 0) count_down(told_of(iteration).size());
             iteration.take(total(iteration.want(), iteration.basis()), rounding_of_sums());
             rounds += 2;
         }
@@ -89,10 +89,18 @@ class ShieldedRun {
     }
 
   private:
+    /// Of the last basis the clients of a star are told what is in none before it.
+    const Matrix<double>& told_of(const SubspaceIteration& iteration) const {
+        const bool extends = shield_.secure && run_.job.network == Network::star;
+        return extends && iteration.want() == Want::projected ? iteration.newest() : iteration.basis();
+    }
     void open_sums() {
         const SumDemands demands{shield_.min_cohort, shield_.colluders};
         if (run_.job.network == Network::star) {
-            auto star = std::make_unique<StarSums>(run_.clients(), demands);
+            const ShieldTerms terms{.policy = shield_.policy, .guarantee = shield_.guarantee, .clip = shield_.clip};
+            const Index counts = shield_.guarantee ? 0 : 1;
+            const auto sums = static_cast<int>(counts + last_sum(run_.job, features_, terms));
+            auto star = std::make_unique<StarSums>(run_.clients(), demands, sums);
             report_.threshold = star->threshold();
             sums_ = std::move(star);
         } else {
@@ -211,7 +219,8 @@ class ShieldedRun {
         result.numbers_total = numbers_up_ + numbers_down_;
         result.bytes_up = bytes_up_ + (sums_ ? sums_->traffic().bytes_up : 0);
         result.bytes_down = bytes_down_ + (sums_ ? sums_->traffic().bytes_down : 0);
-        result.rounds = sums_ ? rounds / 2 + sums_->traffic().rounds : rounds;
+        const Index last = run_.job.network == Network::star ? 1 : 0;  // the features
+        result.rounds = sums_ ? sums_->traffic().rounds + last : rounds;
         result.features = features.clone();
     }
 

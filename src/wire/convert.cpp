@@ -644,9 +644,10 @@ std::vector<std::span<const std::byte>> payload_of(const Message& message) {
         }
     }
     if (const auto* request = std::get_if<SecureRequest>(&message.body)) {
-        if (const auto* ask = std::get_if<AskKeys>(&request->ask)) {
+        if (const auto* ask = std::get_if<AskNumbers>(&request->ask)) {
             arrays.emplace_back(std::as_bytes(std::span(ask->counts)));
             add(ask->basis.data(), ask->basis.size());
+            for (const OpenedSum& sum : ask->opened) arrays.emplace_back(std::as_bytes(std::span(sum.bytes)));
         }
     }
     if (const auto* reply = std::get_if<SecureReply>(&message.body)) {

@@ -13,11 +13,19 @@ namespace {
 
 constexpr std::size_t most_certificate = 16 << 10;
 constexpr std::size_t most_signature = 256;
-constexpr std::size_t most_sealed = 1024;
+constexpr std::size_t most_keys = 100;  // of one client, one for each sum
+const std::size_t most_sealed = sealed_bytes(most_keys);
 constexpr std::uint32_t most_sums = 1000;
+constexpr std::uint64_t most_opened = std::uint64_t{1} << 32;  // bytes of one sum
 constexpr std::uint64_t largest_count = std::uint64_t{1} << 52;
 
 std::string bytes_of(const auto& bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::string bytes_of(const std::vector<Key>& keys) {
+    std::string bytes;
+    for (const Key& key : keys) bytes.append(key.begin(), key.end());
+    return bytes;
+}
 
 // ---- to protobuf
 
@@ -26,6 +34,7 @@ v1::SecureKeys to_proto(Party party, const Announced& announced) {
     p.set_party(static_cast<std::uint32_t>(party));
     p.set_sealing(bytes_of(announced.keys.sealing));
     p.set_masking(bytes_of(announced.keys.masking));
+    p.set_seeds(bytes_of(announced.keys.seeds));
     p.set_signature(bytes_of(announced.keys.signature));
     p.set_certificate(announced.certificate);
     return p;
@@ -42,15 +51,24 @@ void put_parts(google::protobuf::RepeatedPtrField<v1::SecurePart>* field, const 
 
 struct AskWriter {
     v1::SecureRequest& p;
-    void operator()(const AskKeys& ask) const {
-        p.set_counts(ask.counts.size());
-        p.set_rows(static_cast<std::uint64_t>(ask.basis.rows()));
-        p.set_cols(static_cast<std::uint64_t>(ask.basis.cols()));
-    }
+    void operator()(const AskKeys&) const {}
     void operator()(const AskShares& ask) const {
         for (const auto& [party, announced] : ask.roster) *p.add_roster() = to_proto(party, announced);
     }
-    void operator()(const AskNumbers& ask) const { put_parts(p.mutable_shares(), ask.shares); }
+    void operator()(const AskNumbers& ask) const {
+        put_parts(p.mutable_shares(), ask.shares);
+        for (const Party party : ask.members) p.add_alive(static_cast<std::uint32_t>(party));
+        p.set_counts(ask.counts.size());
+        p.set_rows(static_cast<std::uint64_t>(ask.basis.rows()));
+        p.set_cols(static_cast<std::uint64_t>(ask.basis.cols()));
+        p.set_extends(ask.extends);
+        for (const OpenedSum& sum : ask.opened) {
+            v1::OpenedSum* opened = p.add_opened();
+            opened->set_sum(static_cast<std::uint32_t>(sum.sum));
+            opened->set_sites(static_cast<std::uint32_t>(sum.sites));
+            opened->set_bytes(sum.bytes.size());
+        }
+    }
     void operator()(const AskEndorsement& ask) const {
         for (const Party party : ask.survivors.alive) p.add_alive(static_cast<std::uint32_t>(party));
         for (const Party party : ask.survivors.dropped) p.add_dropped(static_cast<std::uint32_t>(party));
@@ -63,7 +81,10 @@ struct AnswerWriter {
     void operator()(const Declined& answer) const { p.set_reason(answer.reason.substr(0, most_text)); }
     void operator()(const Announced& answer) const { *p.mutable_keys() = to_proto(0, answer); }
     void operator()(const SealedShares& answer) const { put_parts(p.mutable_shares(), answer); }
-    void operator()(const MaskedNumbers& answer) const { p.set_number_bytes(answer.bytes.size()); }
+    void operator()(const MaskedNumbers& answer) const {
+        p.set_number_bytes(answer.bytes.size());
+        p.set_signature(bytes_of(answer.signature));
+    }
     void operator()(const Endorsement& answer) const { p.set_signature(bytes_of(answer.signature)); }
     void operator()(const Unmasking& answer) const {
         put_parts(p.mutable_alive(), answer.alive);
@@ -90,6 +111,18 @@ Key key_of(const std::string& bytes, const std::string& who) {
     return key;
 }
 
+std::vector<Key> keys_of(const std::string& bytes, const std::string& who) {
+    if (bytes.size() % sizeof(Key) != 0 || bytes.size() > most_keys * sizeof(Key)) {
+        refuse(who, "keys of " + std::to_string(bytes.size()) + " bytes",
+               "32 each, at most " + std::to_string(most_keys));
+    }
+    std::vector<Key> keys(bytes.size() / sizeof(Key));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * sizeof(Key)), sizeof(Key), keys[i].begin());
+    }
+    return keys;
+}
+
 /// `take` makes the content of a part.
 template <class Field, class Take>
 auto parts_of(const Field& field, const std::string& who, const Take& take) {
@@ -107,7 +140,8 @@ SealedShares sealed_of(const google::protobuf::RepeatedPtrField<v1::SecurePart>&
 
 Announced announced_of(const v1::SecureKeys& p, const std::string& who) {
     if (p.certificate().size() > most_certificate) refuse(who, "a certificate that is too long", "PEM of one");
-    return {{key_of(p.sealing(), who), key_of(p.masking(), who), content_of(p.signature(), most_signature, who)},
+    return {{key_of(p.sealing(), who), keys_of(p.masking(), who), keys_of(p.seeds(), who),
+             content_of(p.signature(), most_signature, who)},
             p.certificate()};
 }
 
@@ -119,8 +153,8 @@ std::set<Party> set_of(const google::protobuf::RepeatedField<std::uint32_t>& fie
     return parties;
 }
 
-AskKeys keys_of(const v1::SecureRequest& p, PayloadReader& payload, const std::string& who) {
-    AskKeys ask;
+AskNumbers numbers_of(const v1::SecureRequest& p, PayloadReader& payload, const std::string& who) {
+    AskNumbers ask{sealed_of(p.shares(), who), set_of(p.alive(), who), {}, {}, p.extends()};
     std::vector<double> numbers(p.counts());
     payload.read(numbers.data(), static_cast<Index>(numbers.size()));
     for (const double number : numbers) {
@@ -129,6 +163,14 @@ AskKeys keys_of(const v1::SecureRequest& p, PayloadReader& payload, const std::s
     }
     ask.basis = Matrix<double>(static_cast<Index>(p.rows()), static_cast<Index>(p.cols()));
     payload.read(ask.basis.data(), ask.basis.size());
+    if (p.opened_size() == 0) return ask;
+    const auto bytes = payload.rest();
+    auto from = bytes.begin();
+    for (const auto& one : p.opened()) {
+        const auto to = from + static_cast<std::ptrdiff_t>(one.bytes());
+        ask.opened.push_back({one.sum(), one.sites(), {from, to}});
+        from = to;
+    }
     return ask;
 }
 
@@ -152,6 +194,7 @@ v1::Shield to_proto(const ShieldTerms& terms) {
         p.set_delta(terms.guarantee->delta);
     }
     if (terms.clip) p.set_clip(*terms.clip);
+    if (terms.mu) p.set_mu(*terms.mu);
     p.set_noise(static_cast<std::uint32_t>(terms.noise));
     return p;
 }
@@ -182,9 +225,22 @@ Promise promise_of(const v1::SecureRequest& p, const std::string& who) {
         refuse(who, std::to_string(p.counts()) + " counts", std::to_string(census_length));
     }
     const Index basis = counted(to_index(p.rows(), who, "rows"), to_index(p.cols(), who, "columns"), who);
-    if (p.step() != 0 && (p.counts() != 0 || basis != 0)) refuse(who, "numbers with another step", "them with keys");
+    if (p.step() != 2 && (p.counts() != 0 || basis != 0)) {
+        refuse(who, "numbers with another step", "them with a request for numbers");
+    }
     Promise promised{Kind::secure_request, static_cast<Index>(p.counts())};
     promised.numbers += basis;
+    if (p.opened_size() == 0) return promised;
+    if (p.step() != 2 || promised.numbers != 0 || p.opened_size() > static_cast<int>(most_sums)) {
+        refuse(who, "opened sums beside other numbers", "them alone");
+    }
+    promised.raw_bytes = 0;
+    for (const auto& one : p.opened()) {
+        if (one.sum() > most_sums) refuse(who, "sum " + std::to_string(one.sum()), "one of a job");
+        if (one.bytes() > most_opened)
+            refuse(who, "an opened sum of " + std::to_string(one.bytes()) + " bytes", "fewer");
+        *promised.raw_bytes += static_cast<Index>(one.bytes());
+    }
     return promised;
 }
 
@@ -215,6 +271,8 @@ ShieldTerms shield_of(const v1::Shield& p, const std::string& who) {
             PrivacyGuarantee{positive(p.epsilon(), "epsilon"), positive(part(p.delta(), who, "delta"), "delta")};
     }
     if (p.has_clip()) terms.clip = positive(p.clip(), "clip");
+    if (p.has_mu()) terms.mu = positive(p.mu(), "mu");
+    if (terms.mu && terms.guarantee) refuse(who, "two budgets", "mu, or epsilon");
     if (terms.guarantee && (!terms.clip || terms.noise == NoisePlace::central)) {
         refuse(who, "a guarantee that clients cannot keep", "a clip, and noise of the clients");
     }
@@ -225,13 +283,12 @@ SecureRequest secure_body(const v1::SecureRequest& p, PayloadReader& payload, co
     SecureRequest request{p.sum(), p.again(), AskKeys{}};
     switch (p.step()) {
         case 0:
-            request.ask = keys_of(p, payload, who);
             break;
         case 1:
             request.ask = roster_of(p, who);
             break;
         case 2:
-            request.ask = AskNumbers{sealed_of(p.shares(), who)};
+            request.ask = numbers_of(p, payload, who);
             break;
         case 3:
             request.ask = AskEndorsement{{set_of(p.alive(), who), set_of(p.dropped(), who)}};
@@ -257,7 +314,7 @@ SecureReply secure_body(const v1::SecureReply& p, PayloadReader& payload, const 
             reply.answer = sealed_of(p.shares(), who);
             break;
         case 3:
-            reply.answer = MaskedNumbers{payload.rest()};
+            reply.answer = MaskedNumbers{payload.rest(), content_of(p.signature(), most_signature, who)};
             break;
         case 4:
             reply.answer = Endorsement{content_of(p.signature(), most_signature, who)};

@@ -45,7 +45,7 @@ Site::Site(const Message& welcome, std::shared_ptr<const Tensor<double>> x, Site
             throw InputError({coordinator, "a job of secure sums", "one that this site has keys for",
                               "Give the site the kit that couplet provision made for it."});
         }
-        require_private_preparation(spec_.shield->guarantee, spec_.preparation);
+        require_private_preparation(*spec_.shield, spec_.preparation);
     }
     refuse_centring(spec_);
     if (spec_.missing) {
@@ -278,7 +278,7 @@ const Message* Site::answer_secure(const Message& question, const SecureRequest&
     if (!keys) write();
     SecureReply reply = secure_->answer(request);
     if (keys) write();
-    if (const auto* ask = std::get_if<AskKeys>(&request.ask)) {
+    if (const auto* ask = std::get_if<AskNumbers>(&request.ask)) {
         result_.numbers_down += static_cast<double>(ask->basis.size());
     }
     answer_.emplace(Message{question.route, std::move(reply)});

@@ -71,7 +71,7 @@ StarJob::StarJob(StarJobOptions options)
       tree_(options.tree),
       notary_(std::move(options.notary)) {
     refuse_centring(spec_);
-    if (spec_.shield) require_private_preparation(spec_.shield->guarantee, spec_.preparation);
+    if (spec_.shield) require_private_preparation(*spec_.shield, spec_.preparation);
     if (tree_ != 0 && (tree_ < 2 || spec_.job.aggregate != Aggregate::stack)) {
         throw InputError({"tree", text(tree_, " sites to a merger of `aggregate` ", to_string(spec_.job.aggregate)),
                           "at least 2, of `aggregate` stack", "Sums need no tree: they are added as they come."});
@@ -201,7 +201,6 @@ std::vector<std::string> StarJob::close_step() {
 }
 
 void StarJob::conclude_secure() {
-    const ShieldPlan& plan = *secure_->plan();
     const auto clients = static_cast<double>(members_.size());
     FeaturesMessage features{secure_->features().clone(), std::nullopt};
     require_finite(features.features);
@@ -209,7 +208,7 @@ void StarJob::conclude_secure() {
     traffic_.numbers_up = clients * secure_->numbers_up();
     traffic_.numbers_down = clients * (secure_->numbers_down() + static_cast<double>(features.features.numbers()));
     traffic_.bytes_down += clients * static_cast<double>(serialised_bytes(features));
-    traffic_.rounds = plan.sums + 5 * secure_->sums_done();
+    traffic_.rounds = secure_->rounds();
     std::vector<std::string> cohort;
     for (const Party party : secure_->cohort()) cohort.push_back(members_[static_cast<std::size_t>(party)]);
     members_ = std::move(cohort);
@@ -409,6 +408,7 @@ const FeaturesMessage& StarJob::features() const {
 StarJobResult StarJob::result() const {
     StarJobResult result = traffic_;
     result.members = members_;
+    if (result.shield && result.shield->error) result.rse = result.shield->error->rse;
     Report sum;
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const auto found = reports_.find(static_cast<Index>(i));

@@ -43,7 +43,7 @@ class Relay:
         self.inbox = {name: queue.Queue() for name in star.names}
         self.outbox = {name: queue.Queue() for name in star.names}
         self.refusals, self.revealed, self.step, self.over = {}, 0, 1, threading.Event()
-        self.roster, self.lies = None, {}
+        self.roster, self.sealed, self.lies = None, {}, {}
         handler = grpc.stream_stream_rpc_method_handler(self.attend, request_deserializer=self.messages.Frame.FromString,
                                                         response_serializer=self.messages.Frame.SerializeToString)
         kit = star.kits / "coordinator"
@@ -139,13 +139,9 @@ class Relay:
     def party(self, name):
         return self.names.index(name)
 
-    def sum(self, number, counts=b"", basis=None, again=0):
-        def ask_keys(request, name):
-            request.counts = len(counts) // 8
-            if basis is not None:
-                request.rows, request.cols = basis.shape
-        payload = counts + (b"" if basis is None else np.ascontiguousarray(basis).tobytes())
-        keys = self.ask(number, KEYS, ask_keys, payload, again)
+    def keys(self, first=0, again=0):
+        """Keys for this sum and all later ones, shared."""
+        keys = self.ask(first, KEYS, lambda request, name: None, again=again)
         assert all(answer.answer == KEYS + 1 for answer in keys.values()), keys
         self.roster = {name: answer.keys for name, answer in keys.items()}
 
@@ -154,20 +150,36 @@ class Relay:
                 entry = request.roster.add()
                 entry.CopyFrom(own)
                 entry.party = self.party(other)
-        sealed = self.ask(number, SHARES, ask_shares, again=again)
+        self.sealed = self.ask(first, SHARES, ask_shares, again=again)
+
+    def sum(self, number, counts=b"", basis=None, again=0, lost=()):
+        """One sum; those who are lost are not asked for numbers."""
+        if self.roster is None:
+            self.keys(number, again)
+        there = [name for name in self.names if name not in lost]
 
         def ask_numbers(request, name):
-            for other, answer in sealed.items():
+            request.alive.extend(range(len(self.names)))
+            request.counts = len(counts) // 8
+            if basis is not None:
+                request.rows, request.cols = basis.shape
+            for other, answer in self.sealed.items():
                 for share in answer.shares:
                     if share.party == self.party(name):
                         request.shares.add(party=self.party(other), content=share.content)
-        self.ask(number, NUMBERS, ask_numbers, again=again)
-        signed = self.ask(number, ENDORSEMENT, lambda request, name: request.alive.extend(range(len(self.names))), again=again)
+        payload = counts + (b"" if basis is None else np.ascontiguousarray(basis).tobytes())
+        signed = self.ask(number, NUMBERS, ask_numbers, payload, again, there)
+        self.sealed = {}
+        if lost:
+            def ask_survivors(request, name):
+                request.alive.extend(self.party(other) for other in there)
+                request.dropped.extend(self.party(other) for other in lost)
+            signed = self.ask(number, ENDORSEMENT, ask_survivors, again=again, whom=there)
 
         def ask_unmasking(request, name):
             for other, answer in signed.items():
                 request.signatures.add(party=self.party(other), content=answer.signature)
-        return self.ask(number, UNMASKING, ask_unmasking, again=again)
+        return self.ask(number, UNMASKING, ask_unmasking, again=again, whom=there)
 
     def close(self):
         self.over.set()
@@ -228,7 +240,8 @@ def test_a_coordinator_that_is_honest_gets_its_sums(star):
 def test_a_client_listed_as_both_alive_and_lost(star):
     relay = star.relay()
     relay.lies[1, ENDORSEMENT] = lambda request, name: request.dropped.append(2)
-    expect_caught(star, relay, "client 3 as both alive and lost", lambda: (relay.sum(0), relay.sum(1, counts())), revealed=5)
+    expect_caught(star, relay, "client 3 as both alive and lost",
+                  lambda: (relay.sum(0), relay.sum(1, counts(), lost=["c5"])), revealed=5, who=["c1", "c2", "c3", "c4"])
 
 
 def test_an_old_job_that_is_replayed(star):
@@ -260,7 +273,7 @@ def test_keys_of_an_old_job(star):
     def lie(request, name):
         if name != "c2":
             request.roster[1].sealing, request.roster[1].masking = kept.sealing, kept.masking
-            request.roster[1].signature = kept.signature
+            request.roster[1].seeds, request.roster[1].signature = kept.seeds, kept.signature
     relay.lies[0, SHARES] = lie
     expect_caught(star, relay, "keys of client 2 with a wrong signature", lambda: relay.sum(0), who=["c1", "c3", "c4", "c5"])
 
@@ -270,7 +283,7 @@ def test_swapped_keys(star):
 
     def lie(request, name):
         if name != "c2":
-            request.roster[1].masking = os.urandom(32)
+            request.roster[1].masking = os.urandom(len(request.roster[1].masking))
     relay.lies[0, SHARES] = lie
     expect_caught(star, relay, "keys of client 2 with a wrong signature", lambda: relay.sum(0), who=["c1", "c3", "c4", "c5"])
 
@@ -314,14 +327,33 @@ def test_a_cohort_that_shrinks_from_one_sum_to_the_next(star):
     """The same basis with one client less would show what that one has."""
     relay = star.relay(gram=False)
 
-    def lie(request, name):
-        request.alive.remove(4)
-        request.dropped.append(4)
-    relay.lies[2, ENDORSEMENT] = lie
+    relay.lies[2, NUMBERS] = lambda request, name: request.alive.remove(4)
     basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
     expect_caught(star, relay, "4 other clients than the sums before; expected the same 5",
-                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10,
-                  who=["c1", "c2", "c3", "c4", "c5"])
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10)
+
+
+def test_members_for_one_client_alone(star):
+    """Its masks for the one who is missing would be left over, and nobody helps to take them away."""
+    relay = star.relay()
+    relay.lies[1, NUMBERS] = lambda request, name: request.alive.remove(4) if name == "c1" else None
+    expect_caught(star, relay, "a signature of client 1 under another sum than this client was asked for",
+                  lambda: (relay.sum(0), relay.sum(1, counts())), revealed=5, who=["c2", "c3", "c4", "c5"])
+
+
+def test_masked_numbers_of_one_sum_twice(star):
+    """The same masks under other numbers would show the difference."""
+    relay = star.relay(gram=False)
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
+    other = np.linalg.qr(np.random.default_rng(2).normal(size=(FEATURES, 13)))[0]
+
+    def ask(told):
+        def fill(request, name):
+            request.alive.extend(range(len(star.names)))
+            request.rows, request.cols = told.shape
+        relay.ask(2, NUMBERS, fill, np.ascontiguousarray(told).tobytes())
+    expect_caught(star, relay, "a request for masked numbers out of turn or twice",
+                  lambda: (relay.sum(0), relay.sum(1, counts()), ask(basis), ask(other)), revealed=10)
 
 
 def restart(star, relay):
@@ -335,15 +367,15 @@ def test_a_basis_for_one_client_alone(star):
     """A and -A to one, the same to all others: half the difference would be that client's own sum."""
     relay = star.relay(gram=False)
     basis = np.linalg.qr(np.random.default_rng(1).normal(size=(FEATURES, 13)))[0]
-    relay.lies[2, KEYS] = lambda request, name: counts() + (-basis).tobytes() if name == "c1" else None
-    expect_caught(star, relay, "keys of client 1 with a wrong signature; expected keys that it signed for this sum",
+    relay.lies[2, NUMBERS] = lambda request, name: counts() + (-basis).tobytes() if name == "c1" else None
+    expect_caught(star, relay, "a signature of client 1 under another sum than this client was asked for",
                   lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(2, counts(), basis)), revealed=10,
                   who=["c2", "c3", "c4", "c5"])
 
 
 def test_another_job_for_one_client_alone(star):
     relay = star.relay(apart={"c1": {"heldout": 0.1}})
-    expect_caught(star, relay, "keys of client 1 with a wrong signature; expected keys that it signed for this sum",
+    expect_caught(star, relay, "keys of client 1 with a wrong signature; expected keys that it signed for these sums",
                   lambda: relay.sum(0), who=["c2", "c3", "c4", "c5"])
 
 
@@ -417,10 +449,31 @@ def test_sums_of_too_few_patients_are_refused_by_the_sites_policy(star):
     expect_caught(star, relay, "(patients_per_direction)", lambda: (relay.sum(0), relay.sum(1, counts(100))), revealed=5)
 
 
+def test_a_budget_beyond_the_sites(star):
+    relay = star.relay(shield={"mu": 5.0})
+    expect_caught(star, relay, "a job of mu 5 for one patient; expected at most 4 (mu)", relay.begin)
+
+
+def test_jobs_that_spend_more_than_the_budget_together(star):
+    first = star.relay(shield={"mu": 3.0})
+    star.start(*star.names)
+    first.begin()
+    first.sum(0)
+    restart(star, first)
+    again = star.relay(job=bytes(range(1, 17)), shield={"mu": 3.0})
+    expect_caught(star, again, "expected at most 4 in all, so that 2.65 is left (mu)", lambda: again.sum(0))
+
+
+def test_a_sum_under_a_budget_without_the_one_before(star):
+    """Clip, bases and noise follow from what was opened, and from nobody's word."""
+    relay = star.relay(shield={"mu": 3.0})
+    expect_caught(star, relay, "sum 2 of the job; expected all sums before it, opened", lambda: (relay.sum(0), relay.sum(1)), revealed=5)
+
+
 def test_the_same_sum_again_with_fresh_keys(star):
     relay = star.relay()
     expect_caught(star, relay, "sum 2 of this job once more",
-                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.sum(1, counts(), again=1)), revealed=10)
+                  lambda: (relay.sum(0), relay.sum(1, counts()), relay.keys(1, again=1)), revealed=10)
 
 
 def test_a_plain_job_is_refused_by_a_site_that_wants_masks(star):

@@ -564,6 +564,38 @@ TEST_F(MemoryTest, AGuaranteeIsAsGoodAsAllJobsTogether) {
     EXPECT_NE(told.back().find("(patients_per_direction)"), std::string::npos);
 }
 
+/// What jobs spend of a patient adds up in squares, and whoever is refused is told what is left.
+TEST_F(MemoryTest, ABudgetIsForAllJobsOnThesePatients) {
+    PrivacyBook book(path("account"));
+    const std::string data = make_cohort(x_, 0, 0, 0).id;
+    const auto ask = [&](std::uint8_t number, double mu) {
+        Consent fresh({}, 60, features);
+        fresh.remember(ledger_, x_, &book);
+        auto wanted = job(number, sums(3));
+        std::get<wire::Welcome>(wanted.body).spec.shield = ShieldTerms{.policy = false, .mu = mu};
+        ShieldPlan plan;
+        plan.job = resolve_job(sums(3));
+        plan.sums = 4;
+        plan.mu = mu;
+        plan.noise = plan_noise({1, 1e-5}, 1, 1, NoisePlace::distributed, 3, 3);
+        plan.noise->rho = rho_of_mu(mu);
+        const std::string said = complaint([&] {
+            fresh.vet(wanted);
+            fresh.vet_plan(plan);
+        });
+        if (said.empty()) book.spend(data, wire::to_hex(wanted.route.job), *plan.noise, {});
+        return said;
+    };
+    EXPECT_EQ(ask(1, 3), "");
+    EXPECT_EQ(ask(1, 3), "") << "the same job again";
+    EXPECT_NE(ask(2, 5).find("a job of mu 5 for one patient; expected at most 4 (mu)"), std::string::npos);
+    EXPECT_NE(
+        ask(3, 3).find("after others of 3 on these patients; expected at most 4 in all, so that 2.65 is left (mu)"),
+        std::string::npos);
+    EXPECT_EQ(ask(4, 2), "");
+    EXPECT_NE(ask(5, 2), "");
+}
+
 /// The last sum is on what the blocks span, the coordinator says: nobody else knows all blocks.
 TEST_F(MemoryTest, SumsOnProjectionsAreCounted) {
     using Want = SubspaceIteration::Want;

@@ -131,6 +131,16 @@ TEST(JobFileTest, AJobOfSecureSumsIsReadBack) {
     EXPECT_EQ(back.spec.shield->noise, NoisePlace::local);
     EXPECT_EQ(back.shield->noise->sigma, report.noise->sigma);
     EXPECT_EQ(back.shield->changes, report.changes);
+    JobFile budget = job;
+    budget.spec.shield = ShieldTerms{.policy = false, .clip = 2.0, .mu = 3.5};
+    budget.shield->mu = 3.5;
+    budget.shield->error = BudgetError{0.5, 0.4, 0.6};
+    const JobFile read = parse_job_file(job_file_text(budget), "job.json");
+    EXPECT_EQ(job_file_text(read), job_file_text(budget));
+    EXPECT_EQ(read.spec.shield->mu, 3.5);
+    EXPECT_EQ(read.shield->mu, 3.5);
+    EXPECT_EQ(read.shield->error->high, 0.6);
+    EXPECT_NE(difference(budget.spec, job.spec).find("shield"), std::string::npos);
     wire::JobSpec plain = job.spec;
     plain.shield.reset();
     EXPECT_NE(difference(plain, job.spec).find("shield"), std::string::npos);

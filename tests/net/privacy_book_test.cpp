@@ -38,6 +38,20 @@ TEST_F(PrivacyBookTest, SaysWhatAJobWouldComeTo) {
     EXPECT_GT(book.epsilon_with("other", "job 2", noise(1), {"data"}), 1.3) << "patients in both";
 }
 
+TEST_F(PrivacyBookTest, MuOfJobsAddsUpInSquares) {
+    NoisePlan three = noise(1);
+    three.rho = rho_of_mu(3);
+    NoisePlan four = noise(1);
+    four.rho = rho_of_mu(4);
+    PrivacyBook book(path("account"));
+    EXPECT_NEAR(book.mu_with("data", "job 1", three), 3, 1e-12);
+    book.spend("data", "job 1", three, {});
+    EXPECT_NEAR(book.mu_with("data", "job 1", three), 3, 1e-12) << "booked already";
+    EXPECT_NEAR(book.mu_with("data", "job 2", four), 5, 1e-12);
+    EXPECT_NEAR(book.mu_with("other", "job 2", four), 4, 1e-12);
+    EXPECT_NEAR(book.mu_with("other", "job 2", four, {"data"}), 5, 1e-12) << "patients in both";
+}
+
 TEST_F(PrivacyBookTest, AnAccountThatCannotBeReadIsNotEmpty) {
     write_text(path("account"), "nonsense\n");
     EXPECT_NE(complaint([&] { PrivacyBook{path("account")}; }), "");

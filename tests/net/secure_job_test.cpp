@@ -32,6 +32,24 @@ class SecureJobTest : public NetTest {
     }
 };
 
+struct JobOfFour {
+    CoordinatorResult coordinator;
+    std::vector<ClientResult> clients;
+};
+
+/// The coordinator and its four clients, in this process.
+JobOfFour run_all(const TestFederation& parties, Coordinator& coordinator) {
+    auto done = std::async(std::launch::async, [&] { return coordinator.run(); });
+    std::vector<std::future<ClientResult>> clients;
+    for (std::size_t k = 0; k < 4; ++k) {
+        clients.push_back(std::async(std::launch::async, [&, k] { return attend(parties, k); }));
+    }
+    JobOfFour job;
+    for (auto& client : clients) job.clients.push_back(client.get());
+    job.coordinator = done.get();
+    return job;
+}
+
 Features features_of(const TestFederation& federation, const std::string& party) {
     return {to_train(to_double(load_model(federation.kits / party / "features.npz"))), {}, true, {}};
 }
@@ -50,14 +68,7 @@ TEST_F(SecureJobTest, GivesTheFeaturesOfThePlainJobAndShowsNothingElse) {
     const auto parties = federation(4);
     Log log({}, {});
     Coordinator coordinator(parties.coordinator(), secure_options(ranked()), log);
-    auto done = std::async(std::launch::async, [&] { return coordinator.run(); });
-    std::vector<std::future<ClientResult>> clients;
-    for (std::size_t k = 0; k < 4; ++k) {
-        clients.push_back(std::async(std::launch::async, [&, k] { return attend(parties, k); }));
-    }
-    std::vector<ClientResult> results;
-    for (auto& client : clients) results.push_back(client.get());
-    const CoordinatorResult result = done.get();
+    const auto [result, results] = run_all(parties, coordinator);
     const Expected expected = simulated(parties, parties.everybody(), ranked());
     for (const ClientResult& client : results) {
         EXPECT_LT(projector_distance(*expected.result.features, client.features), 1e-9);
@@ -108,17 +119,18 @@ TEST_F(SecureJobTest, MessagesSayNeitherHowManyPatientsThereAreNorHowLong) {
 }
 
 TEST_F(SecureJobTest, ProcessesThatAreKilledComeBack) {
-    // The coordinator between two steps of the first sum over the data, clients with their keys on the way, and one
-    // that has just revealed a share. Nobody answers twice for one key, and the features are those of everybody.
+    // The coordinator between two steps of the first sum over the data, and a client that has just revealed its shares
+    // of it: keys are made again for the sums that follow. Nobody answers twice for one key, and the features are those
+    // of everybody.
     const auto parties = federation(4);
     const std::vector<std::string> flags{"--secure",           "--policy", "off",      "--rank", "4",
                                          "--sketch",           "random",   "--passes", "2",      "--deadline",
                                          text_of(at_ease(10s))};
-    auto coordinator = start_coordinator(parties, flags, {"COUPLET_CRASH_AT=step-closed:7"});
+    auto coordinator = start_coordinator(parties, flags, {"COUPLET_CRASH_AT=step-closed:5"});
     std::vector<Process> clients;
     const std::vector<std::string> off{"--policy", "off"};
     clients.push_back(start_client(parties, 0, {}, off));
-    clients.push_back(start_client(parties, 1, {"COUPLET_CRASH_AT=answer-sent:11"}, off));
+    clients.push_back(start_client(parties, 1, {"COUPLET_CRASH_AT=answer-sent:6"}, off));
     clients.push_back(start_client(parties, 2, {}, off));
     clients.push_back(start_client(parties, 3, {}, off));
     ASSERT_TRUE(coordinator.ends());
@@ -137,13 +149,13 @@ TEST_F(SecureJobTest, ProcessesThatAreKilledComeBack) {
 }
 
 TEST_F(SecureJobTest, ClientsThatAreLostInTheFirstSumAreLeftOut) {
-    for (const int stage : {1, 3, 5}) {
+    for (const int stage : {6, 7}) {
         const TestFederation parties(path("kits" + std::to_string(stage)), population(5, {30, 6, 7}, 5, 0.7, 0.05));
         auto coordinator = start_coordinator(parties, {"--secure", "--policy", "off", "--rank", "4", "--sketch", "gram",
                                                        "--deadline", text_of(at_ease(3s))});
         std::vector<Process> clients;
-        // Five answers to the counting, then those of the sum over the data.
-        const std::string crash = "COUPLET_CRASH_AT=answer-computed:" + std::to_string(6 + stage);
+        // The start, keys, shares, then numbers and shares of each sum: with the counts, with the data, after them.
+        const std::string crash = "COUPLET_CRASH_AT=answer-computed:" + std::to_string(stage);
         for (std::size_t k = 0; k < 5; ++k) {
             clients.push_back(start_client(parties, k,
                                            k == 2 ? std::vector<std::string>{crash} : std::vector<std::string>{},
@@ -153,7 +165,7 @@ TEST_F(SecureJobTest, ClientsThatAreLostInTheFirstSumAreLeftOut) {
         EXPECT_EQ(clients[2].wait(), 128 + SIGKILL);
         for (const std::size_t k : {0, 1, 3, 4}) EXPECT_EQ(clients[k].wait(), 0) << clients[k].err();
         // Whoever is lost after its numbers are in is in the sum.
-        const bool in_it = stage > 3;
+        const bool in_it = stage > 6;
         const Expected expected = simulated(parties, in_it ? parties.everybody() : std::vector<std::size_t>{0, 1, 3, 4},
                                             ranked(Sketch::gram));
         EXPECT_LT(projector_distance(*expected.result.features, features_of(parties, "a")), 1e-9) << stage;
@@ -169,7 +181,7 @@ TEST_F(SecureJobTest, TooManyLostClientsFailTheJobAndTheNextOneIsNew) {
                                                    "--deadline", text_of(at_ease(2s))});
     std::vector<Process> clients;
     for (std::size_t k = 0; k < 4; ++k) {
-        const std::vector<std::string> crash{"COUPLET_CRASH_AT=answer-computed:9"};
+        const std::vector<std::string> crash{"COUPLET_CRASH_AT=answer-computed:6"};
         clients.push_back(start_client(parties, k, k < 2 ? crash : std::vector<std::string>{}, {"--policy", "off"}));
     }
     EXPECT_EQ(coordinator.wait(), 1);
@@ -198,7 +210,7 @@ TEST_F(SecureJobTest, ALateRefusalIsSaidAtBothEndsAndNobodyWaitsForIt) {
     for (std::size_t k = 0; k < 3; ++k) {
         clients.push_back(std::async(std::launch::async, [&, k] {
             ClientOptions own;
-            own.vet_sum = [&](const MaskedSum& sum, const std::string&) { sums += sum.sum > 0 ? 1 : 0; };
+            own.vet_sum = [&](const MaskedSum& sum, const std::string&) { sums += sum.sum > 0 && sum.agreed ? 1 : 0; };
             if (k == 1) {
                 own.vet_plan = [](const ShieldPlan&, const std::string&) {
                     throw InputError({"this site's policy", "too much", "less", ""});
@@ -209,9 +221,9 @@ TEST_F(SecureJobTest, ALateRefusalIsSaidAtBothEndsAndNobodyWaitsForIt) {
     }
     EXPECT_NE(clients[1].get().find("this site's policy: too much"), std::string::npos);
     // Two of three are too few: the job ends long before the deadline.
-    EXPECT_NE(failed.get().find("secure sum: 2 clients with keys"), std::string::npos);
+    EXPECT_NE(failed.get().find("secure sum: 2 clients with numbers"), std::string::npos);
     for (const std::size_t k : {0, 2}) EXPECT_NE(clients[k].get(), "");
-    EXPECT_EQ(sums, 0) << "no numbers of the data have left anybody: there is nothing to book";
+    EXPECT_EQ(sums, 0) << "nobody has helped to read a sum over the data";
     const std::lock_guard lock(mutex);
     EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
         return line.find("client b") != std::string::npos &&
@@ -240,6 +252,23 @@ TEST_F(SecureJobTest, EverySumIsToldBeforeItsNumbersLeave) {
     EXPECT_EQ(done.get(), "");
     for (auto& client : clients) EXPECT_EQ(client.get(), "");
     EXPECT_EQ(told, (std::vector<std::string>{"0 false a,b,c", "0 true a,b,c", "1 false a,b,c", "1 true a,b,c"}));
+}
+
+TEST_F(SecureJobTest, ABudgetIsWhatTheRealPartiesAddUpUnder) {
+    const auto parties = federation(4);
+    Log log({}, {});
+    Coordinator coordinator(parties.coordinator(), secure_options(ranked(), {.policy = false, .mu = 900.0}), log);
+    const auto [result, results] = run_all(parties, coordinator);
+    ASSERT_TRUE(result.shield && result.shield->error && result.rse);
+    EXPECT_EQ(result.shield->mu, 900);
+    EXPECT_TRUE(result.rse_per_client.empty());
+    EXPECT_EQ(result.rounds, 2 + 2 * result.shield->sums + 1);
+    const Expected expected = simulated(parties, parties.everybody(), ranked());
+    for (const ClientResult& client : results) {
+        EXPECT_LT(projector_distance(results[0].features, client.features), 1e-12) << "everybody decodes the same";
+        EXPECT_LT(client.rse, 1.5 * expected.result.rse + 0.02);
+        EXPECT_EQ(client.numbers_up, result.numbers_up_per_client);
+    }
 }
 
 TEST_F(SecureJobTest, NeedsCertificatesAndThreeClients) {

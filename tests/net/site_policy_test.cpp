@@ -24,6 +24,7 @@ TEST(Policy, IsReadBackAsItWasWritten) {
     policy.min_cohort = 7;
     policy.colluders = 2;
     policy.patients_per_direction = 12.5;
+    policy.mu = 2.5;
     policy.dp_epsilon = 3;
     policy.dp_delta = 1e-7;
     policy.patience = 90;
@@ -37,7 +38,7 @@ TEST(Policy, WhatCannotBeReadProtectsNobodyAndIsRefused) {
     for (const char* text :
          {"min_patients = 0", "min_patients = 1.5", "min_pateints = 5", "max_rank_share = 1.5", "max_heldout = \"x\"",
           "aggregates = \"stack\"", "aggregates = [\"mean\"]", "missing = 1", "= 3", "worst_verdict = \"fine\"",
-          "min_cohort = 2", "dp_epsilon = -1", "patients_per_direction = nan", "secure_only = \"yes\""}) {
+          "min_cohort = 2", "dp_epsilon = -1", "mu = -1", "patients_per_direction = nan", "secure_only = \"yes\""}) {
         EXPECT_THROW(parse_policy(text, "policy.toml"), InputError) << text;
     }
 }
@@ -76,7 +77,7 @@ TEST(Policy, TwoTogetherRefuseWhatOneRefuses) {
     loose.patients_per_direction = 0;
     EXPECT_EQ(stricter(loose, {}), SitePolicy{});
     EXPECT_EQ(relaxed_keys(loose),
-              (std::vector<std::string>{"max_rank_share", "any_cohort", "patients_per_direction"}));
+              (std::vector<std::string>{"max_rank_share", "any_cohort", "patients_per_direction", "mu"}));
     EXPECT_EQ(stricter(no_policy(), strict), strict);
 }
 

@@ -95,7 +95,7 @@ TEST(AddNoise, WrapsAroundTheRing) {
     add_noise(values, ring, 100, source);
     double squares = 0;
     for (const std::uint64_t value : values) {
-        ASSERT_LE(value, ring.mask());
+        ASSERT_LE(value, ring.largest());
         squares += static_cast<double>(ring.centred(value) * ring.centred(value));
     }
     EXPECT_NEAR(squares / 50'000, 100, 4);

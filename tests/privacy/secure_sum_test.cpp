@@ -8,6 +8,7 @@
 #include "couplet/core/error.hpp"
 #include "couplet/core/random.hpp"
 #include "couplet/privacy/shamir.hpp"
+#include "sum_keys.hpp"
 
 namespace couplet {
 namespace {
@@ -19,17 +20,17 @@ enum class Lost { never, before_keys, before_shares, before_numbers, before_sign
 
 /// n clients and a coordinator; `tamper` may change what the coordinator tells.
 struct Cohort {
-    explicit Cohort(int n, int threshold, std::size_t length = 40, int bits = 54, SumDemands wanted = {})
+    explicit Cohort(int n, int threshold, std::size_t length = 40, Ring ring = Ring(54), SumDemands wanted = {},
+                    int sums = 1)
         : identities(static_cast<std::size_t>(n)), demands(wanted), lost(static_cast<std::size_t>(n), Lost::never) {
-        terms.job = Secret::random().bytes();
-        terms.length = static_cast<std::int64_t>(length);
-        terms.bits = bits;
-        terms.step = 0.5;
-        terms.threshold = threshold;
+        keys.job = Secret::random().bytes();
+        keys.threshold = threshold;
+        keys.sums = sums;
+        terms.stretches = {{static_cast<std::int64_t>(length), ring, 0.5}};
         Random random(static_cast<std::uint64_t>(n));
         for (int k = 0; k < n; ++k) {
             Vector x(length);
-            for (auto& value : x) value = random.next() & Ring(bits).mask();
+            for (auto& value : x) value = ring.reduced(random.next());
             inputs.push_back(std::move(x));
         }
     }
@@ -46,8 +47,10 @@ struct Cohort {
     Vector expected(const std::set<Party>& of) const {
         Vector sum(inputs.front().size(), 0);
         for (const Party party : of) {
-            for (std::size_t i = 0; i < sum.size(); ++i) {
-                sum[i] = (sum[i] + inputs[static_cast<std::size_t>(party)][i]) & Ring(terms.bits).mask();
+            const Vector& own = inputs[static_cast<std::size_t>(party)];
+            std::size_t at = 0;
+            for (const Stretch& stretch : terms.stretches) {
+                for (std::int64_t i = 0; i < stretch.numbers; ++i, ++at) sum[at] = stretch.ring.sum(sum[at], own[at]);
             }
         }
         return sum;
@@ -59,75 +62,103 @@ struct Cohort {
         }
         return alive;
     }
+    void each(Lost step, const std::function<void(Party, SecureSumClient&)>& body) {
+        for (Party p = 0; p < static_cast<Party>(identities.size()); ++p) {
+            if (there(p, step)) body(p, clients[static_cast<std::size_t>(p)]);
+        }
+    }
 
-    Vector run() {
-        SecureSumCoordinator coordinator(terms, verifier());
-        std::vector<SecureSumClient> clients;
-        const auto n = static_cast<Party>(identities.size());
-        for (Party p = 0; p < n; ++p) {
+    void agree() {
+        coordinator.emplace(keys, verifier());
+        clients.clear();
+        for (Party p = 0; p < static_cast<Party>(identities.size()); ++p) {
             const Identity& identity = identities[static_cast<std::size_t>(p)];
             clients.emplace_back(
-                p, told ? *told : terms, demands, [&identity](Bytes text) { return identity.sign(text); }, verifier());
+                p, told ? *told : keys, demands, [&identity](Bytes text) { return identity.sign(text); }, verifier());
         }
-        const auto each = [&](Lost step, const std::function<void(Party, SecureSumClient&)>& body) {
-            for (Party p = 0; p < n; ++p) {
-                if (there(p, step)) body(p, clients[static_cast<std::size_t>(p)]);
-            }
-        };
         each(Lost::before_keys, [&](Party p, auto& client) {
-            auto keys = client.advertise();
-            if (replayed) keys = *replayed;
-            coordinator.take_advertisement(p, std::move(keys));
+            auto own = client.advertise();
+            if (replayed) own = *replayed;
+            coordinator->take_advertisement(p, std::move(own));
         });
-        Roster roster = coordinator.roster();
+        Roster roster = coordinator->roster();
         if (on_roster) on_roster(roster);
         seen_roster = roster;
-        each(Lost::before_shares, [&](Party p, auto& client) { coordinator.take_shares(p, client.seal(roster)); });
-        each(Lost::before_numbers, [&](Party p, auto& client) {
-            auto shares = coordinator.shares_for(p);
+        each(Lost::before_shares, [&](Party p, auto& client) { coordinator->take_shares(p, client.seal(roster)); });
+        each(Lost::before_shares, [&](Party p, auto& client) {
+            auto shares = coordinator->shares_for(p);
             if (on_shares) on_shares(p, shares);
-            auto masked = client.mask(shares, inputs[static_cast<std::size_t>(p)]);
-            seen_masked[p] = masked;
-            coordinator.take_masked(p, std::move(masked));
+            client.open(shares);
         });
+    }
+    Vector add(std::int64_t number, std::set<Party> members) {
+        terms.sum = number;
+        coordinator->begin_sum(terms, members);
+        each(Lost::before_numbers, [&](Party p, auto& client) {
+            if (!members.contains(p)) return;
+            SumTerms own = terms;
+            std::set<Party> among = members;
+            if (on_numbers) on_numbers(p, own, among);
+            auto masked = client.mask(own, among, inputs[static_cast<std::size_t>(p)]);
+            seen_masked[p] = masked.values;
+            coordinator->take_masked(p, std::move(masked));
+        });
+        const bool everybody = coordinator->survivors().dropped.empty();
         each(Lost::before_signature, [&](Party p, auto& client) {
-            Survivors survivors = coordinator.survivors();
+            if (!coordinator->survivors().alive.contains(p)) return;
+            Survivors survivors = coordinator->survivors();
             if (on_survivors) on_survivors(p, survivors);
-            coordinator.take_endorsement(p, client.endorse(survivors));
+            if (everybody && survivors.dropped.empty()) return;
+            coordinator->take_endorsement(p, client.endorse(survivors));
         });
         each(Lost::before_unmasking, [&](Party p, auto& client) {
-            Endorsements endorsements = coordinator.endorsements();
+            if (!coordinator->survivors().alive.contains(p)) return;
+            Endorsements endorsements = coordinator->endorsements();
             if (on_endorsements) on_endorsements(p, endorsements);
             auto unmasking = client.unmask(endorsements);
+            if (on_unmasking) on_unmasking(p, unmasking);
             seen_unmasking[p] = unmasking;
-            coordinator.take_unmasking(p, std::move(unmasking));
+            coordinator->take_unmasking(p, std::move(unmasking));
         });
-        return coordinator.sum();
+        return coordinator->sum();
+    }
+    Vector run() {
+        agree();
+        return add(keys.first, coordinator->sharers());
     }
 
     std::vector<Identity> identities;
+    KeyTerms keys;
     SumTerms terms;
-    std::optional<SumTerms> told;  ///< other terms that the clients are told
+    std::optional<KeyTerms> told;  ///< other terms that the clients are told
     SumDemands demands;
     std::vector<Lost> lost;
     std::vector<Vector> inputs;
+    std::optional<SecureSumCoordinator> coordinator;
+    std::vector<SecureSumClient> clients;
     std::optional<Advertisement> replayed;
     std::function<void(Roster&)> on_roster;
     std::function<void(Party, SealedShares&)> on_shares;
+    std::function<void(Party, SumTerms&, std::set<Party>&)> on_numbers;
     std::function<void(Party, Survivors&)> on_survivors;
     std::function<void(Party, Endorsements&)> on_endorsements;
+    std::function<void(Party, Unmasking&)> on_unmasking;
     Roster seen_roster;
     std::map<Party, Vector> seen_masked;
     std::map<Party, Unmasking> seen_unmasking;
 };
 
-std::string refusal(Cohort& cohort) {
+std::string refusal_of(const std::function<void()>& act) {
     try {
-        cohort.run();
+        act();
     } catch (const Error& error) {
         return error.what();
     }
     return "";
+}
+
+std::string refusal(Cohort& cohort) {
+    return refusal_of([&] { cohort.run(); });
 }
 
 double chi_square(const Vector& values, int bits) {
@@ -141,9 +172,10 @@ double chi_square(const Vector& values, int bits) {
 }
 
 TEST(SecureSum, IsTheSum) {
-    for (const int bits : {17, 32, 54, 64}) {
-        Cohort cohort(5, 3, 33, bits);
-        EXPECT_EQ(cohort.run(), cohort.expected({0, 1, 2, 3, 4})) << bits;
+    for (const Ring& ring :
+         {Ring(17), Ring(32), Ring(54), Ring(64), Ring::modulo(2500), Ring::modulo(1'000'000'000'039)}) {
+        Cohort cohort(5, 3, 33, ring);
+        EXPECT_EQ(cohort.run(), cohort.expected({0, 1, 2, 3, 4})) << ring.modulus();
     }
     Cohort smallest(3, 2, 1);
     EXPECT_EQ(smallest.run(), smallest.expected({0, 1, 2}));
@@ -160,7 +192,8 @@ TEST(SecureSum, SurvivesTheLossOfAsManyAsItPromisesAtEveryStep) {
         Cohort cohort(7, 4);
         for (int k = 0; k < 4; ++k) cohort.lost[static_cast<std::size_t>(k)] = step;
         EXPECT_NE(refusal(cohort).find("secure sum: 3 "), std::string::npos) << static_cast<int>(step);
-        EXPECT_TRUE(cohort.seen_unmasking.empty() || step == Lost::before_unmasking);
+        // Where nobody is lost before, nobody is asked to sign; three shares of a threshold of four say nothing.
+        EXPECT_TRUE(cohort.seen_unmasking.empty() || step >= Lost::before_signature);
     }
 }
 
@@ -178,7 +211,7 @@ TEST(SecureSum, LossesAtDifferentStepsTogether) {
 TEST(SecureSum, TheTranscriptDoesNotTellInputsApart) {
     constexpr std::size_t length = 40'000;
     const auto transcript = [&](std::uint64_t moved) {
-        auto cohort = std::make_unique<Cohort>(5, 3, length, 64);
+        auto cohort = std::make_unique<Cohort>(5, 3, length, Ring(64));
         for (std::size_t i = 0; i < length; ++i) {
             cohort->inputs[0][i] = moved;
             cohort->inputs[1][i] = 1000 - moved;
@@ -193,7 +226,8 @@ TEST(SecureSum, TheTranscriptDoesNotTellInputsApart) {
         for (const auto& [party, reveal] : cohort->seen_unmasking) shares[party] = reveal.alive.at(0);
         const Secret seed = join_secret(shares);
         Vector rest = cohort->seen_masked[0];
-        add_mask(rest, seed, Ring(64), Sign::minus);
+        const Key session = session_of(session_of(cohort->keys), cohort->terms, cohort->coordinator->members());
+        add_mask(rest, own_stream(seed, session), Ring(64), Sign::minus);
         EXPECT_LT(chi_square(rest, 64), 255 + 6 * 22.6);
         EXPECT_NE(rest, Vector(length, moved));
         // Nobody reveals a share of the masking key of somebody who is alive.
@@ -229,24 +263,69 @@ TEST(HostileCoordinator, TellsDifferentSurvivorsToDifferentClients) {
         survivors.dropped.insert(0);
     };
     EXPECT_NE(refusal(cohort).find("a wrong signature under the survivors"), std::string::npos);
+    EXPECT_TRUE(cohort.seen_unmasking.empty());
     // The coordinator's own check is its business; a hostile one has none. The clients' is in unmask().
-    Cohort bold(6, 4);
-    bold.on_endorsements = [](Party, Endorsements& endorsements) { endorsements.begin()->second.back() ^= 1; };
-    EXPECT_NE(refusal(bold).find("under other survivors"), std::string::npos);
-    EXPECT_TRUE(bold.seen_unmasking.empty());
+    for (const Lost step : {Lost::never, Lost::before_numbers}) {
+        Cohort bold(6, 4);
+        bold.lost[5] = step;
+        bold.on_endorsements = [](Party, Endorsements& endorsements) { endorsements.begin()->second.back() ^= 1; };
+        EXPECT_NE(refusal(bold).find(step == Lost::never ? "under another sum" : "under other survivors"),
+                  std::string::npos);
+        EXPECT_TRUE(bold.seen_unmasking.empty());
+    }
 }
 
 TEST(HostileCoordinator, CountsTooFewSignatures) {
-    Cohort cohort(5, 3);
-    cohort.on_endorsements = [](Party, Endorsements& endorsements) {
+    const auto two = [](Party, Endorsements& endorsements) {
         while (endorsements.size() > 2) endorsements.erase(endorsements.begin());
     };
-    EXPECT_NE(refusal(cohort).find("2 signatures under the survivors"), std::string::npos);
+    Cohort whole(5, 3);
+    whole.on_endorsements = two;
+    EXPECT_NE(refusal(whole).find("2 signatures under the survivors; expected at least 5"), std::string::npos);
+    Cohort one_lost(5, 3);
+    one_lost.lost[4] = Lost::before_numbers;
+    one_lost.on_endorsements = two;
+    EXPECT_NE(refusal(one_lost).find("2 signatures under the survivors; expected at least 3"), std::string::npos);
+}
+
+/// Whatever one client alone is told of a sum, the others' unmasking notices that it has signed something else.
+TEST(HostileCoordinator, AsksOneClientForAnotherSum) {
+    const auto lies = std::vector<std::function<void(SumTerms&, std::set<Party>&)>>{
+        [](SumTerms& sum, std::set<Party>&) { sum.told[3] ^= 1; },
+        [](SumTerms& sum, std::set<Party>&) { sum.stretches[0].step *= 2; },
+        [](SumTerms&, std::set<Party>& members) { members.erase(4); }};
+    for (const auto& lie : lies) {
+        Cohort cohort(5, 3);
+        cohort.on_numbers = [&](Party to, SumTerms& sum, std::set<Party>& members) {
+            if (to == 1) lie(sum, members);
+        };
+        EXPECT_NE(refusal(cohort).find("client 2: numbers with a wrong signature"), std::string::npos);
+        // A coordinator that passes the signature on: everybody else refuses.
+        Cohort bold(5, 3);
+        bold.agree();
+        const std::set<Party> all = bold.coordinator->sharers();
+        Endorsements signatures;
+        bold.each(Lost::never, [&](Party p, SecureSumClient& client) {
+            SumTerms sum = bold.terms;
+            std::set<Party> members = all;
+            if (p == 1) lie(sum, members);
+            signatures[p] = client.mask(sum, members, bold.inputs[static_cast<std::size_t>(p)]).signature;
+        });
+        for (const std::size_t p : {0, 2, 3}) {
+            try {
+                bold.clients[p].unmask(signatures);
+                FAIL() << p;
+            } catch (const InputError& error) {
+                EXPECT_NE(std::string(error.what()).find("a signature of client 2 under another sum"),
+                          std::string::npos);
+            }
+        }
+    }
 }
 
 TEST(HostileCoordinator, ReplaysAnOldJob) {
     Cohort cohort(4, 3);
-    SumTerms old = cohort.terms;
+    KeyTerms old = cohort.keys;
     old.job[0] ^= 1;
     cohort.told = old;
     EXPECT_NE(refusal(cohort).find("keys with a wrong signature"), std::string::npos);
@@ -254,7 +333,7 @@ TEST(HostileCoordinator, ReplaysAnOldJob) {
 
 TEST(HostileCoordinator, SwapsKeys) {
     Cohort cohort(4, 3);
-    cohort.on_roster = [](Roster& roster) { roster.at(1).masking = public_key(Secret::random()); };
+    cohort.on_roster = [](Roster& roster) { roster.at(1).masking.front() = public_key(Secret::random()); };
     EXPECT_NE(refusal(cohort).find("keys of client 2 with a wrong signature"), std::string::npos);
     Cohort own(4, 3);
     own.on_roster = [](Roster& roster) { std::swap(roster.at(0), roster.at(1)); };
@@ -268,13 +347,13 @@ TEST(HostileCoordinator, InventsClients) {
 }
 
 TEST(HostileCoordinator, ShrinksTheCohort) {
-    Cohort cohort(5, 3, 40, 54, {.min_cohort = 5});
+    Cohort cohort(5, 3, 40, Ring(54), {.min_cohort = 5});
     cohort.on_roster = [](Roster& roster) { roster.erase(4); };
     EXPECT_NE(refusal(cohort).find("a roster of 4 clients; expected at least 5"), std::string::npos);
-    Cohort later(5, 3, 40, 54, {.min_cohort = 5});
+    Cohort later(5, 3, 40, Ring(54), {.min_cohort = 5});
     later.on_shares = [](Party, SealedShares& shares) { shares.erase(shares.begin()); };
     EXPECT_NE(refusal(later).find("shares of 3 others; expected at least 4"), std::string::npos);
-    Cohort last(5, 3, 40, 54, {.min_cohort = 5});
+    Cohort last(5, 3, 40, Ring(54), {.min_cohort = 5});
     last.lost[2] = Lost::before_numbers;
     EXPECT_NE(refusal(last).find("4 survivors; expected at least 5"), std::string::npos);
     EXPECT_TRUE(last.seen_unmasking.empty());
@@ -283,7 +362,7 @@ TEST(HostileCoordinator, ShrinksTheCohort) {
 TEST(HostileCoordinator, LowersTheThreshold) {
     Cohort cohort(6, 3);
     EXPECT_NE(refusal(cohort).find("a threshold of 3 of 6; expected at least 4"), std::string::npos);
-    Cohort colluding(6, 4, 40, 54, {.colluders = 2});
+    Cohort colluding(6, 4, 40, Ring(54), {.colluders = 2});
     EXPECT_NE(refusal(colluding).find("a threshold of 4 of 6; expected at least 5"), std::string::npos);
 }
 
@@ -311,61 +390,112 @@ TEST(HostileCoordinator, AsksTwice) {
     Cohort cohort(3, 2);
     const Identity& identity = cohort.identities[0];
     SecureSumClient client(
-        0, cohort.terms, {}, [&](Bytes text) { return identity.sign(text); }, cohort.verifier());
+        0, cohort.keys, {}, [&](Bytes text) { return identity.sign(text); }, cohort.verifier());
     client.advertise();
     EXPECT_THROW(client.advertise(), InputError);
     EXPECT_THROW(client.seal({}), InputError);
+    EXPECT_THROW(client.advertise(), InputError) << "nothing more is answered";
 }
 
-TEST(HostileClient, IsNamed) {
-    Cohort cohort(4, 3);
-    SecureSumCoordinator coordinator(cohort.terms, cohort.verifier());
-    EXPECT_THROW(coordinator.take_advertisement(0, {}), InputError);
-    EXPECT_THROW(coordinator.take_shares(0, {}), InputError);
-    EXPECT_THROW(coordinator.take_masked(0, {}), InputError);
-    EXPECT_THROW(coordinator.take_endorsement(0, {}), InputError);
-    EXPECT_THROW(coordinator.take_unmasking(0, {}), InputError);
-    EXPECT_THROW(coordinator.roster(), RunError);
-    EXPECT_THROW(coordinator.sum(), RunError);
+TEST(ManySums, FollowFromTheSameKeys) {
+    Cohort cohort(5, 3, 30, Ring::modulo(3001), {}, 4);
+    cohort.agree();
+    std::vector<Vector> masked;
+    for (const std::int64_t sum : {0, 1, 3}) {
+        EXPECT_EQ(cohort.add(sum, cohort.coordinator->sharers()), cohort.expected({0, 1, 2, 3, 4})) << sum;
+        masked.push_back(cohort.seen_masked.at(0));
+    }
+    EXPECT_NE(masked[0], masked[1]);
+    EXPECT_NE(masked[1], masked[2]);
 }
 
-TEST(PairwiseMasks, CancelOverAllMembersAndNoFewer) {
-    constexpr int n = 6;
-    std::vector<Secret> keys;
-    std::map<Party, Key> members;
-    for (int k = 0; k < n; ++k) {
-        keys.push_back(Secret::random());
-        members[k] = public_key(keys.back());
+TEST(ManySums, MayLoseAClientAtEach) {
+    Cohort cohort(7, 4, 30, Ring(40), {}, 3);
+    cohort.agree();
+    cohort.lost[6] = Lost::before_numbers;
+    EXPECT_EQ(cohort.add(0, cohort.coordinator->sharers()), cohort.expected({0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(cohort.add(1, cohort.coordinator->survivors().alive), cohort.expected({0, 1, 2, 3, 4, 5}));
+    cohort.lost[2] = Lost::before_unmasking;
+    cohort.lost[0] = Lost::before_numbers;
+    EXPECT_EQ(cohort.add(2, cohort.coordinator->survivors().alive), cohort.expected({1, 2, 3, 4, 5}));
+}
+
+TEST(ManySums, AreEachMaskedOnce) {
+    Cohort cohort(4, 3, 10, Ring(40), {}, 2);
+    cohort.agree();
+    const std::set<Party> all = cohort.coordinator->sharers();
+    cohort.add(1, all);
+    EXPECT_NE(refusal_of([&] { cohort.clients[0].mask(cohort.terms, all, cohort.inputs[0]); }).find("once more"),
+              std::string::npos);
+    EXPECT_THROW(cohort.clients[0].mask(cohort.terms, all, cohort.inputs[0]), InputError);
+    SumTerms earlier = cohort.terms;
+    earlier.sum = 0;
+    EXPECT_NE(refusal_of([&] { cohort.clients[1].mask(earlier, all, cohort.inputs[1]); }).find("once more"),
+              std::string::npos);
+    SumTerms later = cohort.terms;
+    later.sum = 2;
+    EXPECT_NE(refusal_of([&] { cohort.clients[2].mask(later, all, cohort.inputs[2]); }).find("keys of sum 3"),
+              std::string::npos);
+    EXPECT_THROW(cohort.coordinator->begin_sum(later, all), RunError);
+}
+
+/// A share that is revealed for one sum says nothing of the next: what everybody shows for sum 0 undoes no mask of
+/// sum 1.
+TEST(ManySums, SharesOfOneOpenNoOther) {
+    Cohort cohort(4, 3, 20'000, Ring(64), {}, 2);
+    cohort.agree();
+    cohort.add(0, cohort.coordinator->sharers());
+    std::map<int, Key> shares;
+    for (const auto& [party, reveal] : cohort.seen_unmasking) shares[party] = reveal.alive.at(0);
+    const Secret seed = join_secret(shares);
+    EXPECT_EQ(commitment(seed), cohort.seen_roster.at(0).seeds.at(0));
+    EXPECT_NE(commitment(seed), cohort.seen_roster.at(0).seeds.at(1));
+    EXPECT_NE(cohort.seen_roster.at(0).masking.at(0), cohort.seen_roster.at(0).masking.at(1));
+    cohort.inputs[0].assign(20'000, 7);
+    cohort.add(1, cohort.coordinator->sharers());
+    Vector rest = cohort.seen_masked.at(0);
+    add_mask(rest, own_stream(seed, session_of(session_of(cohort.keys), cohort.terms, {0, 1, 2, 3})), Ring(64),
+             Sign::minus);
+    EXPECT_LT(chi_square(rest, 64), 255 + 6 * 22.6);
+}
+
+TEST(ManySums, HaveStretchesInRingsOfTheirOwn) {
+    Cohort cohort(3, 2, 12, Ring(7));
+    cohort.terms.stretches = {{5, Ring(7), 1}, {4, Ring::modulo(1000), 0.25}, {3, Ring(60), 2}};
+    for (Vector& x : cohort.inputs) {
+        for (std::size_t i = 5; i < 9; ++i) x[i] = Ring::modulo(1000).reduced(x[i] * 77);
+        for (std::size_t i = 9; i < 12; ++i) x[i] = Ring(60).reduced(x[i] * 0x123456789abcULL);
     }
-    const Ring ring(40);
-    const Key session = Secret::random().bytes();
-    Vector sum(500, 0);
-    Vector all_but_one(500, 0);
-    for (int k = 0; k < n; ++k) {
-        Vector x(500, static_cast<std::uint64_t>(k));
-        add_pairwise_masks(x, k, keys[static_cast<std::size_t>(k)], members, session, ring);
-        EXPECT_NE(x, Vector(500, static_cast<std::uint64_t>(k)));
-        for (std::size_t i = 0; i < 500; ++i) {
-            sum[i] = (sum[i] + x[i]) & ring.mask();
-            if (k > 0) all_but_one[i] = (all_but_one[i] + x[i]) & ring.mask();
-        }
-    }
-    EXPECT_EQ(sum, Vector(500, 15));
-    EXPECT_NE(all_but_one, Vector(500, 15));
+    EXPECT_EQ(cohort.run(), cohort.expected({0, 1, 2}));
+    EXPECT_EQ(cohort.terms.length(), 12);
 }
 
 TEST(Session, BindsEveryTerm) {
-    SumTerms terms;
-    terms.length = 10;
+    KeyTerms terms;
     terms.threshold = 3;
     const Key session = session_of(terms);
-    for (const auto& change : std::vector<std::function<void(SumTerms&)>>{
-             [](SumTerms& t) { t.job[31] = 1; }, [](SumTerms& t) { t.pass = 1; }, [](SumTerms& t) { t.length = 11; },
-             [](SumTerms& t) { t.bits = 63; }, [](SumTerms& t) { t.step = 2; }, [](SumTerms& t) { t.threshold = 2; },
-             [](SumTerms& t) { t.told[31] = 1; }}) {
-        SumTerms other = terms;
+    for (const auto& change : std::vector<std::function<void(KeyTerms&)>>{
+             [](KeyTerms& t) { t.job[31] = 1; }, [](KeyTerms& t) { t.first = 1; }, [](KeyTerms& t) { t.sums = 2; },
+             [](KeyTerms& t) { t.threshold = 2; }, [](KeyTerms& t) { t.told[31] = 1; }}) {
+        KeyTerms other = terms;
         change(other);
         EXPECT_NE(session_of(other), session);
+    }
+    const SumTerms sum{.sum = 1, .stretches = {{10, Ring(64), 1}}, .told = {}};
+    const std::set<Party> members{0, 1, 2};
+    const Key of_sum = session_of(session, sum, members);
+    EXPECT_NE(session_of(session, sum, {0, 1, 3}), of_sum);
+    EXPECT_NE(session_of(Key{1}, sum, members), of_sum);
+    for (const auto& change : std::vector<std::function<void(SumTerms&)>>{
+             [](SumTerms& t) { t.sum = 2; }, [](SumTerms& t) { t.stretches[0].numbers = 11; },
+             [](SumTerms& t) { t.stretches[0].ring = Ring::modulo(9); }, [](SumTerms& t) { t.stretches[0].step = 2; },
+             [](SumTerms& t) {
+                 t.stretches.push_back({0, Ring(64), 1});
+             },
+             [](SumTerms& t) { t.told[31] = 1; }}) {
+        SumTerms other = sum;
+        change(other);
+        EXPECT_NE(session_of(session, other, members), of_sum);
     }
 }
 

@@ -257,9 +257,9 @@ def test_a_site_that_is_lost_to_a_secure_sum_is_not_in_it(clients, simulated):
     first = {}
 
     def spoil(site, count, answer):
-        # A greeting each, then keys, shares and numbers of the counts; then keys of the first sum over the data.
+        # A greeting each, keys and shares, numbers and shares of the counts; then numbers of the first sum over the data.
         first.setdefault(site, []).append(count)
-        return Answer(site, refusal="the process died") if site == "client-2" and len(first[site]) > 6 else answer
+        return Answer(site, refusal="the process died") if site == "client-2" and len(first[site]) > 5 else answer
 
     result = run_job(InThisProcess(simulated, spoil), JobOptions(SECURE, min_sites=3))
     assert result.members == ["client-1", "client-3", "client-4"] and result.lost.to_dict() == {"client-2": "the process died"}
@@ -285,6 +285,26 @@ def test_secure_sums_of_every_kind_have_the_bits_of_simulate(clients, simulated,
     assert same(result.features, expected.features) and result.aggregate == "subspace"
     for name in ("sums", "directions", "threshold", "ring_bits", "clip", "policy"):
         assert result.privacy.to_dict().get(name) == expected.privacy.to_dict().get(name), name
+
+
+def test_a_budget_for_every_patient(clients, simulated):
+    result = run_job(InThisProcess(simulated), JobOptions(("--rank=3", "--secure", "--mu=500")))
+    privacy = result.privacy.to_dict()
+    assert privacy["mu"] == 500 and privacy["against"] and privacy["error"]["low"] <= result.rse <= privacy["error"]["high"]
+    assert result.members == ["client-1", "client-2", "client-3", "client-4"] and "rse_per_client" not in result
+    joint = np.concatenate([x.reshape(len(x), -1) for x in clients])
+    features = np.linalg.qr(result.features.full().reshape(result.features.ranks[0], -1).T)[0]
+    assert np.isclose(1 - np.linalg.norm(joint @ features) ** 2 / np.linalg.norm(joint) ** 2, result.rse, atol=0.05)
+    again = run_job(InThisProcess(simulated), JobOptions(("--rank=3", "--secure", "--mu=500")))
+    assert not same(result.features, again.features), "noise is drawn anew"
+
+
+@pytest.mark.parametrize(("flags", "told"), [(("--rank=3", "--mu=4"), "mu: given with no secure"),
+                                             (("--rank=3", "--secure", "--mu=4", "--dp-epsilon=1"), "dp_epsilon: given with mu"),
+                                             (("--rank=3", "--secure", "--mu=0"), "mu: '0'")])
+def test_what_goes_with_no_budget_is_refused(simulated, flags, told):
+    with pytest.raises(couplet.InputError, match=told):
+        run_job(InThisProcess(simulated), JobOptions(flags))
 
 
 def test_nobody_makes_the_cohort_smaller_than_the_sites_agree_to(simulated, tmp_path):

@@ -40,7 +40,7 @@ TEST(SecureClient, AnswersEachSumOnceWhoeverAsks) {
 TEST(SecureClient, NoticesOneMoreSum) {
     SecureJob secure(people(4), subspace_job(5, Sketch::gram));
     secure.run();
-    SecureRequest more{2, 0, AskKeys{}};
+    SecureRequest more{2, 0, AskNumbers{}};
     try {
         secure.machines[0]->answer(more);
         FAIL();
@@ -51,74 +51,114 @@ TEST(SecureClient, NoticesOneMoreSum) {
 
 TEST(SecureClient, NoticesAWiderSumAndABasisThatIsNone) {
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    if (auto* ask = in_sum<AskKeys>(request, 2)) ask->basis = Matrix<double>::identity(72);
+                    if (auto* ask = in_sum<AskNumbers>(request, 2)) ask->basis = Matrix<double>::identity(72);
                 }),
                 "a sum 72 columns wide; expected at most 15");
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    if (auto* ask = in_sum<AskKeys>(request, 4)) ask->basis = Matrix<double>::identity(72);
+                    if (auto* ask = in_sum<AskNumbers>(request, 4)) ask->basis = Matrix<double>::identity(72);
+                }),
+                "a sum 72 columns wide; expected at most 15");
+    EXPECT_SAYS(caught([](SecureRequest& request) {
+                    auto* ask = in_sum<AskNumbers>(request, 4);
+                    if (ask == nullptr) return;
+                    ask->basis = Matrix<double>::identity(72);
+                    ask->extends = false;
                 }),
                 "a sum 72 columns wide; expected at most 45");
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    if (auto* ask = in_sum<AskKeys>(request, 2)) ask->basis.data()[0] *= 1000;
+                    if (auto* ask = in_sum<AskNumbers>(request, 3)) ask->extends = true;
+                }),
+                "part of a basis; expected all of it, but for the last sum");
+    EXPECT_SAYS(caught([](SecureRequest& request) {
+                    if (auto* ask = in_sum<AskNumbers>(request, 2)) ask->basis.data()[0] *= 1000;
                 }),
                 "not orthonormal");
 }
 
 TEST(SecureClient, NoticesOtherCounts) {
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    if (auto* ask = in_sum<AskKeys>(request, 2)) ask->counts[1000] += 100'000;
+                    if (auto* ask = in_sum<AskNumbers>(request, 2))
+                        ask->counts = std::vector<std::uint64_t>(census_length, 5);
                 }),
                 "other counts of patients than before");
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    if (auto* ask = in_sum<AskKeys>(request, 1)) ask->counts.assign(ask->counts.size(), 0);
+                    if (auto* ask = in_sum<AskNumbers>(request, 1)) ask->counts.assign(ask->counts.size(), 0);
                 }),
                 "counts of 0 patients; expected at least the 30 of this client");
     // The same by a client that was started again in between.
     SecureJob secure(people(4), subspace_job(5));
     secure.tamper = [&](Party party, SecureRequest& request) {
-        if (party != 1 || in_sum<AskKeys>(request, 2) == nullptr) return;
-        secure.restart(1);
-        ++in_sum<AskKeys>(request, 2)->counts[1000];
+        if (party != 1 || request.sum != 2) return;
+        if (request.again == 0) return secure.restart(1);
+        if (auto* ask = in_sum<AskNumbers>(request, 2)) ++ask->counts.at(1000);
     };
     EXPECT_SAYS(secure.refusal(), "other counts of patients than before");
 }
 
-/// What party 0 says to everybody's keys for a sum when party 1 was told something else with it.
-std::string caught_by_others(Index sum, const std::function<void(SecureJob&)>& lie,
-                             const std::function<void(AskKeys&)>& change) {
-    SecureJob secure(people(5), subspace_job(5));
-    while (secure.coordinator->sum() < sum) secure.step();
-    if (lie) lie(secure);
-    AskShares shares;
-    for (const Party party : secure.coordinator->asked()) {
-        SecureRequest request = secure.coordinator->request(party);
-        if (party == 1 && change) change(std::get<AskKeys>(request.ask));
-        const SecureReply reply = secure.machines[static_cast<std::size_t>(party)]->answer(request);
-        shares.roster[party] = std::get<Announced>(reply.answer);
+/// What party 0 says to everybody's keys when party 1 was told something else before them.
+TEST(SecureClient, KeysOfAClientThatWasToldSomethingElseCountWithNobody) {
+    // Another share held out, another seed, another order of the features: whatever the job said at its start.
+    for (const bool lie : {false, true}) {
+        SecureJob secure(people(5), subspace_job(5));
+        if (lie) {
+            secure.told = Key{5};
+            secure.restart(1);
+        }
+        AskShares shares;
+        for (const Party party : secure.coordinator->asked()) {
+            const SecureReply reply =
+                secure.machines[static_cast<std::size_t>(party)]->answer(secure.coordinator->request(party));
+            shares.roster[party] = std::get<Announced>(reply.answer);
+        }
+        if (!lie) {
+            EXPECT_NO_THROW(secure.machines[0]->answer({0, 0, shares}));
+            continue;
+        }
+        try {
+            secure.machines[0]->answer({0, 0, shares});
+            FAIL();
+        } catch (const InputError& error) {
+            EXPECT_SAYS(error.what(), "keys of client 2 with a wrong signature");
+        }
     }
-    try {
-        secure.machines[0]->answer({sum, 0, shares});
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "";
 }
 
-TEST(SecureClient, KeysOfAClientThatWasToldSomethingElseCountWithNobody) {
-    const auto words = "keys of client 2 with a wrong signature";
-    EXPECT_EQ(caught_by_others(2, {}, {}), "") << "the truth";
-    // With A and -A at one client, and the same at all others, half the difference is that client's own sum.
-    EXPECT_SAYS(caught_by_others(2, {},
-                                 [](AskKeys& ask) {
-                                     for (Index i = 0; i < ask.basis.size(); ++i) ask.basis.data()[i] *= -1;
-                                 }),
-                words);
-    // Another share held out, another seed, another order of the features: whatever the job said at its start.
-    const auto another_start = [](SecureJob& secure) {
-        secure.told = Key{5};
-        secure.restart(1);
-    };
-    EXPECT_SAYS(caught_by_others(0, another_start, {}), words);
+/// A coordinator tells party 1 something else of sum `sum`, and passes on to the others what party 1 signed.
+std::string caught_by_others(Index sum, const std::function<void(AskNumbers&)>& change) {
+    SecureJob secure(people(5), subspace_job(5));
+    while (secure.coordinator->sum() < sum) secure.step();
+    Endorsements signatures;
+    for (const Party party : secure.coordinator->asked()) {
+        SecureRequest request = secure.coordinator->request(party);
+        if (party == 1 && change) change(std::get<AskNumbers>(request.ask));
+        const SecureReply reply = secure.machines[static_cast<std::size_t>(party)]->answer(request);
+        signatures[party] = std::get<MaskedNumbers>(reply.answer).signature;
+    }
+    std::string said;
+    for (const std::size_t k : {0, 2, 3, 4}) {
+        try {
+            secure.machines[k]->answer({sum, 0, AskUnmasking{signatures}});
+        } catch (const InputError& error) {
+            said = error.what();
+            continue;
+        }
+        if (change) return "not noticed by party " + std::to_string(k);
+    }
+    return said;
+}
+
+/// With A and -A at one client, and the same at all others, half the difference would be that client's own sum.
+TEST(SecureClient, NobodyHelpsToReadASumOfWhichOneWasToldSomethingElse) {
+    const auto words = "a signature of client 2 under another sum than this client was asked for";
+    EXPECT_EQ(caught_by_others(2, {}), "") << "the truth";
+    for (const Index sum : {2, 4}) {
+        EXPECT_SAYS(caught_by_others(sum,
+                                     [](AskNumbers& ask) {
+                                         for (Index i = 0; i < ask.basis.size(); ++i) ask.basis.data()[i] *= -1;
+                                     }),
+                    words);
+    }
+    EXPECT_SAYS(caught_by_others(1, [](AskNumbers& ask) { ask.members.erase(4); }), words);
 }
 
 TEST(SecureClient, OneNameIsOneJob) {
@@ -135,36 +175,40 @@ TEST(SecureClient, OneNameIsOneJob) {
     EXPECT_NO_THROW(secure.restart(1));
 }
 
+/// Client 5 sends no numbers of the first sum over the data, so that survivors are asked about.
+void lose_the_last(SecureJob& secure) {
+    secure.lost = [](Party party, Index sum, Index, std::size_t stage) { return party == 4 && sum == 1 && stage >= 2; };
+}
+
 TEST(SecureClient, NoticesAClientThatIsBothAliveAndLost) {
-    EXPECT_SAYS(caught([](SecureRequest& request) {
-                    if (auto* ask = in_sum<AskEndorsement>(request, 1)) ask->survivors.dropped.insert(3);
-                }),
+    EXPECT_SAYS(caught(
+                    [](SecureRequest& request) {
+                        if (auto* ask = in_sum<AskEndorsement>(request, 1)) ask->survivors.dropped.insert(3);
+                    },
+                    subspace_job(5), lose_the_last),
                 "client 4 as both alive and lost");
 }
 
 TEST(SecureClient, NoticesOtherSurvivorsThanThoseOfTheSumsBefore) {
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    auto* ask = in_sum<AskEndorsement>(request, 2);
-                    if (ask == nullptr) return;
-                    ask->survivors.alive.erase(3);
-                    ask->survivors.dropped.insert(3);
+                    if (auto* ask = in_sum<AskNumbers>(request, 2)) ask->members.erase(3);
                 }),
                 "4 other clients than the sums before; expected the same 5");
 }
 
 TEST(SecureClient, NoticesSwappedKeysAndALyingRoster) {
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    auto* ask = in_sum<AskShares>(request, 1);
-                    if (ask != nullptr) ask->roster.at(3).keys.masking = public_key(Secret::random());
+                    auto* ask = in_sum<AskShares>(request, 0);
+                    if (ask != nullptr) ask->roster.at(3).keys.masking[1] = public_key(Secret::random());
                 }),
                 "keys of client 4 with a wrong signature");
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    auto* ask = in_sum<AskShares>(request, 1);
+                    auto* ask = in_sum<AskShares>(request, 0);
                     if (ask != nullptr) ask->roster[4] = ask->roster.at(3);
                 }),
                 "client hospital-4 twice in the roster");
     EXPECT_SAYS(caught([](SecureRequest& request) {
-                    auto* ask = in_sum<AskShares>(request, 1);
+                    auto* ask = in_sum<AskShares>(request, 0);
                     if (ask != nullptr) ask->roster[5] = {ask->roster.at(3).keys, "nobody"};
                 }),
                 "one that nobody issued");

@@ -7,6 +7,7 @@
 #include "couplet/consensus/graph_builders.hpp"
 #include "couplet/ctt/client.hpp"
 #include "couplet/ctt/masked_state.hpp"
+#include "couplet/ctt/refit.hpp"
 #include "couplet/tt/tensor_train.hpp"
 #include "secure_test_support.hpp"
 
@@ -235,6 +236,29 @@ TEST(SecurePeer, RefusesASmallCohortAndWhatItsSiteRefuses) {
     auto demanding = all.options(0);
     demanding.demands.min_cohort = 4;
     EXPECT_THROW(SecurePeer(all.clients[0].view(), std::move(demanding)), InputError);
+}
+
+TEST(SecurePeer, UnderABudgetEverybodyAddsUpModesAndFindsTheSame) {
+    SecurePeers peers(people(4, 60), subspace_job(4), {.policy = false, .mu = 900.0}, "path");
+    peers.run();
+    const Features exact = plain(peers.clients, peers.job);
+    for (const auto& machine : peers.machines) {
+        ASSERT_TRUE(machine->finished());
+        EXPECT_LT(distance(machine->features(), peers.machines[0]->features()), 1e-9);
+        const ShieldReport report = machine->report();
+        ASSERT_TRUE(report.error);
+        EXPECT_EQ(report.mu, 900);
+        const PersonalFit best = refit(peers.clients[0].view(), exact);
+        EXPECT_LT(machine->result().error2, 1.3 * best.error2 + 0.02 * best.norm2);
+    }
+    EXPECT_EQ(peers.masked.size(), 4U);
+}
+
+TEST(SecurePeer, ABudgetIsRefusedBeforeTheFirstMaskedNumber) {
+    SecurePeers peers(people(4, 60), subspace_job(4), {.policy = false, .mu = 900.0}, "path");
+    peers.refuses = true;
+    EXPECT_NE(peers.refusal().find("this site's policy"), std::string::npos);
+    EXPECT_TRUE(peers.masked.empty());
 }
 
 }  // namespace

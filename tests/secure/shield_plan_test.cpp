@@ -83,7 +83,8 @@ TEST(ShieldPlan, TheRingHoldsTheSumOfAllNoise) {
             const ShieldTerms terms{.guarantee = PrivacyGuarantee{epsilon, 5e-11}, .clip = 1.0};
             const ShieldPlan plan =
                 plan_shield(ranked(2, Sketch::gram), {2}, terms, std::nullopt, clients, clients / 2 + 2);
-            EXPECT_GE(static_cast<double>(plan.how.ring.mask()) * plan.how.step, 2 * largest_noise * plan.noise->own);
+            EXPECT_GE(static_cast<double>(plan.how.ring.largest()) * plan.how.step,
+                      2 * largest_noise * plan.noise->own);
             const std::vector<double> part{plan.bound, -plan.bound};
             const auto one = encode_fixed(part, plan.how, plan.bound);
             std::vector<std::uint64_t> sum(2, 0);
@@ -118,10 +119,10 @@ TEST(RequirePossible, AClipHasASizeThatCanBeCountedWith) {
 
 TEST(RequirePrivatePreparation, RefusesWhatMakesOnePatientChangeOthers) {
     const PrivacyGuarantee one{1, 1e-5};
-    EXPECT_THROW(require_private_preparation(one, {.scale_clients = true}), InputError);
-    EXPECT_THROW(require_private_preparation(one, {.heldout = 0.1}), InputError);
-    EXPECT_NO_THROW(require_private_preparation(one, {}));
-    EXPECT_NO_THROW(require_private_preparation(std::nullopt, {.scale_clients = true, .heldout = 0.1}));
+    EXPECT_THROW(require_private_preparation({.guarantee = one}, {.scale_clients = true}), InputError);
+    EXPECT_THROW(require_private_preparation({.guarantee = one}, {.heldout = 0.1}), InputError);
+    EXPECT_NO_THROW(require_private_preparation({.guarantee = one}, {}));
+    EXPECT_NO_THROW(require_private_preparation({}, {.scale_clients = true, .heldout = 0.1}));
 }
 
 TEST(ShieldPlan, UnderAGuaranteeNothingIsCounted) {

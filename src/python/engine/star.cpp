@@ -262,7 +262,8 @@ std::vector<std::pair<std::string, std::string>> refuse_misfits(StarJob& job) {
 
 /// What sites should know before they take part; "": nothing.
 std::string warning_of(const StarJob& job) {
-    return job.is_secure() ? in_python_words(masking_warning(job.spec().shield->guarantee)) : "";
+    if (!job.is_secure() || job.spec().shield->mu) return "";
+    return in_python_words(masking_warning(job.spec().shield->guarantee));
 }
 
 /// Merging may take its time; the caller keeps the bytes.

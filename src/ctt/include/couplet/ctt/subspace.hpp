@@ -23,6 +23,9 @@ class SubspaceIteration {
     Want want() const noexcept { return want_; }
     /// Q_{t-1} for a sketch, F for a projected Gram matrix, empty otherwise. The first comes from the seed alone.
     const Matrix<double>& basis() const noexcept { return basis_; }
+    /// The columns of the basis of a projected Gram matrix that are in no basis before it: krylov_space() of all bases
+    /// that were wanted after the first, and of these at the end, is that basis.
+    const Matrix<double>& newest() const noexcept { return newest_; }
     /// Numbers in the wanted sum.
     Index sum_length() const noexcept;
     /// Sums still to come, this one included.
@@ -53,11 +56,16 @@ class SubspaceIteration {
     Want want_;
     int passes_left_;
     Matrix<double> basis_;
+    Matrix<double> newest_;
     std::vector<Matrix<double>> blocks_;
     double squares_ = 0;
     Index squares_of_ = 0;
     std::optional<Features> features_;
 };
+
+/// Orthonormal basis of what blocks of orthonormal columns span together, the last of them first; in as many dimensions
+/// as there are at most.
+Matrix<double> krylov_space(std::span<const Matrix<double>> blocks);
 
 /// Shared cores from weighted rows W (R1 x P): TT-SVD with eps2 over the feature bonds, R1 untouched.
 TensorTrain<double> decompose_rows(const Matrix<double>& w, const Shape& features, double eps2);

@@ -43,6 +43,7 @@ class Consent {
     void vet_job(const wire::Message& message, const wire::Welcome& welcome);
     void vet_directions() const;
     void vet_shield() const;
+    void vet_budget(const ShieldPlan& plan) const;
     void vet_heldout(Index heldout) const;
     void vet_missing() const;
     void vet_start(const wire::StartNotice& notice);

@@ -29,6 +29,9 @@ class PrivacyBook {
     /// The same with this job, as the file says now.
     double epsilon_with(const std::string& data, const std::string& job, const NoisePlan& noise,
                         const std::set<std::string>& related = {}) const;
+    /// What is spent with this job, as the mu of Gaussian differential privacy, as the file says now.
+    double mu_with(const std::string& data, const std::string& job, const NoisePlan& noise,
+                   const std::set<std::string>& related = {}) const;
     /// As it was read or written last.
     const PrivacyAccount& account() const noexcept { return account_; }
 

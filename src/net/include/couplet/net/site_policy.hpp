@@ -27,6 +27,7 @@ struct SitePolicy {
     Index min_cohort = 3;                ///< clients whose numbers are in a masked sum
     Index colluders = 1;                 ///< of them, who may tell the coordinator what they know
     double patients_per_direction = 10;  ///< honest ones, for each direction that masked sums of all jobs show; 0: any
+    double mu = 4;                       ///< that all jobs of masked sums with noise on one patient may spend together
     double dp_epsilon = 0;               ///< that all jobs on one data set may spend together; 0: no budget
     double dp_delta = 1e-5;
     /// Verdict of couplet audit on this client's own message; a worse one is warned of at the start of a job.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "couplet/secure/budget_sums.hpp"
 #include "couplet/secure/secure_messages.hpp"
 #include "couplet/secure/shield_plan.hpp"
 #include "couplet/tensor/tensor.hpp"
@@ -40,8 +41,8 @@ class SecureClient {
         /// Hears of every sum, that of the counts included, before numbers leave and before its members are agreed on;
         /// throws InputError to refuse.
         std::function<void(const MaskedSum&)> on_sum = {};
-        /// What the secrets of the next try of a sum come from; nothing: the system's generator. A client that must go
-        /// on in another process keeps it, and never gives it to another try.
+        /// What the secrets of the next keys come from; nothing: the system's generator. A client that must go
+        /// on in another process keeps it, and never gives it to other keys.
         SecretSource root = {};
     };
     /// `x` is the training data in the order of the job, and must outlive the client. Throws InputError for a cohort
@@ -56,35 +57,45 @@ class SecureClient {
     /// it was: with the root and the record from then. Throws what answer() threw.
     void recall(const SecureRequest& request);
     const SumRecord& record() const noexcept { return options_.record; }
+    /// Numbers of the sum that was asked for last.
+    std::int64_t sum_length() const noexcept { return run_ ? run_->terms.length() : 0; }
     /// Once it is known.
     const ShieldPlan* plan() const noexcept { return plan_ ? &*plan_ : nullptr; }
 
   private:
+    /// Keys, and the sum that they were last used for.
     struct Run {
         Index sum = 0;
         Index again = 0;
         SubspaceIteration::Want want = SubspaceIteration::Want::nothing;
-        Matrix<double> basis;
-        SumTerms terms;
+        Matrix<double> basis = {};
+        std::vector<Matrix<double>> bases = {};  ///< that were told since the keys were made
+        Key told = {};
+        KeyTerms keys = {};
+        SumTerms terms = {};
         std::map<Party, std::string> certificates = {};
         std::optional<SecureSumClient> client = {};
-        std::set<Party> alive = {};
+        bool opened = false;  ///< the others' shares
     };
 
     Index first_sum() const noexcept { return options_.terms.guarantee ? 1 : 0; }
     int threshold() const noexcept;
     Key own_story() const;
     void require_turn(const SecureRequest& request) const;
-    void agree_on_plan(const AskKeys& ask);
-    void take_basis(Run& run, const AskKeys& ask) const;
-    SecureAnswer keys(const SecureRequest& request, const AskKeys& ask);
+    void agree_on_plan(const std::vector<std::uint64_t>& counts);
+    void take_basis(const AskNumbers& ask);
+    void follow_budget(const AskNumbers& ask);
+    void begin_keys(const SecureRequest& request);
+    void begin_sum(const SecureRequest& request, const AskNumbers& ask);
+    SecureAnswer keys(const SecureRequest& request);
     SecureAnswer shares(const AskShares& ask);
-    SecureAnswer numbers(const AskNumbers& ask);
+    SecureAnswer numbers(const SecureRequest& request, const AskNumbers& ask);
     SecureAnswer endorse(const AskEndorsement& ask);
     SecureAnswer unmask(const AskUnmasking& ask);
+    void require_cohort(const std::set<Party>& members) const;
     std::vector<std::uint64_t> values();
     void tell_sum(const std::set<Party>& members, bool agreed) const;
-    /// Of the secrets of this try.
+    /// Of the secrets of these keys.
     SecretSource secrets() const;
 
     Job job_;
@@ -93,6 +104,8 @@ class SecureClient {
     Options options_;
     Key counts_{};  ///< hash of what plan_ stands on
     std::optional<ShieldPlan> plan_;
+    std::optional<BudgetJob> budget_;  ///< as far as its sums were told
+    Index opened_ = 0;                 ///< of these
     std::optional<Tensor<double>> clipped_;
     std::optional<Run> run_;
 };

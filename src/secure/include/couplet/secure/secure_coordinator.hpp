@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "couplet/secure/budget_sums.hpp"
 #include "couplet/secure/secure_messages.hpp"
 #include "couplet/secure/shield_plan.hpp"
 
@@ -62,13 +63,19 @@ class SecureCoordinator {
     /// That each client has sent in sums over the data, and was told with them.
     double numbers_up() const noexcept { return numbers_up_; }
     double numbers_down() const noexcept { return numbers_down_; }
+    /// Questions to all, each with its answers, and the features.
+    Index rounds() const noexcept { return closed_ + 1; }
 
   private:
     enum class Step { keys, shares, numbers, endorsement, unmasking };
     Index clients() const noexcept { return static_cast<Index>(options_.names.size()); }
-    void begin(Index sum, Index again);
+    void begin_keys(Index sum);
+    void begin_sum(Index sum, std::set<Party> members);
+    AskNumbers numbers_ask() const;
     double rounding_of_sums() const;
     void finish_sum();
+    void finish_budget_sum(const std::vector<std::uint64_t>& total, const std::set<Party>& sites);
+    std::vector<Stretch> stretches() const;
     bool complete(const std::set<Party>& there) const;
     void fall_short(const std::set<Party>& there);
     std::string name_list(const std::set<Party>& parties) const;
@@ -85,10 +92,18 @@ class SecureCoordinator {
     Step step_ = Step::keys;
     std::set<Party> asked_;
     std::set<Party> answered_;
+    Index tries_ = 0;  ///< of this sum
+    Index closed_ = 0;
+    Index first_ = 0;     ///< sum of these keys
+    bool fresh_ = false;  ///< no sum of these keys is complete
+    Key told_{};          ///< chained since the keys were made
     SumTerms terms_;
     std::map<Party, std::string> certificates_;
     std::optional<SecureSumCoordinator> sums_;
     std::vector<std::uint64_t> counts_;
+    std::optional<BudgetJob> budget_;
+    std::vector<OpenedSum> opened_;  ///< under a budget
+    int ring_bits_ = 0;              ///< of its widest ring
     std::optional<ShieldPlan> plan_;
     std::optional<SubspaceIteration> iteration_;
     std::set<Party> cohort_;

@@ -7,6 +7,7 @@
 
 #include "couplet/ctt/peer.hpp"
 #include "couplet/privacy/secure_sum.hpp"
+#include "couplet/secure/budget_sums.hpp"
 #include "couplet/secure/shield_plan.hpp"
 
 namespace couplet {
@@ -76,7 +77,10 @@ class SecurePeer final : public Peer {
     void end_sum();
     void advance();
     void send();
+    std::vector<std::uint64_t> own_sum();
+    bool wants_nothing() const;
     void agree_on_plan(const std::optional<Census>& census);
+    void begin_budget();
     void finish();
 
     TensorView<const double> x_;
@@ -87,8 +91,9 @@ class SecurePeer final : public Peer {
     Secret own_key_ = Secret::random();
     std::map<Party, Key> keys_;  ///< of all members, by place
     Key told_{};                 ///< hash of the sums so far
-    FixedPoint how_;
+    SumTerms terms_;             ///< of the sum that is on its way
     std::optional<ShieldPlan> plan_;
+    std::optional<BudgetJob> budget_;  ///< of a job under a budget
     std::optional<Tensor<double>> clipped_;
     std::optional<SubspaceIteration> iteration_;
     std::unique_ptr<ConsensusNode> consensus_;

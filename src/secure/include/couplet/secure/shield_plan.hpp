@@ -10,6 +10,7 @@
 #include "couplet/privacy/leakage.hpp"
 #include "couplet/privacy/noise.hpp"
 #include "couplet/privacy/ring.hpp"
+#include "couplet/secure/budget.hpp"
 #include "couplet/secure/census.hpp"
 
 namespace couplet {
@@ -21,6 +22,8 @@ struct ShieldTerms {
     std::optional<PrivacyGuarantee> guarantee = {};
     std::optional<double> clip = {};  ///< of record norms; needed for a guarantee
     NoisePlace noise = NoisePlace::distributed;
+    /// Budget of a patient in this job: sums of modes with noise (budget.hpp), instead of policy and guarantee.
+    std::optional<double> mu = {};
 };
 
 /// Throws InputError for a guarantee without a clip, and for a clip whose square could not be counted with.
@@ -28,7 +31,7 @@ void require_possible(const ShieldTerms& terms);
 /// Throws InputError for what is done to records before they are clipped that lets one of them change the others, so
 /// that the clip no longer bounds what one patient changes: scaling a client by its norm, and holding out a share of
 /// its patients, which are others when there is one more.
-void require_private_preparation(const std::optional<PrivacyGuarantee>& guarantee, const Preparation& preparation);
+void require_private_preparation(const ShieldTerms& terms, const Preparation& preparation);
 
 /// What the parties agree on before the first sum over the data. Everybody computes it from the same counts, so that
 /// nobody has to be believed. Under a guarantee nothing was counted (that would be a release of its own): the guarantee
@@ -37,7 +40,8 @@ struct ShieldPlan {
     Job job;  ///< as the policy leaves it
     std::optional<double> clip = {};
     std::optional<NoisePlan> noise = {};
-    double bound = 0;  ///< that no number of a client exceeds; the ring holds the sum of such numbers
+    std::optional<double> mu = {};  ///< of a job under a budget: its noise spends so much of every patient's
+    double bound = 0;               ///< that no number of a client exceeds; the ring holds the sum of such numbers
     FixedPoint how;
     Index patients = 0;  ///< 0: not counted
     Index honest = 0;    ///< of these in every sum, at least: clients may be lost, or tell of theirs
@@ -67,6 +71,8 @@ struct ShieldReport {
     /// Of RSE, at most, if all records are as long as the clip; where it is public how many patients there are.
     std::optional<double> expected_loss = {};
     std::optional<double> noise_cost = {};  ///< of RSE, at most, whatever norms records have; once the sums were seen
+    std::optional<double> mu = {};
+    std::optional<BudgetError> error = {};  ///< under a budget: of the features, as a noised sum tells it
     std::string withdrawn = {};             ///< why the noise guarantees nothing, in words; empty: it does
 };
 

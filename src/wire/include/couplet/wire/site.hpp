@@ -41,10 +41,10 @@ struct SiteResult {
 /// Hears every message before it is answered and every answer before it is sent; throws InputError to refuse.
 using Vetting = std::function<void(const Message& message)>;
 
-/// The steps of a secure sum that a site has been asked for: what it must come back to when it forgets between
-/// messages.
+/// What a site has been asked for since it made the keys of its secure sums: what it must come back to when it forgets
+/// between messages.
 struct SumJournal {
-    Key root{};            ///< that the secrets of this try come from
+    Key root{};            ///< that the secrets come from
     std::string requests;  ///< packed, in order
 };
 
