@@ -34,7 +34,7 @@ def sentences(text: str) -> Iterator[str]:
     """Items of a list and what follows a colon count as sentences."""
     for paragraph in re.split(r"\n\s*\n|^\s*(?:[-*>]|\d+\.) ", running_text(text), flags=re.MULTILINE):
         joined = " ".join(paragraph.split())
-        yield from filter(None, re.split(r"(?<=[.!?:])\s+(?=[A-Z0-9`*(\"'])", joined))
+        yield from filter(None, re.split(r"(?<=[.!?:])[*)\"']*\s+(?=[A-Z0-9`*(\"'])", joined))
 
 
 def prose_problems(text: str) -> list[str]:

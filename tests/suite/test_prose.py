@@ -89,7 +89,8 @@ def test_sentences_are_short_in_the_mean():
 
 def test_sentences_end_where_a_reader_ends_them():
     half = words(LONGEST - 5)
-    for text in (f"{half}. Then {half}.", f"{half}: `code` {half}.", f"- {half}\n- {half}\n", f"1. {half}\n2. {half}\n", f"{half}\n\n{half}"):
+    for text in (f"{half}. Then {half}.", f"**{half}.** Then {half}.", f"({half}.) Then {half}.", f"{half}: `code` {half}.",
+                 f"- {half}\n- {half}\n", f"1. {half}\n2. {half}\n", f"{half}\n\n{half}"):
         assert prose_problems(text) == [], text
     for text in (f"{half}\n{half}.", f"{half}, `code` {half}.", f"- {half}\n  {half}\n"):
         assert len(prose_problems(text)) == 1, text
