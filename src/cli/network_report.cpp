@@ -210,13 +210,16 @@ namespace {
 std::string job_of(const std::filesystem::path& path) {
     try {
         if (!std::filesystem::exists(path)) return "";
-        const std::string job = to_double(load_model(path)).metadata.value("job", "");
-        return wire::to_hex(wire::parse_job_id(job));
+        return to_double(load_model(path)).metadata.value("job", "");
     } catch (const Error&) {
         return "";
     } catch (const nlohmann::json::exception&) {
         return "";
     }
+}
+
+bool is_job_id(const std::string& text) {
+    return text.size() == 2 * wire::JobId{}.size() && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 }  // namespace
@@ -235,7 +238,8 @@ std::string JobOutput::put_aside(const std::string& job) const {
     std::string older;
     for (const std::string& name : files_) {
         const std::string of = job_of(file(name));
-        if (of.empty() || of == job) continue;
+        // It becomes the name of a folder.
+        if (!is_job_id(of) || of == job) continue;
         const std::filesystem::path kept = folder_.path() / of;
         std::filesystem::create_directory(kept);
         if (std::filesystem::exists(kept / name)) continue;

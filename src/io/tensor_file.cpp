@@ -192,7 +192,7 @@ TensorFile open_tensor(const std::filesystem::path& path, const TensorFileOption
     tensor.name_ = path.string();
     // Before it is opened: what another program keeps may be a folder.
     std::error_code unknown;
-    if (std::filesystem::exists(path, unknown)) format_of(tensor.name_);
+    if (tensor_import(path) && std::filesystem::exists(path, unknown)) format_of(tensor.name_);
     MappedFile file(path);
     const Format format = format_of(tensor.name_);
     file.expect_stream();

@@ -17,7 +17,8 @@ class UsageTest : public CliTest {
 
 TEST_F(UsageTest, UnknownVerbs) {
     const std::string verbs =
-        "decompose, ranks, reconstruct, info, round, add, dot, norm, data, table, simulate, tune, project, schema, "
+        "decompose, ranks, reconstruct, info, round, add, dot, norm, data, table, simulate, tune, factor, project, "
+        "schema, "
         "explain, "
         "classify, audit, reproduce, provision, coordinator, client, peer, status, completion";
     expect({"decompos", "X.npy", "--eps", "0.1"}, "couplet: 'decompos': no such verb; expected one of " + verbs +
