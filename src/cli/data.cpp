@@ -357,7 +357,7 @@ Action set_up_data(Command& app) {
 extern const Verb data_verb{
     .name = "data",
     .group = federation_group,
-    .summary = "make the tensors of a federation's clients, or the tables of made-up hospitals",
+    .summary = "make a federation's tensors, or tables of made-up hospitals",
     .description =
         "Writes client_1.npy, client_2.npy, ... with one patient (or heart beat) per index of the first mode, "
         "labels_<k>.npy where the data has classes, and manifest.json, which says how they were made. The same seed "

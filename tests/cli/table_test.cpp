@@ -220,7 +220,7 @@ TEST_F(TableTest, WarnsOfCodesThatDifferByCapitals) {
     EXPECT_NE(run.err.find("warning: codes that look alike count as two: 'A' and 'a' (but for capitals or blanks)"),
               std::string::npos)
         << run.err;
-    EXPECT_EQ(run.json()["similar"], Json::parse(R"([{"mode":"code","codes":["A","a"]}])"));
+    EXPECT_EQ(run.json()["similar"], Json::parse(R"([{"mode":"code","codes":["A","a"],"why":"capitals or blanks"}])"));
 }
 
 TEST_F(TableTest, AWideTableHasARowPerPatientInItsOwnOrder) {

@@ -26,7 +26,7 @@ class WeightOptionTest : public CliTest {
         }
     }
     Json simulated(std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), {"simulate", "--split", "2", "--rank", "3", "--json"});
+        arguments.insert(arguments.begin(), {"simulate", "--split", "3", "--rank", "3", "--json"});
         const Outcome run = couplet(arguments);
         EXPECT_EQ(run.status, 0) << run.err;
         said = run.err;
@@ -43,7 +43,7 @@ TEST_F(WeightOptionTest, AutoWeighsTablesOfCodesAndNothingElse) {
     EXPECT_FALSE(simulated({"off/tensor.npy"}).contains("weight"));
     EXPECT_FALSE(simulated({"auto/tensor.npy", "--centre"}).contains("weight"));
     EXPECT_NE(said.find("note: --centre: features are formed from the records as they are"), std::string::npos) << said;
-    EXPECT_EQ(simulated({"auto/tensor.npy", "--secure", "--policy", "off", "--split", "3"})["weight"], "sqrt");
+    EXPECT_EQ(simulated({"auto/tensor.npy", "--secure", "--policy", "off"})["weight"], "sqrt");
 }
 
 TEST_F(WeightOptionTest, AWeightThatCannotBeIsRefused) {
