@@ -500,7 +500,7 @@ def test_a_patient_is_told_of_its_own_site(three_sites):
     assert ran.returncode == 2 and "--site" in ran.stderr, ran.stderr
     page = three_sites / "south" / "patients.html"
     ran = couplet(*told, "-o", page, "--force")
-    assert ran.returncode == 2 and "also an input" in ran.stderr and not page.exists(), ran.stderr
+    assert ran.returncode == 2 and "patients.csv: something that couplet explain did not write" in ran.stderr and not page.exists(), ran.stderr
 
 
 def test_a_list_of_rows_that_were_counted_again_tells_nobodys_story(three_sites, tmp_path):
