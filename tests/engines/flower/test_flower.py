@@ -118,7 +118,7 @@ def test_a_deployment_of_3_gives_the_same_bits_also_masked_and_survives_a_node_t
         assert same(secure, expected) and same(tmp_path / "at-2", expected), log
         result = json.loads((secure / "result.json").read_text())
         assert result["privacy"]["secure"] and "rse" not in result
-        assert "question 12: answered by 3 of 3 sites" in log
+        assert "question 8: answered by 3 of 3 sites" in log
         assert all(remembers(kit.parent / name, result["job"]) for name in sites)
 
         # One is killed between its greeting and its answer: the result of the quorum.
