@@ -11,6 +11,11 @@
 namespace couplet::wire {
 namespace {
 
+/// Of masked numbers, and of sums that were opened: a request that promises numbers has those alone.
+bool are_integers(const Head& head) {
+    return head.kind == Kind::secure_reply || (head.kind == Kind::secure_request && head.numbers == 0);
+}
+
 /// Position of the first NaN or infinity. The bytes need not be aligned.
 std::optional<Index> first_non_finite(std::span<const std::byte> bytes) {
     constexpr std::uint64_t exponent = 0x7ff0000000000000;
@@ -69,8 +74,8 @@ void Receiver::chunk(std::span<const std::byte> bytes) {
     }
     if (head_->code) {
         coded_.insert(coded_.end(), bytes.begin(), bytes.end());
-    } else if (head_->kind == Kind::secure_reply) {
-        // Integers of a ring: whatever they are, they are numbers.
+    } else if (are_integers(*head_)) {
+        // Of a ring: whatever they are, they are numbers.
     } else if (const auto at = first_non_finite(bytes)) {
         throw InputError({who_,
                           "NaN or infinity at number " + std::to_string(received_ / 8 + *at + 1) + " of its " +

@@ -106,6 +106,16 @@ TEST(ReceiverTest, NamesTheNumberThatIsNone) {
     EXPECT_NE(refused(parts).find("hash"), std::string::npos) << "large is finite";
 }
 
+TEST(ReceiverTest, IntegersOfARingAreNumbersWhateverTheyAre) {
+    const std::vector<std::uint8_t> ones(64, 0xff);  // read as doubles they would be NaN
+    EXPECT_EQ(refused(encode({{}, SecureReply{1, 0, MaskedNumbers{ones, {}}}})), "");
+    AskNumbers opened{{}, {0, 1}, {}, {}, false, {{0, 4, ones}}};
+    EXPECT_EQ(refused(encode({{}, SecureRequest{1, 0, std::move(opened)}})), "");
+    AskNumbers basis{{}, {0, 1}, {}, Matrix<double>::identity(2), false, {}};
+    basis.basis(1, 1) = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_NE(refused(encode({{}, SecureRequest{2, 0, std::move(basis)}})).find("NaN or infinity"), std::string::npos);
+}
+
 TEST(ReceiverTest, RefusesAHugeHead) {
     Receiver receiver("client a");
     EXPECT_NE(refusal([&] { receiver.head(std::string(2'000'000, 'x')); }).find("a head of 2000000"),
