@@ -291,7 +291,7 @@ def test_a_budget_for_every_patient(clients, simulated):
     result = run_job(InThisProcess(simulated), JobOptions(("--rank=3", "--secure", "--mu=500")))
     privacy = result.privacy.to_dict()
     assert privacy["mu"] == 500 and privacy["against"] and privacy["error"]["low"] <= result.rse <= privacy["error"]["high"]
-    assert result.members == ["client-1", "client-2", "client-3", "client-4"] and "rse_per_client" not in result
+    assert result.members == ["client-1", "client-2", "client-3", "client-4"] and not result.rse_per_client
     joint = np.concatenate([x.reshape(len(x), -1) for x in clients])
     features = np.linalg.qr(result.features.full().reshape(result.features.ranks[0], -1).T)[0]
     assert np.isclose(1 - np.linalg.norm(joint @ features) ** 2 / np.linalg.norm(joint) ** 2, result.rse, atol=0.05)
