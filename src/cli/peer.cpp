@@ -203,7 +203,8 @@ extern const Verb peer_verb{
         "made "
         "from keys that their certificates have signed: a neighbour sees nothing but random numbers, and everybody "
         "learns the sums. Masks hide who contributed what, not the records: from exact sums most sparse records can be "
-        "rebuilt, and only noise (--dp-epsilon) protects them. A peer that is lost once masked numbers were sent ends "
+        "rebuilt, and only noise (--mu or --dp-epsilon) protects them. A peer that is lost once masked numbers were "
+        "sent ends "
         "the job for all: the "
         "same sums without it would show what it contributed.",
     .output =

@@ -86,8 +86,8 @@ void add_privacy_flags(Command& app, PrivacyFlags& flags) {
         "--secure", flags.secure,
         "Secure aggregation: clients mask what they send, and only the sums over all clients can be read. That hides "
         "who "
-        "contributed what, not the records: from exact sums most sparse records can be rebuilt, and --dp-epsilon is "
-        "what protects them. Implies --aggregate subspace. At least three clients");
+        "contributed what, not the records: from exact sums most sparse records can be rebuilt, and noise (--mu or "
+        "--dp-epsilon) is what protects them. Implies --aggregate subspace. At least three clients");
     add_text(app, "--policy", "on|off", "on with --secure",
              "Limits how many directions masked sums show, which does not stop records from being rebuilt: one "
              "direction for ten honest patients at most, of those who remain when "

@@ -57,7 +57,7 @@ TEST_F(ShieldedSimulateTest, SecureGivesTheSameAsPlainSums) {
     const Outcome run = simulate({"--secure", "--policy", "off", "--sketch", "random"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_NE(run.err.find("warning: masking hides who contributed what, not the records"), std::string::npos);
-    EXPECT_NE(run.err.find("Only noise (--dp-epsilon) protects records"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("Only noise (--mu or --dp-epsilon) protects records"), std::string::npos) << run.err;
     const Json secure = run.json();
     EXPECT_NEAR(secure["rse"].get<double>(), plain["rse"].get<double>(), 1e-9);
     EXPECT_EQ(secure["aggregate"], "subspace");

@@ -8,7 +8,7 @@ namespace {
 TEST(MaskingWarning, SaysWhatMasksDoNotHideAndWhatDoes) {
     const std::string text = masking_warning({});
     EXPECT_NE(text.find("not the records"), std::string::npos) << text;
-    EXPECT_NE(text.find("`dp_epsilon`"), std::string::npos) << text;
+    EXPECT_NE(text.find("`mu` or `dp_epsilon`"), std::string::npos) << text;
     EXPECT_NE(text.find("couplet audit"), std::string::npos) << text;
 }
 
