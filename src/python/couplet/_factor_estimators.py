@@ -101,7 +101,7 @@ class FederatedCP(_FederatedModel):
     Attributes
     ----------
     factors_ : array I_n x R for each feature mode, columns of norm 1
-    loadings_ : patients x R of each client; X is about the sum over r of loadings[:, r] o factors[0][:, r] o ...
+    loadings_ : patients x R of each client; X is about the sum over r of the outer products of column r of loadings_ and of each of factors_
     weights_ : norm of each component over all patients, largest first
     rse_, rse_per_client_ : squared error over squared norm
     rel_error_bound_ : certified bound of the relative error over all patients, with free loadings; None of masked jobs
